@@ -1,0 +1,60 @@
+"""The base of every model: camelCase on the wire, snake_case in Python, and text types with their limits.
+
+Unknown fields are ignored, not refused: the API server has already pruned what this version does not know, and an
+object written by a newer version must not stop an older controller.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from torpor_wire import keys, times
+
+
+class Model(BaseModel):
+    """A frozen value with camelCase aliases."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in YAML: aliases, nothing that is None."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+
+Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=40)]
+Duration = Annotated[str, Field(pattern=times.DURATION_PATTERN, min_length=2, max_length=20)]
+Expression = Annotated[str, Field(min_length=1, max_length=1024)]
+Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+Message = Annotated[str, Field(max_length=keys.MESSAGE_MAX)]
+Name = Annotated[str, Field(max_length=63)]
+ObjectName = Annotated[str, Field(max_length=253)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class Metadata(Model):
+    """What we read of an object's metadata; the rest stays with the API server."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    generation: int = 0
+    resource_version: str = ""
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    finalizers: tuple[str, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+
+
+class Condition(Model):
+    """A condition as in the Kubernetes API conventions."""
+
+    type: Annotated[str, Field(max_length=63, description="Succeeded, or (Workflow only) Reconciling or Stalled.")]
+    status: Annotated[str, Field(max_length=10, description="True, False or Unknown.")]
+    reason: Annotated[str, Field(max_length=63, description="One CamelCase word; docs/reasons.md explains each.")]
+    message: Annotated[
+        str, Field(max_length=4096, description="A sentence for people: what happened and what to do.")
+    ] = ""
+    last_transition_time: Annotated[Time, Field(description="When status last changed.")]

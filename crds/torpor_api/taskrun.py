@@ -1,0 +1,176 @@
+"""TaskRun: one task instance, created when its turn comes, and its whole state machine in `status`.
+
+The field descriptions are what `kubectl explain taskrun` prints. Values that must come back unchanged are JSON text,
+since the API server sorts keys, turns 1.0 into 1 and drops nulls.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from torpor_wire import keys, retry, times
+from torpor_wire.edge import Pin
+from torpor_wire.state import State
+
+from torpor_api.schema import Condition, Count, Duration, Identifier, Message, Metadata, Model, Name, ObjectName, Time
+
+JsonText = Annotated[str, Field(max_length=keys.RESULT_MAX)]
+
+
+class WorkflowRef(Model):
+    """The Workflow a TaskRun belongs to."""
+
+    name: Annotated[ObjectName, Field(description="Name of the Workflow.")]
+    uid: Annotated[str, Field(max_length=63, description="uid of the Workflow.")]
+
+
+class Retries(Model):
+    """How often and how fast a failed attempt is tried again."""
+
+    limit: Annotated[int, Field(ge=0, le=100, description="How many retries follow the first attempt.")] = 0
+    delay: Annotated[Duration, Field(description="Wait before the first retry.")] = "10s"
+    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further wait grows.")] = 2
+    max_delay: Annotated[Duration, Field(description="The longest wait between two attempts.")] = "1h"
+
+    def policy(self) -> retry.Policy:
+        """The policy in seconds."""
+        return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, times.seconds(self.max_delay))
+
+
+class ArgumentSource(Model):
+    """A result too large to copy: the worker reads it from the TaskRuns of another task."""
+
+    task: Annotated[Identifier, Field(description="The task whose result is meant.")]
+    field: Annotated[
+        Literal["result", "results"],
+        Field(description="`result` of the one TaskRun, or `results` of all mapped ones, in the order of their index."),
+    ]
+    count: Annotated[Count, Field(description="How many instances the mapped task has.")] = 1
+
+
+class Argument(Model):
+    """One keyword argument of the task's function."""
+
+    name: Annotated[Identifier, Field(description="Name of the parameter.")]
+    value: Annotated[JsonText | None, Field(description="The value, as JSON text.")] = None
+    source: Annotated[ArgumentSource | None, Field(alias="from", description="Where the worker reads the value.")] = (
+        None
+    )
+
+
+class TriggerCall(Model):
+    """A trigger as the workflow asks for it, its expressions evaluated."""
+
+    class_name: Annotated[str, Field(alias="class", max_length=253, description="Registered class of the trigger.")]
+    kwargs: Annotated[str, Field(max_length=keys.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = "{}"
+    timeout: Annotated[Duration | None, Field(description="How long the wait may last.")] = None
+
+
+class TaskRunSpec(Model):
+    """What to run. Immutable."""
+
+    workflow: Annotated[WorkflowRef, Field(description="The Workflow this is a part of.")]
+    task: Annotated[Identifier, Field(description="The task of the Workflow that this is an instance of.")]
+    map_index: Annotated[
+        int, Field(ge=-1, description="Position in the task's expansion; -1 for a task not mapped.")
+    ] = keys.UNMAPPED
+    trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = keys.DEFAULT_POOL
+    image: Annotated[str | None, Field(max_length=512, description="Image of the task's pod.")] = None
+    python: Annotated[
+        str | None, Field(max_length=253, description="The function to call: `package.module:function`.")
+    ] = None
+    trigger: Annotated[TriggerCall | None, Field(description="The wait that is this task; no pod is started.")] = None
+    arguments: Annotated[
+        tuple[Argument, ...], Field(max_length=64, description="Keyword arguments of the function.")
+    ] = ()
+    retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()
+    timeout: Annotated[
+        Duration | None,
+        Field(description="Total time an attempt may take over all its segments, deferred time included."),
+    ] = None
+
+
+class PodRef(Model):
+    """The pod that runs, or ran, the present segment."""
+
+    name: Annotated[ObjectName, Field(description="Name of the pod.")]
+    uid: Annotated[str | None, Field(max_length=63, description="uid of the pod that claimed this segment.")] = None
+    claim: Annotated[str | None, Field(max_length=63, description="Random word of the process that won the claim.")] = (
+        None
+    )
+
+
+class Waiting(Model):
+    """The trigger that a deferred TaskRun waits for."""
+
+    class_name: Annotated[str, Field(alias="class", max_length=253, description="Registered class of the trigger.")]
+    kwargs: Annotated[str, Field(max_length=keys.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = "{}"
+    key: Annotated[str, Field(max_length=64, description="Equal for waits that one poke can serve.")]
+    shard: Annotated[int, Field(ge=0, lt=keys.SHARDS, description="Which shard runs it: hash of the key.")]
+    waits_for: Annotated[str, Field(max_length=120, description="What is waited for, in one line.")] = ""
+
+
+class Resume(Model):
+    """Where the next segment enters."""
+
+    method: Annotated[str, Field(max_length=253, description="Method of the operator, or `module:function`.")]
+    kwargs: Annotated[str, Field(max_length=keys.NEXT_MAX, description="State passed on, as JSON text.")] = "{}"
+
+
+class TaskRunStatus(Model):
+    """Where it stands. Every change is one JSON Patch that tests uid, state, attempt, segment (and launch)."""
+
+    state: Annotated[
+        State, Field(description="Scheduled, Running, Deferred, UpForRetry, Succeeded, Failed or Cancelled.")
+    ] = State.SCHEDULED
+    attempt: Annotated[int, Field(ge=1, description="Counts tries, from 1; a retry adds one.")] = 1
+    segment: Annotated[int, Field(ge=0, description="Counts resumes within the attempt, from 0; a fire adds one.")] = 0
+    launch: Annotated[int, Field(ge=0, description="Counts pods of the segment lost to disruption, from 0.")] = 0
+    pod: Annotated[PodRef | None, Field(description="The pod of the present segment, once it has claimed it.")] = None
+    started_at: Annotated[Time | None, Field(description="First claim of the attempt.")] = None
+    trigger: Annotated[Waiting | None, Field(description="What a deferred TaskRun waits for.")] = None
+    next: Annotated[Resume | None, Field(description="Where the resumed pod enters.")] = None
+    deferred_at: Annotated[Time | None, Field(description="When it last deferred.")] = None
+    deadline: Annotated[Time | None, Field(description="When the wait has lasted too long.")] = None
+    event: Annotated[
+        str | None, Field(max_length=keys.EVENT_MAX, description="The event that fired, as JSON text.")
+    ] = None
+    fired_at: Annotated[Time | None, Field(description="When the trigger last fired.")] = None
+    result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
+    reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
+    message: Annotated[Message | None, Field(description="The same, as a sentence.")] = None
+    retry_at: Annotated[Time | None, Field(description="When the next attempt starts.")] = None
+    completion_time: Annotated[Time | None, Field(description="When a terminal state was reached.")] = None
+    cancel: Annotated[Time | None, Field(description="Since when the wait is asked to end; its triggerer answers.")] = (
+        None
+    )
+    conditions: Annotated[
+        tuple[Condition, ...],
+        Field(
+            max_length=8, description="`Succeeded`: Unknown, then True or False.", json_schema_extra={"x-key": "type"}
+        ),
+    ] = ()
+
+
+class TaskRun(Model):
+    """One task instance of a Workflow: `kubectl get taskruns` shows what runs and what waits for what."""
+
+    metadata: Metadata
+    spec: Annotated[TaskRunSpec, Field(description="What to run. Immutable.")]
+    status: Annotated[TaskRunStatus, Field(description="Where it stands.")] = TaskRunStatus()
+
+    def pin(self, *, launch: bool = False) -> Pin:
+        """What a writer who saw this object must still find when it writes."""
+        status = self.status
+        return Pin(
+            uid=self.metadata.uid,
+            created=self.metadata.creation_timestamp,
+            state=status.state,
+            attempt=status.attempt,
+            segment=status.segment,
+            launch=status.launch if launch else None,
+        )
+
+
+def parse(body: Any) -> TaskRun:
+    """A TaskRun from the API server's JSON. Raises pydantic.ValidationError where a newer writer broke the schema."""
+    return TaskRun.model_validate(body)

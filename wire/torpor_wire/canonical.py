@@ -1,0 +1,116 @@
+"""JSON text in one form only (RFC 8785), and the hashes taken of it.
+
+Two TaskRuns share a poke when their triggers are equal, and a shard is a hash: both need one spelling of a value on
+every machine. Integers keep all their digits, where RFC 8785 would round them to a double, since Kubernetes carries
+64-bit integers.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+_FIXED_MIN, _FIXED_MAX = -6, 21
+_TOO_DEEP = "the value refers to itself or is nested too deeply"
+
+
+class NotJsonError(ValueError):
+    """A value that has no JSON form; the message names the path and the type."""
+
+
+def text(value: object) -> str:
+    """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say (NaN, bytes, keys not strings)."""
+    try:
+        return _text(_checked(value, "$"))
+    except RecursionError as error:
+        raise NotJsonError(_TOO_DEEP) from error
+
+
+def plain(value: object) -> str:
+    """Compact JSON text that keeps the order of keys. Raises NotJsonError as `text` does."""
+    try:
+        return json.dumps(_checked(value, "$"), ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise NotJsonError(_TOO_DEEP) from error
+
+
+def digest(*parts: object) -> str:
+    """The SHA-256, in hexadecimal, of the canonical text of the parts."""
+    return hashlib.sha256(text(list(parts)).encode()).hexdigest()
+
+
+def _checked(value: object, path: str) -> Json:
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return _string(value, path)
+        case int():
+            return int(value)
+        case float():
+            if not math.isfinite(value):
+                raise NotJsonError(f"{path} is {value}, which JSON cannot say")
+            return value
+        case list() | tuple():
+            return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
+        case Mapping():
+            return {_key(k, path): _checked(v, f"{path}.{k}") for k, v in value.items()}
+        case _:
+            raise NotJsonError(f"{path} is a {type(value).__name__}, which JSON cannot say")
+
+
+def _key(key: object, path: str) -> str:
+    if not isinstance(key, str):
+        raise NotJsonError(f"{path} has the key {key!r}, and JSON's keys are strings")
+    return _string(key, path)
+
+
+def _string(value: str, path: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise NotJsonError(f"{path} holds half of a surrogate pair, which UTF-8 cannot say") from error
+    return str(value)
+
+
+def _text(value: Json) -> str:
+    match value:
+        case None | bool() | str():
+            return json.dumps(value, ensure_ascii=False)
+        case int():
+            return str(value)
+        case float():
+            return _number(value)
+        case Mapping():
+            pairs = sorted(value.items(), key=lambda pair: pair[0].encode("utf-16-be"))
+            return "{" + ",".join(f"{_text(k)}:{_text(v)}" for k, v in pairs) + "}"
+        case _:
+            return "[" + ",".join(map(_text, value)) + "]"
+
+
+def _number(value: float) -> str:
+    """ECMAScript's Number::toString, as RFC 8785 asks: the shortest digits that read back as the same double."""
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = f"{value!r}e0".partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    point = len(whole) + int(exponent.removesuffix("e0"))
+    digits = whole + ("" if fraction == "0" else fraction)
+    point -= len(digits) - len(digits.lstrip("0"))
+    digits = digits.lstrip("0").rstrip("0")
+    return ("-" if value < 0 else "") + _placed(digits, point)
+
+
+def _placed(digits: str, point: int) -> str:
+    """The digits with the decimal point after `point` of them, in ECMAScript's choice of notation."""
+    if len(digits) <= point <= _FIXED_MAX:
+        return digits + "0" * (point - len(digits))
+    if 0 < point <= _FIXED_MAX:
+        return f"{digits[:point]}.{digits[point:]}"
+    if _FIXED_MIN < point <= 0:
+        return "0." + "0" * -point + digits
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{fraction}e{point - 1:+d}"

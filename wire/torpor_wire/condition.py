@@ -1,0 +1,28 @@
+"""Conditions as a pure function of status, so that whoever writes the state writes them and nobody keeps them.
+
+`Succeeded` is Unknown until the end, then True or False (as in Tekton). Its last transition is the object's creation
+while it is Unknown and the completion after, so no writer needs to know the former condition.
+"""
+
+from torpor_wire import state as states
+from torpor_wire.canonical import Json
+from torpor_wire.reason import Reason
+
+_STATUS = {
+    states.State.SUCCEEDED: "True",
+    states.State.FAILED: "False",
+    states.State.CANCELLED: "False",
+}
+
+
+def succeeded(
+    state: states.State, *, created: str, completed: str | None, reason: str | None, message: str | None
+) -> dict[str, Json]:
+    """The `Succeeded` condition. `created` and `completed` are RFC 3339 texts."""
+    return {
+        "type": "Succeeded",
+        "status": _STATUS.get(state, "Unknown"),
+        "reason": reason or (Reason.SUCCEEDED if state is states.State.SUCCEEDED else state),
+        "message": message or "",
+        "lastTransitionTime": completed or created,
+    }

@@ -1,0 +1,149 @@
+"""Every transition of a TaskRun as one fenced JSON Patch on its status.
+
+A patch begins with `test` operations that pin what its writer saw (uid, state, attempt, segment, launch). The API
+server applies all or nothing, so of any number of writers who believe it is their turn, one wins and the others get
+422. Leases only say who should work; this says who may write. Clearing a field is `add null`, since `remove` fails on
+an absent path and the API server prunes nulls.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+from torpor_wire import condition, keys, retry, times
+from torpor_wire.canonical import Json
+from torpor_wire.reason import Reason
+from torpor_wire.state import EDGES, State
+from torpor_wire.trigger import Trigger
+
+Patch: TypeAlias = list[dict[str, Json]]
+
+
+class Pin(NamedTuple):
+    """What a writer saw of a TaskRun and what must still hold when it writes; `launch` None is not compared."""
+
+    uid: str
+    created: str
+    state: State
+    attempt: int
+    segment: int
+    launch: int | None = None
+
+
+def claim(pin: Pin, *, pod: str, pod_uid: str, nonce: str, started: str | None, now: float) -> Patch:
+    """Scheduled -> Running, before any user code. `started` is the attempt's first start, kept over its segments."""
+    sets: dict[str, Json] = {
+        "pod": {"name": pod, "uid": pod_uid, "claim": nonce},
+        "startedAt": started or times.rfc3339(now),
+    }
+    return _transition(pin, State.RUNNING, sets=sets, clears=("message", "reason"))
+
+
+def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, now: float) -> Patch:
+    """Running or Scheduled -> Deferred. `resume` is `{method, kwargs}` (kwargs as JSON text), None without a pod."""
+    sets: dict[str, Json] = {
+        "trigger": trigger.on_status(),
+        "next": resume,
+        "deferredAt": times.rfc3339(now),
+        "deadline": None if deadline is None else times.rfc3339(deadline),
+    }
+    if pin.state is State.SCHEDULED:
+        sets["startedAt"] = times.rfc3339(now)
+    return _transition(pin, State.DEFERRED, sets=sets, clears=("event", "message", "reason"))
+
+
+def fire(pin: Pin, event: str, *, now: float) -> Patch:
+    """Deferred -> Scheduled with the event's JSON text: the fire. One commits for each (uid, attempt, segment)."""
+    sets: dict[str, Json] = {"event": event, "firedAt": times.rfc3339(now), "segment": pin.segment + 1, "launch": 0}
+    return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline"))
+
+
+def succeed(pin: Pin, result: str | None, *, now: float) -> Patch:
+    """Running or Deferred -> Succeeded with the result's JSON text."""
+    clears = ("trigger", "deadline", "message") if pin.state is State.DEFERRED else ("message",)
+    sets: dict[str, Json] = {"result": result, "completionTime": times.rfc3339(now)}
+    return _transition(pin, State.SUCCEEDED, sets=sets, clears=clears)
+
+
+def fail(pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float) -> Patch:
+    """To UpForRetry while the policy allows another attempt, else to Failed; `Policy()` where a retry cannot help."""
+    again = retry.next_attempt_at(policy, pin.attempt, now)
+    sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
+    sets |= {"completionTime": times.rfc3339(now)} if again is None else {"retryAt": times.rfc3339(again)}
+    to = State.FAILED if again is None else State.UP_FOR_RETRY
+    return _transition(pin, to, sets=sets, clears=("trigger", "deadline"))
+
+
+def retry_now(pin: Pin) -> Patch:
+    """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one."""
+    sets: dict[str, Json] = {"attempt": pin.attempt + 1, "segment": 0, "launch": 0}
+    clears = ("next", "event", "pod", "message", "reason", "retryAt", "startedAt", "deferredAt", "firedAt", "deadline")
+    return _transition(pin, State.SCHEDULED, sets=sets, clears=clears)
+
+
+def relaunch(pin: Pin) -> Patch:
+    """Scheduled or Running -> Scheduled after the pod was disrupted: the attempt is not used up."""
+    launch = 1 if pin.launch is None else pin.launch + 1
+    return _transition(pin, State.SCHEDULED, sets={"launch": launch}, clears=("pod",))
+
+
+def cancel(pin: Pin, *, message: str, now: float) -> Patch:
+    """Any state that is not terminal -> Cancelled."""
+    sets: dict[str, Json] = {
+        "reason": Reason.CANCELLED,
+        "message": shorten(message),
+        "completionTime": times.rfc3339(now),
+    }
+    return _transition(pin, State.CANCELLED, sets=sets, clears=("trigger", "deadline"))
+
+
+def ask_cancel(pin: Pin, *, now: float) -> Patch:
+    """Leaves a wait Deferred and asks its triggerer to run `on_kill` and to write Cancelled."""
+    return [*_tests(pin), {"op": "add", "path": "/status/cancel", "value": times.rfc3339(now)}]
+
+
+def explain(pin: Pin, *, reason: Reason, message: str) -> Patch:
+    """Says on the object why it does not move, without a transition (an image that cannot be pulled, say)."""
+    return [*_tests(pin), *_values(pin, pin.state, {"reason": reason, "message": shorten(message)})]
+
+
+def shorten(message: str) -> str:
+    """The message within its limit of 1 kB of UTF-8, its middle left out: beginning and end say the most."""
+    data = message.encode(errors="replace")
+    if len(data) <= keys.MESSAGE_MAX:
+        return data.decode()
+    half = keys.MESSAGE_MAX // 2 - 4
+    return data[:half].decode(errors="ignore") + " ... " + data[-half:].decode(errors="ignore")
+
+
+def _transition(pin: Pin, to: State, *, sets: dict[str, Json], clears: tuple[str, ...]) -> Patch:
+    if (pin.state, to) not in EDGES:
+        raise ValueError(f"{pin.state} -> {to} is not an edge of the state machine")
+    cleared: dict[str, Json] = dict.fromkeys(clears)
+    return [*_tests(pin), *_values(pin, to, {"state": to} | cleared | sets)]
+
+
+def _tests(pin: Pin) -> Patch:
+    pinned: dict[str, Json] = {
+        "/metadata/uid": pin.uid,
+        "/status/state": pin.state,
+        "/status/attempt": pin.attempt,
+        "/status/segment": pin.segment,
+    }
+    if pin.launch is not None:
+        pinned["/status/launch"] = pin.launch
+    return [{"op": "test", "path": path, "value": value} for path, value in pinned.items()]
+
+
+def _values(pin: Pin, to: State, fields: dict[str, Json]) -> Patch:
+    stands = condition.succeeded(
+        to,
+        created=pin.created,
+        completed=_text(fields.get("completionTime")),
+        reason=_text(fields.get("reason")),
+        message=_text(fields.get("message")),
+    )
+    fields = fields | {"conditions": [stands]}
+    return [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None

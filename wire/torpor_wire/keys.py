@@ -1,0 +1,39 @@
+"""The words and numbers of API version v1alpha1: group, kinds, labels, limits, environment of a task pod.
+
+A constant here is part of the API: changing one needs a new API version or a migration.
+"""
+
+GROUP = "torpor.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+LABEL_WORKFLOW = f"{GROUP}/workflow"
+LABEL_TASK = f"{GROUP}/task"
+LABEL_INDEX = f"{GROUP}/index"
+LABEL_TASKRUN_UID = f"{GROUP}/taskrun-uid"
+FINALIZER = f"{GROUP}/cancel-first"
+
+DEFAULT_POOL = "default"
+SHARDS = 256
+UNMAPPED = -1
+
+NAME_MAX = 50
+RESULT_MAX = 8 * 1024
+EVENT_MAX = 4 * 1024
+KWARGS_MAX = 4 * 1024
+NEXT_MAX = 4 * 1024
+MESSAGE_MAX = 1024
+ARGUMENT_INLINE_MAX = 1024
+
+ENV_TASKRUN = "TORPOR_TASKRUN"
+ENV_NAMESPACE = "TORPOR_NAMESPACE"
+ENV_TASKRUN_UID = "TORPOR_TASKRUN_UID"
+ENV_ATTEMPT = "TORPOR_ATTEMPT"
+ENV_SEGMENT = "TORPOR_SEGMENT"
+ENV_LAUNCH = "TORPOR_LAUNCH"
+ENV_CREATED = "TORPOR_CREATED"
+ENV_STARTED = "TORPOR_STARTED"
+ENV_POD_NAME = "TORPOR_POD_NAME"
+ENV_POD_UID = "TORPOR_POD_UID"
+CREDENTIALS = "/var/run/secrets/torpor.dev"
+"""Where a task pod finds `token` (one hour, renewed in place by the kubelet) and `ca.crt`."""

@@ -1,0 +1,26 @@
+"""Names derived from what a thing is, so that creating it twice is the same as creating it once.
+
+A TaskRun is named by its Workflow, task and index; a pod by its TaskRun and the numbers of its launch. The five
+characters of hash keep names apart where truncation or dashes would let two meet.
+"""
+
+from torpor_wire import canonical, keys
+
+
+def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAPPED) -> str:
+    """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first."""
+    mapped = "" if index == keys.UNMAPPED else f"-{index}"
+    tail = f"{mapped}-{canonical.digest(workflow_uid, task, index)[:5]}"
+    stem = f"{_label(workflow)}-{_label(task)}"
+    room = keys.NAME_MAX - len(tail)
+    return stem[:room].rstrip("-.") + tail
+
+
+def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
+    """`<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
+    return f"{taskrun_name}-a{attempt}-s{segment}" + (f"-l{launch}" if launch else "")
+
+
+def _label(name: str) -> str:
+    """Task names are identifiers (`load_all`); Kubernetes' names take dashes (`load-all`)."""
+    return name.lower().replace("_", "-")

@@ -1,0 +1,40 @@
+"""Why a TaskRun or a Workflow stands as it does: the CamelCase reasons of conditions and Events.
+
+One list, so that a user can search the documentation for any word that kubectl shows.
+"""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """A machine-readable word; the sentence beside it is the message."""
+
+    SUCCEEDED = "Succeeded"
+    ERROR = "Error"  # the task's code raised
+    MODULE_NOT_FOUND = "ModuleNotFound"
+    FUNCTION_NOT_FOUND = "FunctionNotFound"
+    ARGUMENTS_INVALID = "ArgumentsInvalid"
+    RESULT_INVALID = "ResultInvalid"
+    DEFERRAL_INVALID = "DeferralInvalid"
+    TIMEOUT = "Timeout"
+    LOST = "Lost"  # the pod ended without a word
+    LAUNCH_FAILED = "LaunchFailed"
+    IMAGE_PULL_FAILED = "ImagePullFailed"
+    REPORT_REFUSED = "ReportRefused"
+    TRIGGER_UNKNOWN = "TriggerUnknown"
+    TRIGGER_INVALID = "TriggerInvalid"
+    TRIGGER_FAILED = "TriggerFailed"
+    TRIGGER_ENDED = "TriggerEnded"
+    EVENT_INVALID = "EventInvalid"
+    DEFERRAL_TIMEOUT = "DeferralTimeout"
+    CANCELLED = "Cancelled"
+    DELETED = "Deleted"
+    UPSTREAM_FAILED = "UpstreamFailed"
+    SKIPPED = "Skipped"
+    WORKFLOW_INVALID = "WorkflowInvalid"
+    EXPRESSION_INVALID = "ExpressionInvalid"
+    EXPRESSION_FAILED = "ExpressionFailed"
+    EXPRESSION_TOO_EXPENSIVE = "ExpressionTooExpensive"
+    EXPAND_INVALID = "ExpandInvalid"
+    TASK_FAILED = "TaskFailed"
+    STATUS_INVALID = "StatusInvalid"

@@ -1,0 +1,31 @@
+"""Moments as Kubernetes writes them and durations as its users do.
+
+Inside the process a moment is seconds since the epoch (float) and a duration is seconds; only text stands on objects.
+"""
+
+import re
+from datetime import UTC, datetime
+
+_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+DURATION_PATTERN = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
+
+
+def rfc3339(moment: float) -> str:
+    """`1700000000.5` as `2023-11-14T22:13:20.500Z`: UTC, milliseconds."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def epoch(text: str) -> float:
+    """Seconds since the epoch of an RFC 3339 text. Raises ValueError for text without an offset, or that is no time."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no offset; write Z for UTC")
+    return moment.timestamp()
+
+
+def seconds(duration: str) -> float:
+    """`1h30m` as 5400.0. Raises ValueError for what is not a row of numbers with d, h, m, s or ms."""
+    if not duration or not re.match(DURATION_PATTERN, duration):
+        raise ValueError(f"{duration!r} is not a duration; write 30s, 5m, 1h30m or 7d")
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))
