@@ -22,7 +22,7 @@ class NotJsonError(ValueError):
 
 
 def text(value: object) -> str:
-    """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say (NaN, bytes, keys not strings)."""
+    """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say: NaN, bytes, keys not strings."""
     try:
         return _text(_checked(value, "$"))
     except RecursionError as error:

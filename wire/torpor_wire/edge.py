@@ -28,10 +28,18 @@ class Pin(NamedTuple):
     launch: int | None = None
 
 
-def claim(pin: Pin, *, pod: str, pod_uid: str, nonce: str, started: str | None, now: float) -> Patch:
+class Claim(NamedTuple):
+    """Who claims a segment: a pod, and a random word of the one process in it that won."""
+
+    pod: str
+    pod_uid: str
+    nonce: str
+
+
+def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
     """Scheduled -> Running, before any user code. `started` is the attempt's first start, kept over its segments."""
     sets: dict[str, Json] = {
-        "pod": {"name": pod, "uid": pod_uid, "claim": nonce},
+        "pod": {"name": who.pod, "uid": who.pod_uid, "claim": who.nonce},
         "startedAt": started or times.rfc3339(now),
     }
     return _transition(pin, State.RUNNING, sets=sets, clears=("message", "reason"))
