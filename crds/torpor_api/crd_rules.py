@@ -1,0 +1,93 @@
+"""The CEL rules that the CRDs carry: what binds every writer, whoever it is.
+
+Generated where the wire contract is their source (legal edges, terminal states), so that API server and controllers
+cannot disagree. Each rule must stay within the API server's cost estimate, hence the bounds in the models. What needs
+to look into untyped values (params, args) or to ask who is writing stands in manifests/policies.
+"""
+
+from collections.abc import Iterable
+
+from torpor_wire import state
+
+from torpor_api.crd_schema import Schema
+
+
+def taskrun_status() -> list[Schema]:
+    """Transitions of TaskRun.status: legal edges, counters that only grow, finished is finished."""
+    finished = _texts(state.TERMINAL)
+    edges = _texts(f"{old}>{new}" for old, new in state.EDGES if old != new)
+    return [
+        _rule(
+            f"self.state == oldSelf.state || (oldSelf.state + '>' + self.state) in {edges}",
+            explain="'a TaskRun does not go from ' + oldSelf.state + ' to ' + self.state",
+            path=".state",
+        ),
+        _rule(
+            f"!(oldSelf.state in {finished}) || self == oldSelf",
+            explain="'this TaskRun is ' + oldSelf.state + ' and does not change any more; delete it to run it again'",
+        ),
+        _rule(
+            "self.attempt >= oldSelf.attempt",
+            message="attempt only grows",
+            path=".attempt",
+        ),
+        _rule(
+            "self.segment >= oldSelf.segment || self.attempt > oldSelf.attempt",
+            message="segment only grows within an attempt",
+            path=".segment",
+        ),
+        _rule(
+            "self.launch >= oldSelf.launch || self.segment > oldSelf.segment || self.attempt > oldSelf.attempt",
+            message="launch only grows within a segment",
+            path=".launch",
+        ),
+    ]
+
+
+def taskrun_spec() -> list[Schema]:
+    """A TaskRun's spec: written once, and one kind of body."""
+    return [
+        _rule("self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow and run it anew"),
+        _rule("has(self.python) != has(self.trigger)", message="give exactly one of python and trigger"),
+    ]
+
+
+def workflow_spec() -> list[Schema]:
+    """A Workflow's spec: what concerns more than one task."""
+    return [
+        _rule(
+            "has(self.image) || self.tasks.all(t, has(t.image) || !has(t.python))",
+            message="a python task needs an image: give the task an image, or spec.image for all of them",
+            path=".image",
+        ),
+    ]
+
+
+def workflow_task() -> list[Schema]:
+    """A task, taken by itself."""
+    return [
+        _rule(
+            "has(self.python) != has(self.trigger)",
+            message="a task has exactly one body: either python (a function that runs in a pod) "
+            "or trigger (a wait that needs none)",
+        ),
+        _rule(
+            "!has(self.trigger) || !has(self.image)",
+            message="a trigger task has no pod, so it takes no image",
+            path=".image",
+        ),
+        _rule(
+            "!has(self.after) || !(self.name in self.after)",
+            message="a task cannot come after itself; remove its own name from after",
+            path=".after",
+        ),
+    ]
+
+
+def _rule(rule: str, *, message: str = "", explain: str = "", path: str = "") -> Schema:
+    said = {"message": message} if message else {"messageExpression": explain}
+    return {"rule": rule, **said} | ({"fieldPath": path} if path else {})
+
+
+def _texts(values: Iterable[str]) -> str:
+    return "[" + ", ".join(f"'{value}'" for value in sorted(values)) + "]"

@@ -1,0 +1,102 @@
+"""JSON schema as pydantic writes it, made the structural OpenAPI v3 that a CRD takes.
+
+A CRD allows no `$ref`, no `anyOf` with null, no `title`; it wants a type on every node, and its CEL cost estimate wants
+a bound on every string, list and map. `kubectl explain` prints the descriptions, so a field without one is an error
+here rather than a blank there. Knows no kind by name: see `crd_objects`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+_KEPT = (
+    "description",
+    "type",
+    "format",
+    "pattern",
+    "enum",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "required",
+)
+_BOUNDS = {"string": "maxLength", "array": "maxItems"}
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+
+
+class SchemaError(ValueError):
+    """A model that makes no good CRD; the message names each field and what it lacks."""
+
+
+def structural(model: Mapping[str, Any]) -> Schema:
+    """The structural schema of what `model_json_schema` gave. Raises SchemaError with every field that is at fault."""
+    schema = _node(model, model.get("$defs", {}))
+    faults = [*_faults(schema, "")]
+    if faults:
+        raise SchemaError("\n".join(faults))
+    return schema
+
+
+def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    source = _resolved(source, definitions)
+    if source.get("x-any"):
+        return {
+            **_description(source),
+            "nullable": True,
+            "x-kubernetes-preserve-unknown-fields": True,
+        }
+    node: Schema = {key: source[key] for key in _KEPT if key in source}
+    if "exclusiveMaximum" in source:
+        node["maximum"] = source["exclusiveMaximum"] - 1
+    if source.get("default") not in _EMPTY:
+        node["default"] = source["default"]
+    if "properties" in source:
+        node["properties"] = {name: _node(field, definitions) for name, field in source["properties"].items()}
+    if isinstance(source.get("additionalProperties"), Mapping):
+        node["additionalProperties"] = _node(source["additionalProperties"], definitions)
+    if "items" in source:
+        node["items"] = _node(source["items"], definitions)
+    if "x-key" in source:
+        node |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [source["x-key"]]}
+    return node
+
+
+def _description(source: Mapping[str, Any]) -> Schema:
+    return {"description": source["description"]} if "description" in source else {}
+
+
+def _resolved(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The node with its reference and its `or null` unfolded; what stands beside them wins, as the field's own word."""
+    if "$ref" in source:
+        target = definitions[source["$ref"].rpartition("/")[2]]
+        return _resolved({**target, **{key: value for key, value in source.items() if key != "$ref"}}, definitions)
+    if "anyOf" in source:
+        present = [option for option in source["anyOf"] if option.get("type") != "null"]
+        if len(present) != 1:
+            raise SchemaError(f"a CRD field has one type, not a union: {source['anyOf']}")
+        return _resolved({**present[0], **{key: source[key] for key in source if key != "anyOf"}}, definitions)
+    return source
+
+
+def _faults(node: Schema, path: str) -> Iterator[str]:
+    kind = node.get("type")
+    if kind is None and "x-kubernetes-preserve-unknown-fields" not in node:
+        yield f"{path or 'the object'}: no type"
+    if "enum" not in node and isinstance(kind, str) and _BOUNDS.get(kind, "type") not in node:
+        yield f"{path}: no {_BOUNDS[kind]}"
+    for name, field in node.get("properties", {}).items():
+        if not field.get("description"):
+            yield f"{path}.{name}: no description"
+        yield from _faults(field, f"{path}.{name}")
+    if "additionalProperties" in node:
+        if "maxProperties" not in node:
+            yield f"{path}: no maxProperties"
+        yield from _faults(node["additionalProperties"], f"{path}.*")
+    if "items" in node:
+        yield from _faults(node["items"], f"{path}[]")
