@@ -1,0 +1,228 @@
+"""etcd, API server and controllers as plain processes on loopback: a real API in seconds, without root.
+
+For integration tests and benches: no kubelet, so pods exist as objects only. Two of different state folders
+run side by side. Must not survive a change of version: a state that is not wholly healthy is made anew.
+"""
+
+import json
+import shutil
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.request
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from torpor_dev import cache, daemon, golang, pki
+from torpor_dev.errors import DevError
+from torpor_dev.progress import say, step
+
+ETCD, API_SERVER, CONTROLLERS, SCHEDULER = "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"
+_ALL = (SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
+_ATTEMPTS = 3
+_READY_LIMIT = 60.0
+_RATE = ("--kube-api-qps=200", "--kube-api-burst=400")
+# What tests need; the rest would watch every kind for nothing on a machine of two cores.
+_CONTROLLER_NAMES = (
+    "namespace-controller",
+    "garbage-collector-controller",
+    "serviceaccount-controller",
+    "root-ca-certificate-publisher-controller",
+    "clusterrole-aggregation-controller",
+    "validatingadmissionpolicy-status-controller",
+    "resourcequota-controller",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The loopback ports of one control plane."""
+
+    etcd: int
+    peer: int
+    api: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What was started: compared on the next start, so that an older one is replaced."""
+
+    kube: str
+    scheduler: bool
+    ports: Ports
+
+    @property
+    def server(self) -> str:
+        """The API server's address."""
+        return f"https://127.0.0.1:{self.ports.api}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The processes, in the order that they stop in."""
+        return _ALL if self.scheduler else _ALL[1:]
+
+
+def default_state() -> Path:
+    """The state folder of the control plane that has no other name."""
+    return cache.folder("control-plane")
+
+
+def start(state: Path, *, scheduler: bool = False) -> Path:
+    """Bring up a control plane in the state folder, or find it healthy; gives its kubeconfig's path."""
+    state = state.resolve()
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    kube = golang.build(golang.KUBE)
+    with cache.lock(state / "lock"):
+        if _healthy(state, str(kube), scheduler):
+            return _kubeconfig(state)
+        _erase(state)
+        with step("starting etcd and API server"):
+            _start_anew(state, str(kube), scheduler)
+    return _kubeconfig(state)
+
+
+def stop(state: Path) -> None:
+    """End the control plane of the state folder and remove what it kept there."""
+    state = state.resolve()
+    if state.is_dir():
+        with cache.lock(state / "lock"):
+            _erase(state)
+
+
+def _start_anew(state: Path, kube: str, scheduler: bool) -> None:
+    keys = pki.create(state / "pki")
+    for attempt in range(1, _ATTEMPTS + 1):
+        plan = Plan(kube=kube, scheduler=scheduler, ports=_free_ports())
+        (state / "plan.json").write_text(json.dumps(asdict(plan)))
+        _launch(state, plan, keys)
+        if _becomes_ready(state, plan):
+            return
+        died = [name for name in plan.names if daemon.find(name, folder=state) is None]
+        said = "\n".join(daemon.tail(name, folder=state) for name in died or [API_SERVER])
+        _stop_processes(state)
+        # A port that was free may be taken by the time it is bound: worth another try.
+        say(f"attempt {attempt}: {', '.join(died) or 'the API server'} did not come up")
+    raise DevError(f"the control plane in {state} did not come up; its last lines:\n{said}")
+
+
+def _launch(state: Path, plan: Plan, keys: pki.Pki) -> None:
+    (state / "bin").mkdir(exist_ok=True)
+    for name in plan.names:
+        (state / "bin" / name).unlink(missing_ok=True)
+        (state / "bin" / name).symlink_to(plan.kube)
+    config = _kubeconfig(state)
+    config.touch(mode=0o600)
+    config.write_text(pki.kubeconfig(keys, plan.server))
+    for name, arguments in _arguments(state, plan.ports, keys, config).items():
+        if name in plan.names:
+            daemon.start(name, [state / "bin" / name, *arguments], folder=state)
+
+
+def _arguments(state: Path, ports: Ports, keys: pki.Pki, config: Path) -> dict[str, list[str]]:
+    client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.peer}"
+    return {
+        ETCD: [
+            f"--data-dir={state / 'etcd'}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+            "--unsafe-no-fsync",
+            "--quota-backend-bytes=8589934592",
+            "--log-level=warn",
+        ],
+        API_SERVER: [
+            f"--etcd-servers={client}",
+            f"--secure-port={ports.api}",
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            "--endpoint-reconciler-type=none",
+            f"--client-ca-file={keys.path('ca.crt')}",
+            f"--tls-cert-file={keys.path('apiserver.crt')}",
+            f"--tls-private-key-file={keys.path('apiserver.key')}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-signing-key-file={keys.path('sa.key')}",
+            f"--service-account-key-file={keys.path('sa.pub')}",
+            "--service-cluster-ip-range=10.96.0.0/16",
+            "--authorization-mode=Node,RBAC",
+            "--anonymous-auth=false",
+            "--allow-privileged=false",
+            "--profiling=false",
+        ],
+        CONTROLLERS: [
+            f"--kubeconfig={config}",
+            f"--service-account-private-key-file={keys.path('sa.key')}",
+            f"--root-ca-file={keys.path('ca.crt')}",
+            f"--controllers={','.join(_CONTROLLER_NAMES)}",
+            "--use-service-account-credentials",
+            "--leader-elect=false",
+            "--secure-port=0",
+            *_RATE,
+        ],
+        SCHEDULER: [f"--kubeconfig={config}", "--leader-elect=false", "--secure-port=0", *_RATE],
+    }
+
+
+def _becomes_ready(state: Path, plan: Plan) -> bool:
+    deadline = time.monotonic() + _READY_LIMIT
+    while time.monotonic() < deadline:
+        if any(daemon.find(name, folder=state) is None for name in plan.names):
+            return False
+        if _answers(state, plan):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _healthy(state: Path, kube: str, scheduler: bool) -> bool:
+    try:
+        noted = json.loads((state / "plan.json").read_text())
+        plan = Plan(kube=noted["kube"], scheduler=noted["scheduler"], ports=Ports(**noted["ports"]))
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    running = all(daemon.find(name, folder=state) is not None for name in plan.names)
+    same = plan.kube == kube and plan.scheduler >= scheduler
+    return same and running and _kubeconfig(state).exists() and _answers(state, plan)
+
+
+def _answers(state: Path, plan: Plan) -> bool:
+    """Whether a pod could be created now: the API is ready and the default service account exists."""
+    folder = state / "pki"
+    context = ssl.create_default_context(cafile=folder / "ca.crt")
+    context.load_cert_chain(folder / "admin.crt", folder / "admin.key")
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+    try:
+        for path in ("/readyz", "/api/v1/namespaces/default/serviceaccounts/default"):
+            direct.open(plan.server + path, timeout=5).close()
+    except (urllib.error.URLError, OSError):
+        return False
+    return True
+
+
+def _free_ports() -> Ports:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    etcd, peer, api = (int(one.getsockname()[1]) for one in held)
+    for one in held:
+        one.close()
+    return Ports(etcd=etcd, peer=peer, api=api)
+
+
+def _erase(state: Path) -> None:
+    _stop_processes(state)
+    for name in ("plan.json", "kubeconfig", *(f"{process}.log" for process in _ALL)):
+        (state / name).unlink(missing_ok=True)
+    for name in ("etcd", "pki", "bin"):
+        shutil.rmtree(state / name, ignore_errors=True)
+
+
+def _stop_processes(state: Path) -> None:
+    for name in _ALL:
+        # etcd and its clients hold nothing that is worth a graceful end.
+        daemon.stop(name, folder=state, patience=3)
+    shutil.rmtree(state / "etcd", ignore_errors=True)
+
+
+def _kubeconfig(state: Path) -> Path:
+    return state / "kubeconfig"

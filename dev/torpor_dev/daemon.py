@@ -1,0 +1,102 @@
+"""Processes that outlive the command that starts them, recorded by pid so that only they are ever stopped.
+
+A pid alone may have been reused; with its start time it is ours. Must not look processes up by name.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_STATE, _START_TIME = 0, 19  # fields of /proc/PID/stat after the name in parentheses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """A started process; `started` is the kernel's start time in clock ticks since boot."""
+
+    pid: int
+    started: int
+    program: str
+
+
+def start(name: str, argv: Sequence[str | Path], *, folder: Path, env: Mapping[str, str] | None = None) -> Daemon:
+    """Start a process in a session of its own, its output in NAME.log, its record in NAME.pid of the folder."""
+    log = str(folder / f"{name}.log")
+    args = [str(arg) for arg in argv]
+    # Not Popen: it warns when it is collected while its child lives, and this child is meant to.
+    pid = os.posix_spawnp(
+        args[0],
+        args,
+        dict(os.environ if env is None else env),
+        setsid=True,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+    )
+    started = Daemon(pid=pid, started=_start_time(pid), program=args[0])
+    _record(folder, name).write_text(json.dumps(asdict(started)))
+    return started
+
+
+def find(name: str, *, folder: Path) -> Daemon | None:
+    """The recorded process, if it is still running and still the one we started."""
+    try:
+        recorded = Daemon(**json.loads(_record(folder, name).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return recorded if alive(recorded) else None
+
+
+def alive(daemon: Daemon) -> bool:
+    """Whether this very process runs: same start time, same command line, no zombie."""
+    with contextlib.suppress(ChildProcessError):  # started by an earlier command, so not ours to reap
+        os.waitpid(daemon.pid, os.WNOHANG)
+    try:
+        command = Path(f"/proc/{daemon.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        return daemon.program in command and _start_time(daemon.pid) == daemon.started
+    except (OSError, ValueError):
+        return False
+
+
+def stop(name: str, *, folder: Path, patience: float = 10) -> None:
+    """End the recorded process, politely for `patience` seconds; nothing happens if it is gone."""
+    found = find(name, folder=folder)
+    if found is not None:
+        _end(found, signal.SIGTERM, patience)
+        _end(found, signal.SIGKILL, patience)
+    _record(folder, name).unlink(missing_ok=True)
+
+
+def tail(name: str, *, folder: Path, lines: int = 15) -> str:
+    """The last lines the process wrote, indented for a message."""
+    try:
+        written = (folder / f"{name}.log").read_text(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(f"  {line}" for line in written.splitlines()[-lines:])
+
+
+def _end(daemon: Daemon, sign: signal.Signals, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    if alive(daemon):
+        os.kill(daemon.pid, sign)
+    while alive(daemon) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _start_time(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    if fields[_STATE] == "Z":
+        raise ValueError(f"process {pid} has ended")
+    return int(fields[_START_TIME])
+
+
+def _record(folder: Path, name: str) -> Path:
+    return folder / f"{name}.pid"

