@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -42,6 +42,7 @@ def start(name: str, argv: Sequence[str | Path], *, folder: Path, env: Mapping[s
     )
     started = Daemon(pid=pid, started=_start_time(pid), program=args[0])
     _record(folder, name).write_text(json.dumps(asdict(started)))
+    _await(lambda: alive(started), limit=1)  # the kernel shows the new command line a moment after the spawn returns
     return started
 
 
@@ -84,11 +85,15 @@ def tail(name: str, *, folder: Path, lines: int = 15) -> str:
 
 
 def _end(daemon: Daemon, sign: signal.Signals, patience: float) -> None:
-    deadline = time.monotonic() + patience
     if alive(daemon):
         os.kill(daemon.pid, sign)
-    while alive(daemon) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    _await(lambda: not alive(daemon), limit=patience)
+
+
+def _await(condition: Callable[[], bool], *, limit: float) -> None:
+    deadline = time.monotonic() + limit
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _start_time(pid: int) -> int:
