@@ -43,7 +43,7 @@ class Api:
         self.transport = transport
         self.clock = clock
         self.discovered: dict[tuple[str, str], Resource] = {}
-        self._jitter = jitter
+        self.jitter = jitter
 
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """GET any path; repeated while the server is unavailable, `READ_TRIES` times at most."""
@@ -51,7 +51,7 @@ class Api:
             try:
                 return _body(await self.transport.request("GET", path, query=query))
             except errors.Unavailable as error:
-                await self.clock.sleep(max(error.retry_after or 0.0, 0.2 * 2**attempt * self._jitter()))
+                await self.clock.sleep(max(error.retry_after or 0.0, 0.2 * 2**attempt * self.jitter()))
         return _body(await self.transport.request("GET", path, query=query))
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:

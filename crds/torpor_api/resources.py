@@ -31,12 +31,15 @@ class Resource:
         """
         if self.namespaced and name is not None and not namespace:
             raise ValueError(f"a {self.kind} has a namespace; which one is {name!r} in?")
-        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
-        if self.namespaced and namespace:
-            parts += ["namespaces", _segment(namespace)]
-        parts.append(self.plural)
-        parts += [_segment(part) for part in (name, subresource) if part is not None]
-        return "/" + "/".join(parts)
+        parts = ["namespaces", namespace] if self.namespaced and namespace else []
+        parts += [part for part in (self.plural, name, subresource) if part is not None]
+        return "/".join((group_path(self.api_version), *map(_segment, parts)))
+
+
+def group_path(api_version: str) -> str:
+    """Where the kinds of an apiVersion are. Raises ValueError for what is no `group/version` nor a version."""
+    group, _, version = api_version.rpartition("/")
+    return f"/apis/{_segment(group)}/{_segment(version)}" if group else f"/api/{_segment(version)}"
 
 
 def _segment(name: str) -> str:
