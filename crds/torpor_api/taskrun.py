@@ -138,7 +138,7 @@ class TaskRunStatus(Model):
     result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
     reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
     message: Annotated[Message | None, Field(description="The same, as a sentence.")] = None
-    retry_at: Annotated[Time | None, Field(description="When the next attempt starts.")] = None
+    retry_at: Annotated[Time | None, Field(description="When the next attempt starts, or when this one did.")] = None
     completion_time: Annotated[Time | None, Field(description="When a terminal state was reached.")] = None
     cancel: Annotated[Time | None, Field(description="Since when the wait is asked to end; its triggerer answers.")] = (
         None

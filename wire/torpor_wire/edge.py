@@ -81,9 +81,9 @@ def fail(pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: f
 
 
 def retry_now(pin: Pin) -> Patch:
-    """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one."""
+    """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began."""
     sets: dict[str, Json] = {"attempt": pin.attempt + 1, "segment": 0, "launch": 0}
-    clears = ("next", "event", "pod", "message", "reason", "retryAt", "startedAt", "deferredAt", "firedAt", "deadline")
+    clears = ("next", "event", "pod", "message", "reason", "startedAt", "deferredAt", "firedAt", "deadline")
     return _transition(pin, State.SCHEDULED, sets=sets, clears=clears)
 
 

@@ -1,0 +1,111 @@
+"""What a plan asks to be done, as data: the plan decides, `apply` does.
+
+Every action may be repeated: names are derived, patches are fenced, and NotFound on a delete is success.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from torpor_api.taskrun import TaskRun
+from torpor_cel.value import JSON
+from torpor_wire.edge import Patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTaskRun:
+    """The TaskRun of one task instance, its turn having come."""
+
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePod:
+    """The pod of a TaskRun's present segment."""
+
+    taskrun: TaskRun
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePod:
+    """A pod that has had its say or its time."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchTaskRun:
+    """One fenced transition, or explanation, on a TaskRun's status."""
+
+    taskrun: TaskRun
+    patch: Patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetFinalizers:
+    """The Workflow's finalizers as they shall be."""
+
+    finalizers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteWorkflow:
+    """A finished Workflow whose time to live is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostEvent:
+    """A Kubernetes Event on the Workflow, or on one of its TaskRuns; posted once for each (object, reason, key)."""
+
+    regarding: TaskRun | None
+    reason: str
+    message: str
+    warning: bool
+    key: str
+
+
+Action: TypeAlias = CreateTaskRun | CreatePod | DeletePod | PatchTaskRun | SetFinalizers | DeleteWorkflow | PostEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """An expression whose value the plan needs; two are the same when text and sources are: variables follow."""
+
+    expression: str
+    sources: tuple[tuple[str, str], ...]
+    variables: "Variables"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variables:
+    """What an expression reads. Never compared: `Evaluate.sources` names the same content by uid."""
+
+    values: dict[str, JSON]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variables)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmTaskRun:
+    """A TaskRun that should exist and is not in the store: is it gone, or is the store behind?"""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmPod:
+    """A pod that should exist and is not in the store."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+Need: TypeAlias = Evaluate | ConfirmTaskRun | ConfirmPod

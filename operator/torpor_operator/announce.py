@@ -1,0 +1,58 @@
+"""The Events a plan posts: what ended badly, once for each object, attempt and reason."""
+
+from collections.abc import Iterable
+
+from torpor_api.taskrun import TaskRun
+from torpor_api.workflow import TaskState, Workflow
+from torpor_wire.state import State
+
+from torpor_operator.actions import PostEvent
+from torpor_operator.outcome import Outcome
+from torpor_operator.status import Verdict
+
+
+def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
+    """An Event for each TaskRun whose attempt failed."""
+    return tuple(_failure(run) for run in runs if run.status.state in {State.FAILED, State.UP_FOR_RETRY})
+
+
+def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each task that failed before it had a TaskRun."""
+    return tuple(
+        PostEvent(
+            regarding=None,
+            reason=outcome.reason or "TaskFailed",
+            message=f"task {outcome.task}: {outcome.message}",
+            warning=True,
+            key=f"{workflow.metadata.uid}/{outcome.task}/{outcome.reason}",
+        )
+        for outcome in outcomes
+        if outcome.state is TaskState.FAILED and not outcome.runs
+    )
+
+
+def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow when its run is over."""
+    if not final.final:
+        return ()
+    return (
+        PostEvent(
+            regarding=None,
+            reason=final.reason,
+            message=final.message or "every task ended well",
+            warning=final.succeeded == "False",
+            key=f"{workflow.metadata.uid}/{final.reason}",
+        ),
+    )
+
+
+def _failure(run: TaskRun) -> PostEvent:
+    status = run.status
+    again = f"; tried again at {status.retry_at}" if status.state is State.UP_FOR_RETRY else ""
+    return PostEvent(
+        regarding=run,
+        reason=status.reason or "Failed",
+        message=f"{status.message or status.state}{again}",
+        warning=True,
+        key=f"{run.metadata.uid}/{status.attempt}/{status.reason}",
+    )

@@ -1,0 +1,70 @@
+"""Finding out what a plan says it needs: an expression's value, or whether an object the store lacks is really gone."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import assert_never
+
+from torpor_api import errors
+from torpor_api.api import Api, Object
+from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.taskrun import parse
+from torpor_cel.evaluator import Evaluating
+
+from torpor_operator.actions import ConfirmPod, ConfirmTaskRun, Evaluate, Need
+from torpor_operator.observe import Observer
+from torpor_operator.snapshot import Answer, Presence
+
+
+class Answerer:
+    """Answers needs side by side; raises errors.Unavailable where the API server cannot say."""
+
+    def __init__(self, api: Api, observer: Observer, evaluator: Evaluating) -> None:
+        self._api = api
+        self._observer = observer
+        self._evaluator = evaluator
+
+    async def answer(self, needs: Iterable[Need]) -> dict[Need, Answer]:
+        """The answer to each need."""
+        asked = list(needs)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._one(need)) for need in asked]
+        return {need: task.result() for need, task in zip(asked, tasks, strict=True)}
+
+    async def _one(self, need: Need) -> Answer:
+        match need:
+            case Evaluate():
+                return await self._evaluator.evaluate(need.expression, need.variables.values)
+            case ConfirmTaskRun():
+                return await self._taskrun(need)
+            case ConfirmPod():
+                return await self._pod(need)
+            case _:
+                assert_never(need)
+
+    async def _taskrun(self, need: ConfirmTaskRun) -> Presence:
+        try:
+            found = await self._api.get(TASKRUNS, need.namespace, need.name)
+        except errors.NotFound:
+            return Presence.GONE
+        if not _readable(found):
+            return Presence.UNREADABLE
+        self._observer.taskruns.store.absorb(found)
+        return Presence.PRESENT
+
+    async def _pod(self, need: ConfirmPod) -> Presence:
+        try:
+            found = await self._api.get(PODS, need.namespace, need.name)
+        except errors.NotFound:
+            return Presence.GONE
+        if found["metadata"]["uid"] != need.uid:
+            return Presence.GONE
+        self._observer.pods.store.absorb(found)
+        return Presence.PRESENT
+
+
+def _readable(found: Object) -> bool:
+    try:
+        parse(found)
+    except ValueError:
+        return False
+    return True

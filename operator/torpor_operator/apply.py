@@ -1,0 +1,162 @@
+"""Carrying out a plan: every action is one write, any of them may find that another was faster.
+
+AlreadyExists on a create and NotFound on a delete are success, a lost race is nobody's fault: the watch brings what
+won. What the server refuses is said on the object; what it cannot do now is tried again by a later plan.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import assert_never
+
+from torpor_api import errors, event
+from torpor_api.api import Api, Object
+from torpor_api.clock import Clock
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.workflow import Workflow, WorkflowStatus
+from torpor_wire import edge, keys, retry
+from torpor_wire.reason import Reason
+
+from torpor_operator import pods
+from torpor_operator.actions import (
+    Action,
+    CreatePod,
+    CreateTaskRun,
+    DeletePod,
+    DeleteWorkflow,
+    PatchTaskRun,
+    PostEvent,
+    SetFinalizers,
+)
+from torpor_operator.observe import Observer
+from torpor_operator.settings import Settings
+
+_LOG = logging.getLogger(__name__)
+_CONTROLLER = f"{keys.GROUP}/operator"
+
+
+class Applier:
+    """Applies actions for one Workflow at a time, a bounded number at once over all of them."""
+
+    def __init__(self, api: Api, clock: Clock, observer: Observer, settings: Settings) -> None:
+        self._api = api
+        self._clock = clock
+        self._observer = observer
+        self._room = asyncio.Semaphore(settings.apply_concurrency)
+
+    async def apply(self, workflow: Workflow, actions: Iterable[Action]) -> bool:
+        """Apply them all; whether each was done or found done. What was not is logged and left to the next plan."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._guarded(workflow, action)) for action in actions]
+        return all(task.result() for task in tasks)
+
+    async def write_status(self, workflow: Workflow, status: WorkflowStatus) -> bool:
+        """Store the Workflow's status unless it has changed since; whether it was stored."""
+        metadata = workflow.metadata
+        ops = [*_pinned(workflow), {"op": "add", "path": "/status", "value": status.to_json()}]
+        try:
+            stored = await self._api.patch(WORKFLOWS, metadata.namespace, metadata.name, ops, subresource="status")
+        except errors.NotFound:
+            self._observer.lost_workflow(workflow)
+            return True
+        except errors.LostRace:
+            return False
+        self._observer.saw_workflow(stored)
+        return True
+
+    async def _guarded(self, workflow: Workflow, action: Action) -> bool:
+        try:
+            async with self._room:
+                await self._apply(workflow, action)
+        except (errors.LostRace, errors.Conflict, errors.NotFound):
+            return True
+        except errors.ApiError as error:
+            _LOG.warning("%s/%s: %s: %s", *_of(workflow), type(action).__name__, error.message)
+            return False
+        return True
+
+    async def _apply(self, workflow: Workflow, action: Action) -> None:
+        match action:
+            case CreateTaskRun():
+                await self._create_taskrun(workflow, action)
+            case CreatePod():
+                await self._create_pod(action)
+            case DeletePod():
+                await self._api.delete(PODS, action.namespace, action.name, uid=action.uid)
+            case PatchTaskRun():
+                await self._patch_taskrun(action)
+            case SetFinalizers():
+                await self._set_finalizers(workflow, action)
+            case DeleteWorkflow():
+                await self._api.delete(WORKFLOWS, *_of(workflow), uid=workflow.metadata.uid)
+            case PostEvent():
+                await self._post(workflow, action)
+            case _:
+                assert_never(action)
+
+    async def _create_taskrun(self, workflow: Workflow, action: CreateTaskRun) -> None:
+        namespace, name = workflow.metadata.namespace, action.body["metadata"]["name"]
+        try:
+            stored = await self._api.create(TASKRUNS, namespace, action.body)
+        except errors.AlreadyExists:
+            stored = await self._api.get(TASKRUNS, namespace, name)
+            if stored["spec"]["workflow"]["uid"] != workflow.metadata.uid:
+                raise errors.ApiError(f"TaskRun {name} belongs to another Workflow; delete it to go on") from None
+        self._observer.taskruns.store.absorb(stored)
+
+    async def _create_pod(self, action: CreatePod) -> None:
+        taskrun = action.taskrun
+        namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
+        try:
+            stored = await self._api.create(PODS, namespace, action.body)
+        except errors.AlreadyExists:
+            stored = await self._api.get(PODS, namespace, name)
+            if pods.parse(stored).owner_uid != taskrun.metadata.uid:
+                await self._launch_failed(action, f"a pod named {name} is there and is not ours; delete it")
+                return
+        except (errors.Refused, errors.Forbidden) as error:
+            await self._launch_failed(action, f"its pod was refused: {error.message}")
+            return
+        self._observer.pods.store.absorb(stored)
+
+    async def _launch_failed(self, action: CreatePod, message: str) -> None:
+        """A pod that can never be made fails its TaskRun at once; a retry would meet the same."""
+        pin, now = action.taskrun.pin(), self._clock.now()
+        patch = edge.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
+        await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+
+    async def _patch_taskrun(self, action: PatchTaskRun) -> None:
+        metadata = action.taskrun.metadata
+        stored = await self._api.patch(TASKRUNS, metadata.namespace, metadata.name, action.patch, subresource="status")
+        self._observer.taskruns.store.absorb(stored)
+
+    async def _set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
+        wanted = {"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}
+        stored = await self._api.patch(WORKFLOWS, *_of(workflow), [*_pinned(workflow), wanted])
+        if action.finalizers or workflow.metadata.deletion_timestamp is None:
+            self._observer.saw_workflow(stored)
+
+    async def _post(self, workflow: Workflow, action: PostEvent) -> None:
+        about = action.regarding
+        kind, metadata = (TASKRUNS, about.metadata) if about else (WORKFLOWS, workflow.metadata)
+        body = event.build(
+            event.reference(kind, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid),
+            reason=action.reason,
+            message=action.message,
+            type="Warning" if action.warning else "Normal",
+            reporting_controller=_CONTROLLER,
+            now=self._clock.now(),
+        )
+        await event.post(self._api, body)
+
+
+def _pinned(workflow: Workflow) -> list[Object]:
+    metadata = workflow.metadata
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
+    ]
+
+
+def _of(workflow: Workflow) -> tuple[str, str]:
+    return workflow.metadata.namespace, workflow.metadata.name

@@ -1,0 +1,69 @@
+"""The order of a Workflow's tasks: who comes after whom, by `after` and by reference, and what forbids it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from torpor_api.workflow import Task, WorkflowSpec
+from torpor_cel import references
+from torpor_cel.errors import ExpressionError
+
+from torpor_operator import inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """The tasks in an order that can be walked once, and what each comes after."""
+
+    order: tuple[Task, ...]
+    upstream: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a Workflow cannot run at all, for its author."""
+
+    reason: str
+    message: str
+
+
+def build(spec: WorkflowSpec) -> Graph | Problem:
+    """The graph of the spec, or the first problem found in the order in which the tasks are written."""
+    by_name = {task.name: task for task in spec.tasks}
+    upstream: dict[str, frozenset[str]] = {}
+    for task in spec.tasks:
+        before = _upstream(task, spec, by_name)
+        if isinstance(before, Problem):
+            return before
+        upstream[task.name] = before
+    try:
+        order = tuple(TopologicalSorter(upstream).static_order())
+    except CycleError as error:
+        ring = " -> ".join(reversed(error.args[1]))
+        return Problem("WorkflowInvalid", f"tasks wait for each other: {ring}; remove one `after` or reference")
+    return Graph(order=tuple(by_name[name] for name in order), upstream=upstream)
+
+
+def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> frozenset[str] | Problem:
+    before = set(task.after)
+    for name in task.after:
+        if name not in by_name:
+            return Problem("WorkflowInvalid", _unknown(f"task {task.name}: after: {name}", "task", name, by_name))
+    for where, expression in inputs.expressions(task):
+        found = references.of(expression) if isinstance(expression, str) else expression
+        if isinstance(found, ExpressionError):
+            return Problem(found.reason, f"task {task.name}: {where}: {found.message}")
+        place = f"task {task.name}: {where}"
+        for name in sorted(found.tasks):
+            if name not in by_name:
+                return Problem("WorkflowInvalid", _unknown(place, "task", name, by_name))
+        for name in sorted(found.params):
+            if name not in spec.params:
+                return Problem("WorkflowInvalid", _unknown(place, "param", name, spec.params))
+        before |= found.tasks
+    return frozenset(before)
+
+
+def _unknown(place: str, kind: str, name: str, known: Mapping[str, object]) -> str:
+    listed = ", ".join(sorted(known)[:20]) or "none"
+    return f"{place}: there is no {kind} {name}; there are: {listed}"

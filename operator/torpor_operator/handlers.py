@@ -1,0 +1,36 @@
+"""kopf's side: it watches Workflows, answers the liveness probe, and is the process. Nothing is decided here."""
+
+from typing import Any
+
+import kopf
+from torpor_api.resources import WORKFLOWS
+from torpor_wire import keys
+
+from torpor_operator.observe import Observer
+
+
+def settings() -> kopf.OperatorSettings:
+    """The settings of kopf itself, as the measurements in the design bind them."""
+    made = kopf.OperatorSettings()
+    # kopf strips this finalizer from what it does not handle: it must not be one of ours.
+    made.persistence.finalizer = f"{keys.GROUP}/kopf"
+    made.posting.enabled = False
+    made.peering.standalone = True
+    made.watching.server_timeout = 290
+    made.watching.client_timeout = 300
+    return made
+
+
+def register(registry: kopf.OperatorRegistry, observer: Observer) -> None:
+    """Tell the observer of every Workflow that comes, changes or goes.
+
+    Only `on.event` is used: the other decorators keep their progress in annotations, which is a write a change.
+    """
+
+    @kopf.on.login(registry=registry)
+    def login(**arguments: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_with_service_account(**arguments) or kopf.login_with_kubeconfig(**arguments)
+
+    @kopf.on.event(WORKFLOWS.group, WORKFLOWS.version, WORKFLOWS.plural, registry=registry)
+    async def saw(event: kopf.RawEvent, **_: Any) -> None:
+        observer.saw_workflow(dict(event["object"]), deleted=event["type"] == "DELETED")

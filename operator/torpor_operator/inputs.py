@@ -1,0 +1,60 @@
+"""The values a task is given: where its expressions stand, and the values once those are answered."""
+
+from collections.abc import Iterator
+
+from torpor_api.workflow import Task
+from torpor_cel import template
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON, Value
+
+from torpor_operator.actions import Need
+from torpor_operator.scope import Scope, Unknown
+
+
+def expressions(task: Task) -> Iterator[tuple[str, str | ExpressionError]]:
+    """Every expression of the task and where it stands; a template that cannot be read comes as its error."""
+    if task.when is not None:
+        yield "when", task.when
+    for name, value in task.args.items():
+        yield from _within(f"args: {name}", value)
+    for entry in task.expand:
+        yield from _within(f"expand {entry.name}", entry.over)
+    if task.trigger is not None:
+        for name, value in task.trigger.kwargs.items():
+            yield from _within(f"trigger: {name}", value)
+
+
+def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
+    """The value with every `${...}` in its strings replaced; what an expression yields is not parsed again."""
+    found = template.expressions(value)
+    if isinstance(found, ExpressionError):
+        return found
+    results: dict[str, JSON] = {}
+    needs: list[Need] = []
+    for expression in found:
+        match scope.evaluate(expression):
+            case Value(json=json):
+                results[expression] = json
+            case Unknown(wanted):
+                needs += wanted
+            case error:
+                return error
+    if needs:
+        return Unknown(tuple(needs))
+    rendered = template.substitute(value, results)
+    return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
+
+
+def single(value: JSON) -> str | None:
+    """The expression that a string is, where it is one and nothing else."""
+    parsed = template.parse(value) if isinstance(value, str) else None
+    return parsed.single if isinstance(parsed, template.Template) else None
+
+
+def _within(where: str, value: JSON) -> Iterator[tuple[str, str | ExpressionError]]:
+    found = template.expressions(value)
+    if isinstance(found, ExpressionError):
+        yield where, found
+        return
+    for expression in found:
+        yield where, expression

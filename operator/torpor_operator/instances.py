@@ -1,0 +1,165 @@
+"""The instances of a task whose turn has come: how many there are, and what each is given.
+
+The answers it needs (expression values) may be missing; then it says which, and the plan is made again with them.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torpor_api.taskrun import Argument, ArgumentSource, TriggerCall
+from torpor_api.workflow import Task, TaskState
+from torpor_cel import errors, references
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON
+from torpor_wire import canonical, keys
+from torpor_wire.reason import Reason
+
+from torpor_operator import inputs
+from torpor_operator.outcome import Outcome, decided
+from torpor_operator.scope import Scope, Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instances:
+    """The width of a task and the arguments of each instance."""
+
+    total: int
+    constants: tuple[Argument, ...] = ()
+    item_name: str = ""
+    items: tuple[str, ...] = ()  # JSON text of each item, for a mapped task
+    trigger: TriggerCall | None = None
+
+    def arguments(self, index: int) -> tuple[Argument, ...]:
+        """What the instance at this index is called with."""
+        if index == keys.UNMAPPED:
+            return self.constants
+        return (*self.constants, Argument(name=self.item_name, value=self.items[index]))
+
+
+Resolved: TypeAlias = "Instances | Outcome | Unknown"
+
+
+def resolve(task: Task, scope: Scope, max_map_size: int) -> Resolved:
+    """The task's instances; or its outcome where it has none (skipped, failed); or what must be answered first."""
+    if (closed := _when(task, scope)) is not None:
+        return closed
+    items = _items(task, scope, max_map_size)
+    if isinstance(items, Outcome | Unknown):
+        return items
+    given = _given(task, scope)
+    if isinstance(given, Outcome | Unknown):
+        return given
+    constants, trigger = given
+    if items is None:
+        return Instances(total=1, constants=constants, trigger=trigger)
+    name = task.expand[0].name
+    return Instances(total=len(items), constants=constants, item_name=name, items=items, trigger=trigger)
+
+
+def _when(task: Task, scope: Scope) -> Outcome | Unknown | None:
+    if task.when is None:
+        return None
+    answer = scope.evaluate(task.when)
+    if isinstance(answer, Unknown):
+        return answer
+    if isinstance(answer, ExpressionError):
+        return _failed(task, answer.reason, f"when: {answer.message}")
+    if answer.json is True:
+        return None
+    if answer.json is False:
+        return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"when: {task.when} is false")
+    return _failed(task, Reason.EXPRESSION_FAILED, f"when: yields {_kind(answer.json)}; it must yield true or false")
+
+
+def _items(task: Task, scope: Scope, max_map_size: int) -> tuple[str, ...] | Outcome | Unknown | None:
+    if not task.expand:
+        return None
+    entry = task.expand[0]
+    over = inputs.resolve(entry.over, scope)
+    if isinstance(over, Unknown):
+        return over
+    if isinstance(over, ExpressionError):
+        return _failed(task, over.reason, f"expand {entry.name}: {over.message}")
+    if not isinstance(over.json, list):
+        return _failed(task, Reason.EXPAND_INVALID, f"expand {entry.name}: over {_kind(over.json)}; it takes a list")
+    if not over.json:
+        return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"expand {entry.name}: the list is empty")
+    if len(over.json) > max_map_size:
+        message = f"expand {entry.name}: over {len(over.json)} items; at most {max_map_size} are allowed"
+        return _failed(task, Reason.EXPAND_INVALID, message)
+    return tuple(canonical.plain(item) for item in over.json)
+
+
+def _given(task: Task, scope: Scope) -> tuple[tuple[Argument, ...], TriggerCall | None] | Outcome | Unknown:
+    """The constant arguments, or the trigger with its kwargs."""
+    if task.trigger is not None:
+        trigger = _trigger(task, scope)
+        return ((), trigger) if isinstance(trigger, TriggerCall) else trigger
+    arguments: list[Argument] = []
+    needs: list[Unknown] = []
+    for name, value in task.args.items():
+        match _argument(name, value, scope):
+            case Argument() as argument:
+                arguments.append(argument)
+            case Unknown() as unknown:
+                needs.append(unknown)
+            case error:
+                return _failed(task, error.reason, f"args: {name}: {error.message}")
+    if needs:
+        return Unknown(tuple(need for unknown in needs for need in unknown.needs))
+    return tuple(arguments), None
+
+
+def _trigger(task: Task, scope: Scope) -> TriggerCall | Outcome | Unknown:
+    asked = task.trigger
+    if asked is None:
+        raise ValueError(f"task {task.name} has no trigger")
+    kwargs = inputs.resolve(asked.kwargs, scope)
+    if isinstance(kwargs, Unknown):
+        return kwargs
+    if isinstance(kwargs, ExpressionError):
+        return _failed(task, kwargs.reason, f"trigger: {kwargs.message}")
+    text = canonical.plain(kwargs.json)
+    if len(text.encode()) > keys.KWARGS_MAX:
+        message = f"trigger: its kwargs are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit"
+        return _failed(task, Reason.TRIGGER_INVALID, message)
+    return TriggerCall(class_name=asked.class_name, kwargs=text, timeout=asked.timeout)
+
+
+def _argument(name: str, value: JSON, scope: Scope) -> Argument | ExpressionError | Unknown:
+    resolved = inputs.resolve(value, scope)
+    if isinstance(resolved, Unknown | ExpressionError):
+        return resolved
+    text = canonical.plain(resolved.json)
+    size = len(text.encode())
+    if size <= keys.ARGUMENT_INLINE_MAX:
+        return Argument(name=name, value=text)
+    if (source := _source(value, scope)) is not None:
+        return Argument(name=name, source=source)
+    if size > keys.RESULT_MAX:
+        return errors.failed(
+            f"its value is {size} bytes; {keys.RESULT_MAX} fit, unless it is one whole `${{tasks.x.result}}`",
+        )
+    return Argument(name=name, value=text)
+
+
+def _source(value: JSON, scope: Scope) -> ArgumentSource | None:
+    """A large value that is one task's whole result is read by the worker, not copied."""
+    expression = inputs.single(value)
+    plain = references.is_plain(expression) if expression is not None else None
+    match plain:
+        case ("tasks", task, "result"):
+            return ArgumentSource(task=task, field="result")
+        case ("tasks", task, "results"):
+            return ArgumentSource(task=task, field="results", count=scope.outcomes[task].created)
+        case _:
+            return None
+
+
+def _failed(task: Task, reason: str, message: str) -> Outcome:
+    return decided(task.name, TaskState.FAILED, reason, message[:1024])
+
+
+def _kind(value: JSON) -> str:
+    names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
+    return names.get(type(value), "a list" if isinstance(value, list) else "an object")

@@ -1,0 +1,124 @@
+"""What the controller knows of the cluster: Workflows as kopf reports them, TaskRuns and pods from reflectors.
+
+Reading it is not I/O: a snapshot is made from memory. It also learns from the answers to the controller's own writes,
+so that a plan never repeats what the one before it did.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from torpor_api import workflow as workflows
+from torpor_api.api import Api
+from torpor_api.reflector import Notice, Reflector, Unreadable
+from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.taskrun import TaskRun
+from torpor_api.taskrun import parse as parse_taskrun
+from torpor_api.workflow import Workflow
+from torpor_wire import keys
+
+from torpor_operator import pods
+from torpor_operator.actions import Need
+from torpor_operator.pods import Pod
+from torpor_operator.queue import Key
+from torpor_operator.settings import Settings
+from torpor_operator.snapshot import Answer, Snapshot
+
+_LOG = logging.getLogger(__name__)
+
+
+class Observer:
+    """The three stores, and who to tell that a Workflow should be looked at."""
+
+    def __init__(self, api: Api, *, touched: Callable[[Key], None], jitter: Callable[[], float]) -> None:
+        self._touched = touched
+        self.workflows: dict[Key, Workflow] = {}
+        self.taskruns: Reflector[TaskRun] = Reflector(
+            api, TASKRUNS, parse_taskrun, on_change=self._taskrun_changed, index=_by_workflow, jitter=jitter
+        )
+        self.pods: Reflector[Pod] = Reflector(
+            api,
+            PODS,
+            pods.parse,
+            label_selector=keys.LABEL_TASKRUN_UID,
+            on_change=self._pod_changed,
+            index=pods.owners,
+            jitter=jitter,
+        )
+
+    @property
+    def synced(self) -> bool:
+        """Whether both reflectors have a whole list: nothing is planned before."""
+        return self.taskruns.synced.is_set() and self.pods.synced.is_set()
+
+    def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> None:
+        """Take in a Workflow as the API server sent it; an older one than the one held is ignored."""
+        key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
+        if deleted:
+            self.workflows.pop(key, None)
+        else:
+            self._keep(key, body)
+        self._touched(key)
+
+    def lost_workflow(self, workflow: Workflow) -> None:
+        """Let go of a Workflow that the API server no longer has: kopf does not report what vanished unseen."""
+        key = Key(workflow.metadata.namespace, workflow.metadata.name)
+        held = self.workflows.get(key)
+        if held is not None and held.metadata.uid == workflow.metadata.uid:
+            del self.workflows[key]
+
+    def snapshot(self, key: Key, known: Mapping[Need, Answer], settings: Settings, now: float) -> Snapshot | None:
+        """The Workflow and what belongs to it, or None where there is no such Workflow."""
+        workflow = self.workflows.get(key)
+        if workflow is None:
+            return None
+        runs = self.taskruns.store.indexed(workflow.metadata.uid)
+        by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
+        for run in runs:
+            by_task[run.spec.task][run.spec.map_index] = run
+        return Snapshot(
+            workflow=workflow,
+            taskruns={run.metadata.name: run for run in runs},
+            by_task=by_task,
+            pods={run.metadata.uid: tuple(self.pods.store.indexed(run.metadata.uid)) for run in runs},
+            known=known,
+            settings=settings,
+            now=now,
+        )
+
+    def _keep(self, key: Key, body: Mapping[str, Any]) -> None:
+        held = self.workflows.get(key)
+        try:
+            seen = workflows.parse(body)
+        except ValidationError as error:
+            _LOG.warning("Workflow %s/%s cannot be read: %s", *key, error)
+            return
+        if held is None or held.metadata.uid != seen.metadata.uid or not _older(seen, held):
+            self.workflows[key] = seen
+
+    def _taskrun_changed(self, change: Notice[TaskRun]) -> None:
+        if isinstance(change, Unreadable):
+            _LOG.warning("TaskRun %s/%s cannot be read: %s", change.namespace, change.name, change.message)
+            return
+        for item in (change.item, change.previous):
+            if item is not None:
+                self._touched(Key(item.metadata.namespace, item.spec.workflow.name))
+
+    def _pod_changed(self, change: Notice[Pod]) -> None:
+        if isinstance(change, Unreadable):
+            _LOG.warning("pod %s/%s cannot be read: %s", change.namespace, change.name, change.message)
+            return
+        pod = change.item or change.previous
+        run = self.taskruns.store.by_uid(pod.owner_uid) if pod is not None else None
+        if run is not None:
+            self._touched(Key(run.metadata.namespace, run.spec.workflow.name))
+
+
+def _older(seen: Workflow, held: Workflow) -> bool:
+    return int(seen.metadata.resource_version or 0) < int(held.metadata.resource_version or 0)
+
+
+def _by_workflow(run: TaskRun) -> Iterable[str]:
+    return (run.spec.workflow.uid,)

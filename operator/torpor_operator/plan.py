@@ -1,0 +1,198 @@
+"""plan(Snapshot) -> Plan: what a Workflow asks to be done now, and when to look again.
+
+Level-based: everything is computed anew from the spec, the TaskRuns and their pods; no diffs, no old values. Each
+concern is a module of its own (`graph`, `gate`, `instances`, `lifecycle`, `status`); here they are only put in order.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from torpor_api.workflow import WorkflowStatus
+from torpor_wire import keys, times
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from torpor_operator import announce, graph, lifecycle, pods, status, tasks
+from torpor_operator.actions import Action, CreatePod, CreateTaskRun, DeleteWorkflow, Need, PostEvent, SetFinalizers
+from torpor_operator.lifecycle import Step, View
+from torpor_operator.outcome import Outcome
+from torpor_operator.snapshot import Snapshot
+from torpor_operator.status import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Actions may be applied in any order; while `needs` is not empty, an answered plan may ask for more."""
+
+    actions: tuple[Action, ...] = ()
+    needs: tuple[Need, ...] = ()
+    status: WorkflowStatus | None = None
+    events: tuple[PostEvent, ...] = ()
+    again_at: float | None = None
+
+
+def plan(snapshot: Snapshot) -> Plan:
+    """The plan of one Workflow."""
+    workflow = snapshot.workflow
+    if workflow.status.completion_time is not None:
+        return _finished(snapshot)
+    if keys.FINALIZER not in workflow.metadata.finalizers and workflow.metadata.deletion_timestamp is None:
+        return Plan(actions=(SetFinalizers(finalizers=(*workflow.metadata.finalizers, keys.FINALIZER)),))
+    ordered = graph.build(workflow.spec)
+    if isinstance(ordered, graph.Problem):
+        return _invalid(snapshot, ordered)
+    ending = _ending(snapshot)
+    return _running(snapshot, ordered) if ending is None else _cancelling(snapshot, ordered, ending)
+
+
+def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
+    workflow = snapshot.workflow
+    turns = tasks.turns(snapshot, ordered)
+    steps = [(run, lifecycle.next_step(_view(snapshot, run.metadata.name))) for turn in turns for run in turn.runs]
+    outcomes = [turn.outcome for turn in turns]
+    waiting = [run for run, step in steps if step.wants_pod]
+    slots = workflow.spec.parallelism - sum(_holds_pod(snapshot, run.metadata.name) for run, _ in steps)
+    waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
+    launched = waiting[: max(slots, 0)]
+    starts = [] if workflow.spec.suspend else _starts(turns, slots - len(launched))
+    account = snapshot.settings.task_service_account
+    return _stated(
+        snapshot,
+        outcomes,
+        None,
+        Plan(
+            actions=(
+                *_actions(step for _, step in steps),
+                *(CreatePod(taskrun=run, body=pods.build(run, account)) for run in launched),
+                *starts,
+            ),
+            needs=_needs(turns, [step for _, step in steps]),
+            events=(*announce.task_problems(workflow, outcomes), *_events(step for _, step in steps)),
+            again_at=_soonest([*(step.again_at for _, step in steps), _timeout_at(snapshot)]),
+        ),
+    )
+
+
+def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:
+    """New TaskRuns in the order of the graph: as many pods as there are slots left, and all waits."""
+    starts: list[CreateTaskRun] = []
+    for turn in turns:
+        for body in turn.starts:
+            if turn.needs_pod and slots <= 0:
+                break
+            slots -= turn.needs_pod
+            starts.append(CreateTaskRun(body=body))
+    return starts
+
+
+def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Plan:
+    outcomes, steps = [], []
+    for task in ordered.order:
+        outcome = tasks.as_it_is(snapshot, task)
+        steps += [lifecycle.cancel(_view(snapshot, run.metadata.name), ending.message) for run in outcome.runs.values()]
+        outcomes.append(outcome)
+    made = Plan(
+        actions=_actions(steps),
+        needs=_needs((), steps),
+        events=_events(steps),
+        again_at=_soonest(step.again_at for step in steps),
+    )
+    return _stated(snapshot, outcomes, ending, made)
+
+
+def _finished(snapshot: Snapshot) -> Plan:
+    """Over: the last pods are seen off, the finalizer is lifted, and the time to live runs."""
+    workflow = snapshot.workflow
+    steps = [lifecycle.next_step(_view(snapshot, name)) for name in snapshot.taskruns]
+    actions: list[Action] = [*_actions(steps)]
+    if keys.FINALIZER in workflow.metadata.finalizers:
+        kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)
+        actions.append(SetFinalizers(finalizers=kept))
+    expires = _expires_at(snapshot)
+    if expires is not None and snapshot.now >= expires and workflow.metadata.deletion_timestamp is None:
+        actions.append(DeleteWorkflow())
+        expires = None
+    return Plan(actions=tuple(actions), again_at=_soonest([*(step.again_at for step in steps), expires]))
+
+
+def _invalid(snapshot: Snapshot, problem: graph.Problem) -> Plan:
+    verdict = Verdict(state="Failed", succeeded="False", reason=problem.reason, message=problem.message)
+    return Plan(
+        status=status.build(snapshot.workflow, [], verdict, snapshot.now),
+        events=announce.verdict(snapshot.workflow, verdict),
+    )
+
+
+def _stated(snapshot: Snapshot, outcomes: Sequence[Outcome], ending: Verdict | None, made: Plan) -> Plan:
+    workflow = snapshot.workflow
+    verdict = status.verdict(workflow, outcomes, ending)
+    runs = [run for outcome in outcomes for run in outcome.runs.values()]
+    return replace(
+        made,
+        status=status.build(workflow, outcomes, verdict, snapshot.now),
+        events=(*made.events, *announce.failures(runs), *announce.verdict(workflow, verdict)),
+    )
+
+
+def _ending(snapshot: Snapshot) -> Verdict | None:
+    """Why the run is to end before its tasks have: deleted, cancelled, or out of time."""
+    workflow = snapshot.workflow
+    if workflow.metadata.deletion_timestamp is not None:
+        return Verdict(state="Failed", succeeded="False", reason=Reason.CANCELLED, message="the Workflow was deleted")
+    if workflow.spec.cancel:
+        return Verdict(state="Failed", succeeded="False", reason=Reason.CANCELLED, message="spec.cancel was set")
+    due = _timeout_at(snapshot)
+    if due is not None and snapshot.now >= due:
+        message = f"the run took longer than its timeout of {workflow.spec.timeout}"
+        return Verdict(state="Failed", succeeded="False", reason=Reason.TIMEOUT, message=message)
+    return None
+
+
+def _timeout_at(snapshot: Snapshot) -> float | None:
+    started, timeout = snapshot.workflow.status.start_time, snapshot.workflow.spec.timeout
+    return times.epoch(started) + times.seconds(timeout) if started and timeout else None
+
+
+def _expires_at(snapshot: Snapshot) -> float | None:
+    completed, ttl = snapshot.workflow.status.completion_time, snapshot.workflow.spec.ttl_after_finished
+    return times.epoch(completed) + times.seconds(ttl) if completed and ttl else None
+
+
+def _view(snapshot: Snapshot, name: str) -> View:
+    taskrun = snapshot.taskruns[name]
+    return View(
+        taskrun=taskrun,
+        pods=snapshot.pods.get(taskrun.metadata.uid, ()),
+        known=snapshot.known,
+        settings=snapshot.settings,
+        now=snapshot.now,
+    )
+
+
+def _holds_pod(snapshot: Snapshot, name: str) -> bool:
+    """Whether the TaskRun takes one of the Workflow's slots; a deferred one does not."""
+    view = _view(snapshot, name)
+    match view.taskrun.status.state:
+        case State.RUNNING:
+            return True
+        case State.SCHEDULED:
+            return view.current_pod is not None
+        case _:
+            return False
+
+
+def _actions(steps: Iterable[Step]) -> tuple[Action, ...]:
+    return tuple(action for step in steps for action in step.actions)
+
+
+def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
+    return tuple(event for step in steps for event in step.events)
+
+
+def _needs(turns: Sequence[tasks.Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
+    wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
+    return tuple(dict.fromkeys(wanted))
+
+
+def _soonest(moments: Iterable[float | None]) -> float | None:
+    return min((moment for moment in moments if moment is not None), default=None)

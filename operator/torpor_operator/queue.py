@@ -1,0 +1,80 @@
+"""The keys of Workflows to be looked at: each once, not before its time, and never by two at a time.
+
+What is added while it is being worked on is handed out again afterwards, so no change is lost and none is doubled.
+"""
+
+import asyncio
+import heapq
+from typing import NamedTuple
+
+from torpor_api.clock import Clock
+
+
+class Key(NamedTuple):
+    """Which Workflow."""
+
+    namespace: str
+    name: str
+
+
+class WorkQueue:
+    """A set of due keys in the order in which they came, and a heap of those that are due later."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._due: dict[Key, None] = {}
+        self._working: set[Key] = set()
+        self._again: set[Key] = set()
+        self._later: list[tuple[float, Key]] = []
+        self._soonest: dict[Key, float] = {}
+        self._changed = asyncio.Event()
+
+    def add(self, key: Key) -> None:
+        """The key is due now."""
+        if key in self._working:
+            self._again.add(key)
+            return
+        self._due[key] = None
+        self._changed.set()
+
+    def add_at(self, key: Key, moment: float) -> None:
+        """The key is due at a moment (seconds since the epoch), or earlier if something else asks for it."""
+        if moment < self._soonest.get(key, float("inf")):
+            self._soonest[key] = moment
+            heapq.heappush(self._later, (moment, key))
+            self._changed.set()
+
+    async def get(self) -> Key:
+        """Wait for a due key; `done` gives it back."""
+        while True:
+            self._ripen()
+            if self._due:
+                key = next(iter(self._due))
+                del self._due[key]
+                self._working.add(key)
+                return key
+            await self._until_changed()
+
+    def done(self, key: Key) -> None:
+        """The key has been worked on."""
+        self._working.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+
+    def _ripen(self) -> None:
+        now = self._clock.now()
+        while self._later and self._later[0][0] <= now:
+            moment, key = heapq.heappop(self._later)
+            if self._soonest.get(key) == moment:
+                del self._soonest[key]
+                self.add(key)
+
+    async def _until_changed(self) -> None:
+        self._changed.clear()
+        wait = self._later[0][0] - self._clock.now() if self._later else None
+        try:
+            async with asyncio.timeout(wait):
+                await self._changed.wait()
+        except TimeoutError:
+            return

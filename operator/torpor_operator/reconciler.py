@@ -1,0 +1,150 @@
+"""The loop: take a Workflow's key, observe, plan, answer, apply, write the status, and come back when it is time.
+
+Nothing is planned before all stores are synced. One Workflow's trouble is logged and put off with growing delays;
+it never stops the others.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Never
+
+from torpor_api import errors
+from torpor_api.clock import Clock
+from torpor_api.workflow import Workflow
+
+from torpor_operator.actions import Need
+from torpor_operator.answers import Answerer
+from torpor_operator.apply import Applier
+from torpor_operator.observe import Observer
+from torpor_operator.plan import Plan, plan
+from torpor_operator.queue import Key, WorkQueue
+from torpor_operator.settings import Settings
+from torpor_operator.snapshot import Answer, Presence, Snapshot
+
+_LOG = logging.getLogger(__name__)
+_FIRST_DELAY, _LAST_DELAY = 0.5, 30.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Memory:
+    """What is remembered of a Workflow between two plans; all of it may be lost without harm."""
+
+    uid: str = ""
+    known: dict[Need, Answer] = field(default_factory=dict)
+    posted: set[str] = field(default_factory=set)
+    status_written: float = 0.0
+    failures: int = 0
+
+
+class Reconciler:
+    """Works the queue, several Workflows at a time."""
+
+    def __init__(  # noqa: PLR0913 - the parts, each replaceable by a simulation
+        self,
+        *,
+        clock: Clock,
+        queue: WorkQueue,
+        observer: Observer,
+        answerer: Answerer,
+        applier: Applier,
+        settings: Settings,
+    ) -> None:
+        self._clock = clock
+        self._queue = queue
+        self._observer = observer
+        self._answerer = answerer
+        self._applier = applier
+        self._settings = settings
+        self._memories: defaultdict[Key, Memory] = defaultdict(Memory)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._resync())
+            for _ in range(self._settings.reconcilers):
+                group.create_task(self._work())
+
+    async def _work(self) -> Never:
+        while True:
+            key = await self._queue.get()
+            try:
+                await self._attempt(key)
+            finally:
+                self._queue.done(key)
+
+    async def _resync(self) -> Never:
+        """Looks at every Workflow now and then, in case a change was missed or a clock was wrong."""
+        while True:
+            await self._clock.sleep(self._settings.resync)
+            for key in list(self._observer.workflows):
+                self._queue.add(key)
+
+    async def _attempt(self, key: Key) -> None:
+        memory = self._memories[key]
+        try:
+            again_at = await self._reconcile(key, memory)
+        except errors.ApiError as error:
+            _LOG.warning("%s/%s: %s", *key, error.message)
+            again_at = self._later(memory)
+        except Exception:  # noqa: BLE001 - a border: one Workflow never stops the others
+            _LOG.exception("%s/%s: a bug; this Workflow is put off, the others go on", *key)
+            again_at = self._later(memory)
+        else:
+            memory.failures = 0
+        if key not in self._observer.workflows:
+            self._memories.pop(key, None)
+        elif again_at is not None:
+            self._queue.add_at(key, again_at)
+
+    def _later(self, memory: Memory) -> float:
+        memory.failures += 1
+        return self._clock.now() + min(_LAST_DELAY, _FIRST_DELAY * 2.0 ** min(memory.failures, 10))
+
+    async def _reconcile(self, key: Key, memory: Memory) -> float | None:
+        found = await self._planned(key, memory)
+        if found is None:
+            return None
+        snapshot, made = found
+        workflow = snapshot.workflow
+        events = [event for event in made.events if event.key not in memory.posted]
+        done = await self._applier.apply(workflow, [*made.actions, *events])
+        memory.posted.update(event.key for event in events)
+        if made.actions and done:
+            self._queue.add(key)
+        moments = [made.again_at, await self._write_status(workflow, made, memory)]
+        if not done:
+            moments.append(self._later(memory))
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    async def _planned(self, key: Key, memory: Memory) -> tuple[Snapshot, Plan] | None:
+        """The plan, once everything it asked for has been answered."""
+        while True:
+            snapshot = self._observer.snapshot(key, memory.known, self._settings, self._clock.now())
+            if snapshot is None:
+                return None
+            if memory.uid != snapshot.workflow.metadata.uid:
+                memory.uid, memory.known, memory.posted = snapshot.workflow.metadata.uid, {}, set()
+                continue
+            made = plan(snapshot)
+            open_needs = [need for need in made.needs if need not in memory.known]
+            if not open_needs:
+                break
+            memory.known |= await self._answerer.answer(open_needs)
+        # That an object is there was true then; the next plan asks anew.
+        memory.known = {need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence)}
+        return snapshot, made
+
+    async def _write_status(self, workflow: Workflow, made: Plan, memory: Memory) -> float | None:
+        """Write a status that has changed: at once at the beginning and the end, else at most so often."""
+        if made.status is None or made.status == workflow.status:
+            return None
+        now = self._clock.now()
+        urgent = made.status.completion_time is not None or workflow.status.start_time is None
+        due = memory.status_written + self._settings.status_interval
+        if not urgent and now < due:
+            return due
+        stored = await self._applier.write_status(workflow, made.status)
+        memory.status_written = now
+        return None if stored else now + self._settings.status_interval

@@ -1,0 +1,39 @@
+"""What one plan is made from: a Workflow, its TaskRuns and their pods, the time, and answers to earlier needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from torpor_api.taskrun import TaskRun
+from torpor_api.workflow import Workflow
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import Value
+
+from torpor_operator.actions import Need
+from torpor_operator.pods import Pod
+from torpor_operator.settings import Settings
+
+
+class Presence(StrEnum):
+    """What a read of the API server said of an object that the store lacks."""
+
+    GONE = "Gone"
+    PRESENT = "Present"
+    UNREADABLE = "Unreadable"
+
+
+Answer: TypeAlias = Value | ExpressionError | Presence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All that a plan may look at. `known` grows by what the plan before said it needed."""
+
+    workflow: Workflow
+    taskruns: Mapping[str, TaskRun]  # by name
+    by_task: Mapping[str, Mapping[int, TaskRun]]  # the same, by task and index
+    pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
+    known: Mapping[Need, Answer]
+    settings: Settings
+    now: float

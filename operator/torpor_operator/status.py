@@ -1,0 +1,80 @@
+"""The Workflow's status as a pure function of its tasks' outcomes; never a list of instances."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torpor_api.schema import Condition
+from torpor_api.workflow import TaskState, Workflow, WorkflowStatus
+from torpor_wire import times
+from torpor_wire.reason import Reason
+
+from torpor_operator.outcome import BROKEN, Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How the run as a whole stands: the `Succeeded` condition, and the word in `kubectl get workflows`."""
+
+    state: str
+    succeeded: str  # True, False or Unknown
+    reason: str
+    message: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether the run is over."""
+        return self.succeeded != "Unknown"
+
+
+def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | None) -> Verdict:
+    """The run's verdict. `ending` says why it is being cancelled, and wins once nothing runs any more.
+
+    A run fails when any of its tasks did, also where a later task with rule all_done went well: a clean-up must not
+    hide what it cleans up after.
+    """
+    open_tasks = [outcome.task for outcome in outcomes if not outcome.ended]
+    if ending is not None:
+        return Verdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
+    if open_tasks:
+        state = "Suspended" if workflow.spec.suspend else "Running"
+        return Verdict(state=state, succeeded="Unknown", reason=state)
+    broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
+    broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
+    if broken is None:
+        return Verdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED)
+    message = f"task {broken.task}: {broken.message or broken.reason or broken.state}"
+    return Verdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
+
+
+def build(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float) -> WorkflowStatus:
+    """The status to be stored; equal to the present one when nothing has changed."""
+    former = workflow.status
+    started = former.start_time or times.rfc3339(now)
+    completed = (former.completion_time or times.rfc3339(now)) if result.final else None
+    tasks = tuple(outcome.status() for outcome in outcomes)
+    done = sum(task.succeeded + task.failed for task in tasks)
+    return WorkflowStatus(
+        observed_generation=workflow.metadata.generation,
+        state=result.state,
+        progress=f"{done}/{sum(max(task.total, 1) for task in tasks if task.state != TaskState.SKIPPED)}",
+        start_time=started,
+        completion_time=completed,
+        tasks=tasks,
+        conditions=_conditions(workflow, result, now),
+    )
+
+
+def _conditions(workflow: Workflow, result: Verdict, now: float) -> tuple[Condition, ...]:
+    stalled = result.succeeded == "False"
+    wanted = (
+        ("Succeeded", result.succeeded, result.reason, result.message),
+        ("Reconciling", "False" if result.final else "True", result.reason, ""),
+        ("Stalled", "True" if stalled else "False", result.reason, result.message if stalled else ""),
+    )
+    return tuple(_condition(workflow, now, *entry) for entry in wanted)
+
+
+def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
+    former = next((entry for entry in workflow.status.conditions if entry.type == name), None)
+    since = former.last_transition_time if former and former.status == status else times.rfc3339(now)
+    return Condition(type=name, status=status, reason=reason, message=message[:4096], last_transition_time=since)

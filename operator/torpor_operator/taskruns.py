@@ -1,0 +1,44 @@
+"""TaskRuns as the operator makes them: name, labels, owner, and a spec that never changes."""
+
+from typing import Any
+
+from torpor_api.taskrun import Argument, TaskRunSpec, TriggerCall, WorkflowRef
+from torpor_api.workflow import Task, Workflow
+from torpor_wire import keys, names
+
+from torpor_operator.pods import owner_reference
+
+
+def name_of(workflow: Workflow, task: str, index: int) -> str:
+    """The name of the TaskRun of one instance."""
+    return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index)
+
+
+def build(
+    workflow: Workflow, task: Task, index: int, *, arguments: tuple[Argument, ...], trigger: TriggerCall | None
+) -> dict[str, Any]:
+    """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1."""
+    metadata = workflow.metadata
+    spec = TaskRunSpec(
+        workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
+        task=task.name,
+        map_index=index,
+        trigger_pool=workflow.spec.trigger_pool,
+        image=(task.image or workflow.spec.image) if task.python else None,
+        python=task.python,
+        trigger=trigger,
+        arguments=arguments,
+        retries=task.retries,
+        timeout=task.timeout,
+    )
+    return {
+        "apiVersion": keys.API_VERSION,
+        "kind": "TaskRun",
+        "metadata": {
+            "name": name_of(workflow, task.name, index),
+            "namespace": metadata.namespace,
+            "labels": {keys.LABEL_WORKFLOW: metadata.name[:63].rstrip("-."), keys.LABEL_TASK: task.name},
+            "ownerReferences": [owner_reference("Workflow", metadata.name, metadata.uid)],
+        },
+        "spec": spec.to_json(),
+    }

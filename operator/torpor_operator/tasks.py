@@ -1,0 +1,128 @@
+"""Each task's turn: its outcome so far, the TaskRuns it still has to start, and what must be answered first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_api.taskrun import TaskRun
+from torpor_api.workflow import Task, TaskState
+from torpor_wire import keys
+from torpor_wire.reason import Reason
+
+from torpor_operator import gate, instances, taskruns
+from torpor_operator.actions import ConfirmTaskRun, Need
+from torpor_operator.graph import Graph
+from torpor_operator.instances import Instances
+from torpor_operator.outcome import Outcome, decided, of_instances
+from torpor_operator.scope import Scope, Unknown
+from torpor_operator.snapshot import Presence, Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One task in one plan. `starts` are bodies of TaskRuns in the order of their index."""
+
+    outcome: Outcome
+    starts: tuple[dict[str, Any], ...] = ()
+    needs: tuple[Need, ...] = ()
+    needs_pod: bool = True
+
+    @property
+    def runs(self) -> tuple[TaskRun, ...]:
+        """The TaskRuns there are."""
+        return tuple(run for _, run in sorted(self.outcome.runs.items()))
+
+
+def turns(snapshot: Snapshot, graph: Graph) -> list[Turn]:
+    """The tasks in the order of the graph, each decided on the outcomes of those before it."""
+    outcomes: dict[str, Outcome] = {}
+    made: list[Turn] = []
+    scope = Scope(workflow=snapshot.workflow, outcomes=outcomes, known=snapshot.known)
+    for task in graph.order:
+        turn = _turn(snapshot, task, [outcomes[name] for name in sorted(graph.upstream[task.name])], scope)
+        outcomes[task.name] = turn.outcome
+        made.append(turn)
+    return made
+
+
+def as_it_is(snapshot: Snapshot, task: Task) -> Outcome:
+    """The task's outcome if nothing more is started: what has not begun is cancelled."""
+    runs = _runs(snapshot, task)
+    if not runs:
+        return decided(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before its turn came")
+    created = _high_water(snapshot, task, runs)
+    return of_instances(task.name, mapped=bool(task.expand), total=created, created=created, runs=runs)
+
+
+def _turn(snapshot: Snapshot, task: Task, upstream: list[Outcome], scope: Scope) -> Turn:
+    runs = _runs(snapshot, task)
+    created = _high_water(snapshot, task, runs)
+    total = _stored_total(snapshot, task)
+    if 0 < total <= created:
+        return _begun(snapshot, task, created, runs)
+    if created == 0 and (closed := gate.closed(task, upstream)) is not None:
+        return Turn(outcome=closed)
+    match instances.resolve(task, scope, snapshot.settings.max_map_size):
+        case Outcome() as outcome:
+            return Turn(outcome=outcome)
+        case Unknown(needs):
+            state = TaskState.RUNNING if created else TaskState.PENDING
+            waiting = Outcome(task=task.name, state=state, created=created, total=total, runs=runs)
+            return Turn(outcome=waiting, needs=needs)
+        case Instances() as found:
+            return _started(snapshot, task, found, runs)
+
+
+def _begun(snapshot: Snapshot, task: Task, created: int, runs: Mapping[int, TaskRun]) -> Turn:
+    """Every instance has been created: what is absent now was deleted, once a read has confirmed it."""
+    missing = [taskruns.name_of(snapshot.workflow, task.name, index) for index in _indices(task, created)]
+    unconfirmed: list[Need] = []
+    for name in missing:
+        if name in snapshot.taskruns:
+            continue
+        asked = ConfirmTaskRun(snapshot.workflow.metadata.namespace, name)
+        match snapshot.known.get(asked):
+            case Presence.GONE:
+                continue
+            case Presence.UNREADABLE:
+                message = f"TaskRun {name} cannot be read: its fields are not of this version"
+                return Turn(outcome=decided(task.name, TaskState.FAILED, Reason.STATUS_INVALID, message))
+            case _:
+                unconfirmed.append(asked)
+    outcome = of_instances(task.name, mapped=bool(task.expand), total=created, created=created, runs=runs)
+    if unconfirmed:
+        outcome = Outcome(task=task.name, state=TaskState.RUNNING, total=created, created=created, runs=runs)
+    return Turn(outcome=outcome, needs=tuple(unconfirmed))
+
+
+def _started(snapshot: Snapshot, task: Task, found: Instances, runs: Mapping[int, TaskRun]) -> Turn:
+    """The width is known: start what is above the high-water mark, in order."""
+    created = _high_water(snapshot, task, runs)
+    if created >= found.total:
+        return _begun(snapshot, task, created, runs)
+    bodies = tuple(
+        taskruns.build(snapshot.workflow, task, index, arguments=found.arguments(index), trigger=found.trigger)
+        for index in _indices(task, found.total)[created:]
+    )
+    outcome = of_instances(task.name, mapped=bool(task.expand), total=found.total, created=created, runs=runs)
+    return Turn(outcome=outcome, starts=bodies, needs_pod=task.python is not None)
+
+
+def _indices(task: Task, total: int) -> list[int]:
+    return list(range(total)) if task.expand else [keys.UNMAPPED]
+
+
+def _runs(snapshot: Snapshot, task: Task) -> Mapping[int, TaskRun]:
+    return snapshot.by_task.get(task.name, {})
+
+
+def _high_water(snapshot: Snapshot, task: Task, runs: Mapping[int, TaskRun]) -> int:
+    """How many instances have been created: no index below it is created again, whatever became of it."""
+    stored = next((entry.created for entry in snapshot.workflow.status.tasks if entry.name == task.name), 0)
+    seen = max(runs, default=-2) + 1 if task.expand else len(runs)
+    return max(stored, seen)
+
+
+def _stored_total(snapshot: Snapshot, task: Task) -> int:
+    """The width as the status has it: once written it is not computed again, whatever becomes of what it came from."""
+    return next((entry.total for entry in snapshot.workflow.status.tasks if entry.name == task.name), 0)
