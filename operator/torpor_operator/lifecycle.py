@@ -4,11 +4,12 @@ Each rule is a function from what is seen to steps; the first whose state matche
 TaskRun, and nothing is decided on a pod's absence from the store alone: absence is confirmed first.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from torpor_api.taskrun import TaskRun
-from torpor_wire import edge, retry, times
+from torpor_api.taskrun import TaskRun, TriggerCall
+from torpor_wire import edge, retry, times, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
@@ -101,6 +102,8 @@ def _cancel_wait(view: View, message: str) -> Step:
 
 
 def _scheduled(view: View) -> Step:
+    if view.taskrun.spec.trigger is not None:
+        return _defer(view, view.taskrun.spec.trigger)
     if (late := _timed_out(view)) is not None:
         return late
     pod = view.current_pod
@@ -111,6 +114,25 @@ def _scheduled(view: View) -> Step:
     if pod.waiting_reason in _PULL_FAILURES | _CONFIG_FAILURES:
         return _stuck(view, pod)
     return Step(again_at=_attempt_deadline(view))
+
+
+def _defer(view: View, asked: TriggerCall) -> Step:
+    """A task whose body is a trigger goes straight to the triggerer: no pod is started merely to wait."""
+    spec, metadata = view.taskrun.spec, view.taskrun.metadata
+    try:
+        wait = trigger.build(
+            asked.class_name,
+            json.loads(asked.kwargs),
+            namespace=metadata.namespace,
+            pool=spec.trigger_pool,
+            now=view.now,
+        )
+    except trigger.TriggerError as error:
+        return _fail(view, Reason.TRIGGER_INVALID, str(error), policy=retry.Policy())
+    limits = [times.seconds(limit) for limit in (asked.timeout, spec.timeout) if limit is not None]
+    deadline = view.now + min(limits) if limits else None
+    patch = edge.defer(view.taskrun.pin(), wait, resume=None, deadline=deadline, now=view.now)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def _former(view: View) -> Step:
@@ -236,8 +258,8 @@ def _delete(pod: Pod) -> DeletePod:
 
 
 def _waits_for(view: View) -> str:
-    trigger = view.taskrun.status.trigger
-    return trigger.waits_for if trigger else "its trigger"
+    waiting = view.taskrun.status.trigger
+    return waiting.waits_for if waiting else "its trigger"
 
 
 def _earlier(one: float | None, other: float | None) -> float | None:
