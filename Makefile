@@ -1,0 +1,80 @@
+# The project's commands. `make demo` and `make test` need nothing but Debian or Docker, Python 3.11 and make.
+SHELL := /bin/bash
+UV_VERSION := 0.13.8
+UV := .tools/bin/uv
+BIN := .venv/bin
+DEV := PYTHONPATH=dev python3 -m torpor_dev
+CODE := wire crds expressions operator triggerer worker-image dev examples tests
+
+.PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
+	cluster kubeconfig cluster-down control-plane control-plane-down
+
+help: ## what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+
+demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod
+	@$(BIN)/python -m torpor_demo
+
+test: venv ## all tests: unit, simulation, integration (a real API server), e2e (real pods)
+	$(BIN)/pytest
+
+unit: venv ## the tests that need no cluster
+	$(BIN)/pytest tests/unit tests/simulation
+
+integration: venv ## the tests against a real API server
+	$(BIN)/pytest tests/integration
+
+e2e: venv ## the tests with real pods
+	$(BIN)/pytest tests/e2e
+
+fmt: venv ## format
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+lint: venv ## style and import rules
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/lint-imports
+
+type: venv ## mypy, strict
+	$(BIN)/mypy
+
+generate: venv ## CRDs from the models, install.yaml from the manifests
+	$(BIN)/python -m torpor_api.crd
+	kubectl=$$($(DEV) kubectl) && $$kubectl kustomize manifests/base > manifests/install.yaml.new
+	mv manifests/install.yaml.new manifests/install.yaml
+
+verify: generate ## what is generated is what is committed
+	git diff --exit-code -- crds manifests
+
+bench: bench-startup bench-writes ## the figures, measured on this machine
+
+bench-startup: venv ## process start to first line of user code, in pods
+	$(BIN)/python -m tests.bench.startup
+
+bench-writes: venv ## API writes per python task, from the API server's metrics
+	$(BIN)/python -m tests.bench.writes
+
+cluster: ## a kind cluster, on any machine
+	@$(DEV) cluster
+
+kubeconfig: ## the path of its kubeconfig, and nothing else
+	@$(DEV) kubeconfig
+
+cluster-down: ## remove what `make cluster` made
+	@$(DEV) cluster-down
+
+control-plane: ## etcd and an API server as plain processes, for integration tests and benches
+	@$(DEV) control-plane
+
+control-plane-down:
+	@$(DEV) control-plane-down
+
+venv: .venv/synced
+
+.venv/synced: uv.lock pyproject.toml $(wildcard */pyproject.toml examples/*/pyproject.toml) | $(UV)
+	@$(UV) sync --quiet --frozen --all-packages
+	@touch $@
+
+$(UV):
+	@dev/uv.sh .tools $(UV_VERSION)
