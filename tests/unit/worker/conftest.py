@@ -1,0 +1,193 @@
+"""A fake of the API server, one TaskRun in it, and a pod that runs it in this process.
+
+The fake knows what the worker relies on: `test` operations, all or nothing, nulls pruned, and answers that get lost
+before or after the write was stored.
+"""
+
+import copy
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torpor.runtime import main
+from torpor.runtime.api import Answer, UnclearError
+from torpor.runtime.launch import Launch
+from torpor_wire import names, times
+
+NOW = 1_700_000_000.0
+CREATED = "2023-11-14T22:13:00Z"
+Trouble = Callable[[Callable[[], Answer]], Answer]
+
+
+def lost_before(_write: Callable[[], Answer]) -> Answer:
+    raise UnclearError("connection reset")
+
+
+def lost_after(write: Callable[[], Answer]) -> Answer:
+    write()
+    raise UnclearError("timed out")
+
+
+def answered(status: int, **body: Any) -> Trouble:
+    return lambda _write: Answer(status, {"kind": "Status", **body})
+
+
+class Cluster:
+    """TaskRuns by name, the requests that came, and the troubles that the next patches meet."""
+
+    def __init__(self) -> None:
+        self.taskruns: dict[str, Any] = {}
+        self.requests: list[tuple[str, str]] = []
+        self.patches: list[list[dict[str, Any]]] = []
+        self.troubles: list[Trouble] = []
+        self.reads: list[Trouble] = []
+        self.begun = 0
+        self.nonces = map("nonce-{}".format, itertools.count(1))
+        self.clock = NOW
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Answer:
+        self.requests.append((method, path))
+        name = path.removesuffix("/status").rpartition("/")[2]
+        if method == "GET":
+            read = lambda: self._get(name)  # noqa: E731
+            return self.reads.pop(0)(read) if self.reads else read()
+        self.patches.append(body)
+        write = lambda: self._patch(name, body)  # noqa: E731
+        return self.troubles.pop(0)(write) if self.troubles else write()
+
+    def _get(self, name: str) -> Answer:
+        found = self.taskruns.get(name)
+        return Answer(404, {"kind": "Status"}) if found is None else Answer(200, copy.deepcopy(found))
+
+    def _patch(self, name: str, patch: list[dict[str, Any]]) -> Answer:
+        found = copy.deepcopy(self.taskruns.get(name))
+        if found is None:
+            return Answer(404, {"kind": "Status"})
+        for operation in patch:
+            *parents, leaf = operation["path"].strip("/").split("/")
+            place = found
+            for part in parents:
+                place = place[part]
+            if operation["op"] == "test" and place.get(leaf) != operation["value"]:
+                return Answer(422, {"kind": "Status", "message": "the server rejected our request"})
+            if operation["op"] == "add":
+                place[leaf] = operation["value"]
+                if operation["value"] is None:
+                    del place[leaf]
+        self.taskruns[name] = found
+        return Answer(200, copy.deepcopy(found))
+
+    def world(self) -> main.World:
+        def sleep(seconds: float) -> None:
+            self.clock += seconds
+
+        def begin() -> None:
+            self.begun += 1
+
+        return main.World(
+            exchange=self,
+            now=lambda: self.clock,
+            monotonic=lambda: self.clock,
+            sleep=sleep,
+            jitter=lambda: 0.5,
+            begin=begin,
+            end=lambda: None,
+        )
+
+
+class Pod:
+    """One TaskRun and the pods that are started for it."""
+
+    def __init__(self, cluster: Cluster, python: str, spec: dict[str, Any]) -> None:
+        self.cluster = cluster
+        self.name = names.taskrun("ingest", "workflow-uid", "load")
+        workflow = {"name": "ingest", "uid": "workflow-uid"}
+        cluster.taskruns[self.name] = {
+            "metadata": {"name": self.name, "uid": "taskrun-uid", "creationTimestamp": CREATED},
+            "spec": {"workflow": workflow, "task": "load", "python": python, "image": "ingest:1.4", **spec},
+            "status": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0},
+        }
+
+    @property
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = self.cluster.taskruns[self.name]["status"]
+        return status
+
+    def launch(self) -> Launch:
+        status = self.status
+        numbers = status["attempt"], status["segment"], status["launch"]
+        return Launch(
+            namespace="default",
+            taskrun=self.name,
+            uid="taskrun-uid",
+            created=CREATED,
+            attempt=numbers[0],
+            segment=numbers[1],
+            launch=numbers[2],
+            started=status.get("startedAt"),
+            pod=names.pod(self.name, *numbers),
+            pod_uid="pod-uid",
+            nonce=next(self.cluster.nonces),
+        )
+
+    def run(self, launch: Launch | None = None) -> int:
+        return main.run(self.cluster.world(), launch or self.launch())
+
+    def fire(self, event: Any) -> None:
+        status = self.status
+        assert status["state"] == "Deferred"
+        del status["trigger"], status["pod"]
+        status.update(state="Scheduled", segment=status["segment"] + 1, event=json.dumps(event))
+        self.cluster.clock += 100
+
+    def at(self, field: str) -> float:
+        return times.epoch(self.status[field])
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Writes a module that a task's author might have written, and returns its name."""
+    made: list[str] = []
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(source: str) -> str:
+        name = f"authored_{len(made)}"
+        (tmp_path / f"{name}.py").write_text(source)
+        made.append(name)
+        return name
+
+    yield write
+    for name in made:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def task(cluster: Cluster, module: Callable[[str], str]) -> Callable[..., Pod]:
+    """A TaskRun of the function or class `load` in the given source, with arguments as keywords."""
+
+    def make(source: str, *, spec: dict[str, Any] | None = None, name: str = "load", **arguments: Any) -> Pod:
+        values = [{"name": key, "value": json.dumps(value)} for key, value in arguments.items()]
+        return Pod(cluster, f"{module(source)}:{name}", {"arguments": values} | (spec or {}))
+
+    return make
+
+
+@pytest.fixture
+def trouble() -> type:
+    """What may happen to a request."""
+
+    class Troubles:
+        before = staticmethod(lost_before)
+        after = staticmethod(lost_after)
+        answered = staticmethod(answered)
+
+    return Troubles

@@ -1,0 +1,108 @@
+"""Deferring: how a task says that it waits, gives its pod back, and where it goes on.
+
+Three spellings, one value (`Deferral`): `return defer(trigger, then=function, **state)` in a function, and
+`raise TaskDeferred(...)` or `self.defer(...)` in a class with `execute`, from anywhere in the call stack, with
+Airflow's names (AIP-40). Nothing is written here: the runtime checks the value and stores it.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+Timeout: TypeAlias = timedelta | float | str | None
+"""A timedelta, seconds, or a duration as in YAML (`6h`); None waits without end, within the task's own timeout."""
+
+
+class Trigger(Protocol):
+    """Anything that can be written down: a trigger of Torpor's, of Airflow's, or one's own."""
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """The registered name (or class path) of the trigger, and its keyword arguments."""
+
+
+class DeferralError(ValueError):
+    """A deferral that cannot be stored or resumed; the message says what to change."""
+
+
+class Deferral(NamedTuple):
+    """A wait and what follows it: `then` is `module:function`, or the name of a method of the task's class."""
+
+    trigger: Trigger
+    then: str
+    state: Mapping[str, Any]
+    timeout: Timeout
+
+
+class TaskDeferred(BaseException):
+    """Suspends the task until the trigger fires; raised from anywhere below `execute`.
+
+    Not an Exception, so that no `except Exception` on the way swallows it.
+    """
+
+    def __init__(
+        self, *, trigger: Trigger, method_name: str, kwargs: Mapping[str, Any] | None = None, timeout: Timeout = None
+    ) -> None:
+        super().__init__()
+        self.trigger = trigger
+        self.method_name = method_name
+        self.kwargs = kwargs
+        self.timeout = timeout
+
+    def __str__(self) -> str:
+        return f"deferred until {type(self.trigger).__name__} fires, then {self.method_name}"
+
+
+class _Process:
+    """Whether `defer` was called since the task was entered."""
+
+    called = False
+
+
+def defer(trigger: Trigger, /, *, then: Callable[..., Any], timeout: Timeout = None, **state: Any) -> Deferral:
+    """What a function returns in order to wait: `then(event=..., **state)` runs in a new pod after the trigger fired.
+
+    `then` is a function of a module; `state` is JSON of 4 kB at most. Raises DeferralError where `then` cannot be
+    imported by name.
+    """
+    _Process.called = True
+    return Deferral(trigger, reference(then), state, timeout)
+
+
+def defer_called(*, reset: bool = False) -> bool:
+    """Whether `defer` was called since the last reset: a task that forgets `return` would succeed unawares."""
+    called = _Process.called
+    _Process.called = called and not reset
+    return called
+
+
+def reference(function: object) -> str:
+    """`module:qualified.name` of a function that another process can import by it."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+    if not callable(function) or isinstance(function, type) or not isinstance(module, str) or not isinstance(name, str):
+        raise DeferralError(f"then= takes a function, not {_named(function)}")
+    if "<" in name:
+        raise DeferralError(f"then={name} is a lambda or stands inside a function: move it to the top of its module")
+    found: object = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not function:
+        hint = "for a method, raise TaskDeferred or call self.defer" if hasattr(function, "__self__") else "rename it"
+        raise DeferralError(f"then={module}:{name} does not lead to the given function: {hint}")
+    return f"{module}:{name}"
+
+
+def of_exception(error: BaseException) -> TaskDeferred | None:
+    """The deferral that an exception means: ours, or Airflow's own where an image carries Airflow."""
+    if isinstance(error, TaskDeferred):
+        return error
+    if all(parent.__name__ != "TaskDeferred" for parent in type(error).__mro__):
+        return None
+    said = vars(error)
+    return TaskDeferred(
+        trigger=said["trigger"], method_name=said["method_name"], kwargs=said["kwargs"], timeout=said["timeout"]
+    )
+
+
+def _named(thing: object) -> str:
+    return f"a {type(thing).__name__}"

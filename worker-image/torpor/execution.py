@@ -1,0 +1,92 @@
+"""`context()`: which TaskRun, attempt and segment the running code is.
+
+The context is state of the process, not a contextvar: a task may ask for it from threads of its own, which do not
+inherit contextvars, and a pod runs one task.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+_FIELDS = (
+    "namespace",
+    "workflow",
+    "task",
+    "map_index",
+    "attempt",
+    "segment",
+    "taskrun",
+    "uid",
+    "idempotency_key",
+)
+
+
+class Context(Mapping[str, "str | int"]):
+    """What the running code is; the fields are keys as well, for operators written as `execute(self, context)`."""
+
+    __slots__ = _FIELDS
+
+    def __init__(  # noqa: PLR0913 - one value an identity has
+        self,
+        *,
+        namespace: str,
+        workflow: str,
+        task: str,
+        map_index: int,
+        attempt: int,
+        segment: int,
+        taskrun: str,
+        uid: str,
+    ) -> None:
+        self.namespace: Final = namespace
+        self.workflow: Final = workflow
+        self.task: Final = task
+        self.map_index: Final = map_index
+        self.attempt: Final = attempt
+        self.segment: Final = segment
+        self.taskrun: Final = taskrun
+        self.uid: Final = uid
+        self.idempotency_key: Final = f"{uid}-{segment}"
+        """Equal for every execution of this segment of the TaskRun, in whatever pod and attempt.
+
+        Effects outside the cluster happen at least once: a service that takes an idempotency key makes that once. A
+        TaskRun that was cleared and made anew has another key, since it is meant to act again.
+        """
+
+    def __getitem__(self, key: str) -> "str | int":
+        if key not in _FIELDS:
+            raise KeyError(f"{key!r}; the context has {', '.join(_FIELDS)}")
+        value: str | int = getattr(self, key)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FIELDS)
+
+    def __len__(self) -> int:
+        return len(_FIELDS)
+
+    def __repr__(self) -> str:
+        return f"Context({dict(self)})"
+
+
+class _Process:
+    """What this process runs at the moment."""
+
+    context: Context | None = None
+
+
+def context() -> Context:
+    """The context of the running task. Raises RuntimeError where none runs."""
+    if _Process.context is None:
+        raise RuntimeError("no task is running; in a unit test, call the task through torpor.testing.run")
+    return _Process.context
+
+
+@contextmanager
+def running(present: Context) -> Iterator[None]:
+    """Makes `context()` answer with this context."""
+    former, _Process.context = _Process.context, present
+    try:
+        yield
+    finally:
+        _Process.context = former

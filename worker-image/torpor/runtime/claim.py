@@ -1,0 +1,39 @@
+"""The claim: one patch, before any user code, by which one process of all that were started runs the segment.
+
+The patch needs no read before it, and its answer is the TaskRun: what to run, the event, where to go on. Who does not
+get the claim leaves without a word, since somebody else has it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from torpor_wire import edge
+from torpor_wire.state import State
+
+from torpor.runtime import settle, taskrun
+from torpor.runtime.api import Exchange
+from torpor.runtime.launch import Launch
+
+LIMIT_S = 60.0
+REPEATS = frozenset({settle.CONFLICT, settle.TOO_MANY})
+
+
+def claim(exchange: Exchange, launch: Launch, patience: settle.Patience, *, now: float) -> settle.Settled:
+    """Claims the segment for this process."""
+    who = edge.Claim(launch.pod, launch.pod_uid, launch.nonce)
+    patch = edge.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
+    return settle.write(exchange, launch.path(), patch, looking(launch), patience)
+
+
+def looking(launch: Launch) -> Callable[[Any], settle.Verdict]:
+    """Whether a TaskRun still is to be claimed, or by whom it was."""
+
+    def look(body: Any) -> settle.Verdict:
+        found = taskrun.standing(body)
+        if found.claim == launch.nonce:
+            return settle.Verdict.MINE
+        pinned = (launch.uid, State.SCHEDULED, launch.attempt, launch.segment, launch.launch)
+        still = (found.uid, found.state, found.attempt, found.segment, found.launch) == pinned
+        return settle.Verdict.OPEN if still else settle.Verdict.OTHERS
+
+    return look

@@ -1,0 +1,142 @@
+"""From `package.module:name` to a call: import, look up, bind; and what each of them says when it cannot.
+
+A function is called with the arguments. A class that has `execute` is made with the arguments and `execute(context)`
+called; on a resume a new instance is made and its resume method called, so nothing but kwargs and event crosses a wait.
+"""
+
+import importlib
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from torpor_wire.reason import Reason
+
+from torpor import deferral, tasks
+from torpor.deferral import Deferral, DeferralError
+from torpor.errors import RejectedError
+from torpor.execution import Context
+from torpor.runtime.taskrun import TaskRun
+
+
+class Call(NamedTuple):
+    """A call ready to be made; `owner` is the operator instance or the function, where method names are looked up."""
+
+    owner: object
+    function: Callable[..., object]
+    positional: tuple[object, ...]
+    keywords: Mapping[str, Any]
+
+
+def load(reference: str, image: str) -> Any:
+    """The function or class that `package.module:name` names."""
+    module_name, _, path = reference.partition(":")
+    module = _module(module_name, image)
+    target: Any = module
+    for part in path.split("."):
+        try:
+            target = getattr(target, part)
+        except AttributeError as error:
+            raise RejectedError(Reason.FUNCTION_NOT_FOUND, _no_function(module, path)) from error
+    if not callable(target):
+        said = f"{reference} is a {type(target).__name__}, not a function or a class"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+    if isinstance(target, type) and not hasattr(target, "execute"):
+        said = f"the class {reference} has no execute(context) method"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+    return target
+
+
+def enter(run: TaskRun, arguments: Mapping[str, Any], context: Context) -> object:
+    """Calls the task, from its beginning or where it resumes; returns its result, or a Deferral however it deferred.
+
+    Whatever user code raises, at import too, is let through; RejectedError and DeferralError are this module's own.
+    """
+    after = run.resume
+    if after is not None and ":" in after.method:
+        return _performed(_plain(load(after.method, run.image), {**after.state, "event": after.event}))
+    target = load(run.python, run.image)
+    if not isinstance(target, type):
+        return _performed(_plain(target, arguments))
+    instance = _invoked(target, (), arguments)
+    if after is None:
+        return _performed(Call(instance, instance.execute, (context,), {}))
+    return _performed(
+        Call(instance, getattr(instance, after.method), (context,), {**after.state, "event": after.event})
+    )
+
+
+def _plain(function: Callable[..., object], keywords: Mapping[str, Any]) -> Call:
+    return Call(function, function, (), keywords)
+
+
+def _performed(call: Call) -> object:
+    deferral.defer_called(reset=True)
+    try:
+        returned = _invoked(call.function, call.positional, call.keywords)
+        if isinstance(returned, types.CoroutineType):
+            import asyncio  # noqa: PLC0415 - 25 ms that only async tasks pay
+
+            returned = asyncio.run(returned)
+    except BaseException as error:
+        deferred = deferral.of_exception(error)
+        if deferred is None:
+            raise
+        then = _method(call.owner, deferred.method_name)
+        return Deferral(deferred.trigger, then, deferred.kwargs or {}, deferred.timeout)
+    if not isinstance(returned, Deferral) and deferral.defer_called():
+        raise DeferralError("defer(...) was called but not returned; write `return defer(...)`")
+    return returned
+
+
+def _method(owner: object, name: str) -> str:
+    """What `status.next.method` says: a method's name, or for a function task `module:function`."""
+    if not isinstance(owner, types.FunctionType):
+        if not callable(getattr(owner, name, None)):
+            raise DeferralError(f"{type(owner).__name__} has no method {name!r} to come back to")
+        return name
+    found = vars(importlib.import_module(owner.__module__)).get(name)
+    if found is None:
+        raise DeferralError(f"module {owner.__module__} has no function {name!r} to come back to")
+    return deferral.reference(found)
+
+
+def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> Any:
+    try:
+        return function(*positional, **keywords)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        raise RejectedError(Reason.ARGUMENTS_INVALID, _misfit(function, keywords, error)) from error
+
+
+def _misfit(function: Callable[..., Any], keywords: Mapping[str, Any], error: TypeError) -> str:
+    import inspect  # noqa: PLC0415 - 7 ms that only a failing call pays
+
+    name = getattr(function, "__qualname__", "the task")
+    try:
+        name += str(inspect.signature(function))
+    except (TypeError, ValueError):
+        name += "(...)"
+    return f"{error}; {name} was called with {', '.join(keywords) or 'no arguments'}"
+
+
+def _module(name: str, image: str) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            said = (
+                f"there is no module {error.name!r} in {image}: is the package installed in it, and in its PYTHONPATH?"
+            )
+        else:
+            said = f"module {name} is there, but what it imports is not: {error} (install it in {image})"
+        raise RejectedError(Reason.MODULE_NOT_FOUND, said) from error
+
+
+def _no_function(module: types.ModuleType, path: str) -> str:
+    import difflib  # noqa: PLC0415 - only a failing look-up pays
+
+    first = path.partition(".")[0]
+    near = difflib.get_close_matches(first, [name for name in vars(module) if not name.startswith("_")])
+    known = near or tasks.marked(module)
+    return f"module {module.__name__} has no {path!r}" + (f"; it has {', '.join(known)}" if known else "")

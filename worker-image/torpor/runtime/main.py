@@ -1,0 +1,162 @@
+"""Claim, run, report: the whole of a task pod's process.
+
+Exit codes are for `kubectl get pods`: 0 where the outcome is stored as a success or a wait, or where somebody else has
+the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 143 after SIGTERM.
+"""
+
+import atexit
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, NamedTuple, NoReturn, assert_never
+
+from torpor_wire import keys
+
+from torpor.runtime import api, claim, launch, report, settle, taskrun, work
+from torpor.runtime.arguments import LIMIT_S, Reader
+from torpor.runtime.launch import Launch, LaunchError
+from torpor.runtime.outcome import Failure, Outcome
+
+DONE, FAILED, UNABLE = 0, 1, 2
+_SIGNALLED = 128
+
+
+class World(NamedTuple):
+    """What a run needs of the outside."""
+
+    exchange: api.Exchange
+    now: Callable[[], float]
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], None]
+    jitter: Callable[[], float]
+    begin: Callable[[], None]
+    """Called once, right before the user's code."""
+    end: Callable[[], None]
+    """Called once, right after it."""
+
+    def patience(self, limit: float, repeats: frozenset[int]) -> settle.Patience:
+        """How long to insist on a clear answer."""
+        return settle.Patience(limit, repeats, self.monotonic, self.sleep, self.jitter)
+
+
+def main() -> NoReturn:
+    """The process of a task pod, from its environment to its exit code."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = _started()
+    except work.Terminated:
+        code = _SIGNALLED + signal.SIGTERM
+    except KeyboardInterrupt:
+        code = _SIGNALLED + signal.SIGINT
+    except BaseException as error:  # noqa: BLE001 - exit code 1 says that a failure is stored, and none is
+        work.show(error)
+        code = UNABLE
+    _leave(code)
+
+
+def run(world: World, launched: Launch) -> int:
+    """Claims, runs and reports; returns the exit code."""
+    claimed = claim.claim(world.exchange, launched, world.patience(claim.LIMIT_S, claim.REPEATS), now=world.now())
+    match claimed:
+        case settle.Stored(body):
+            return _run(world, launched, body)
+        case settle.Lost():
+            return DONE
+        case settle.Refused(message) | settle.Unsettled(message):
+            return _unable(f"{launched.taskrun} could not be claimed, and no code of the task was run: {message}")
+        case _:
+            assert_never(claimed)
+
+
+def _run(world: World, launched: Launch, body: Any) -> int:
+    found = taskrun.parse(body)
+    reader = Reader(world.exchange, launched.namespace, found, world.patience(LIMIT_S, claim.REPEATS))
+    process = os.getpid()
+    outcome = work.perform(launched, found, reader, begin=world.begin, now=world.now)
+    if os.getpid() != process:
+        os._exit(DONE)  # a child that user code forked and that came back here has nothing to report
+    world.end()
+    now = world.now()
+    patch = report.patch_of(outcome, launched, found, now=now)
+    patience = world.patience(report.LIMIT_S, report.REPEATS)
+    return _reported(launched, outcome, report.report(world.exchange, launched, patch, patience, now=now))
+
+
+def _reported(launched: Launch, outcome: Outcome, settled: settle.Settled) -> int:
+    match settled:
+        case settle.Stored():
+            return FAILED if isinstance(outcome, Failure) else DONE
+        case settle.Lost():
+            _say(f"{launched.taskrun} has moved on while the task ran; its outcome is dropped")
+            return DONE
+        case settle.Refused(message, invalid=True):
+            _say(f"the outcome of {launched.taskrun} was refused: {message}")
+            return FAILED
+        case settle.Refused(message) | settle.Unsettled(message):
+            return _unable(f"the outcome of {launched.taskrun} could not be stored: {message}")
+        case _:
+            assert_never(settled)
+
+
+def _started() -> int:
+    host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if host is None:
+        return _unable("KUBERNETES_SERVICE_HOST is not set: `python -m torpor` runs in pods that Torpor creates")
+    try:
+        launched = launch.read(os.environ, os.urandom(16).hex())
+    except LaunchError as error:
+        return _unable(str(error))
+    connect = api.over_tls(host, int(port), f"{keys.CREDENTIALS}/ca.crt")
+    exchange = api.Api(host, connect, api.token_in(keys.CREDENTIALS))
+    return run(_world(exchange), launched)
+
+
+def _world(exchange: api.Api) -> World:
+    def begin() -> None:
+        exchange.close()
+        if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
+            from torpor.runtime import startup  # noqa: PLC0415 - for the bench alone
+
+            print(startup.line(), flush=True)  # noqa: T201 - the bench reads it from the pod's log
+
+    return World(
+        exchange=exchange,
+        now=time.time,
+        monotonic=time.monotonic,
+        sleep=time.sleep,
+        jitter=lambda: os.urandom(1)[0] / 255,
+        begin=begin,
+        end=_finish,
+    )
+
+
+def _finish() -> None:
+    """From here on the pod's end must not interrupt: what the task did is done, and its report is all that is left."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise work.Terminated
+
+
+def _unable(message: str) -> int:
+    _say(message)
+    return UNABLE
+
+
+def _say(message: str) -> None:
+    print("torpor:", " ".join(message.split()), file=sys.stderr)  # noqa: T201 - one line in the pod's log
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process at once: threads that the task left behind must not keep the pod, and with it the resume."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - the only way to run them before os._exit
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(code)

@@ -1,0 +1,124 @@
+"""The TaskRun as the worker reads it: the few fields it needs, out of the API server's JSON.
+
+Pydantic's models are not for a task pod, whose only dependency is `torpor_wire`; the API server has validated the
+object already.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from torpor_wire import keys, retry, times
+
+
+class Source(NamedTuple):
+    """Where an argument stands that was too large to copy."""
+
+    task: str
+    field: str
+    instances: int
+
+
+class Argument(NamedTuple):
+    """One keyword argument: JSON text, or where to read it."""
+
+    name: str
+    value: str | None
+    source: Source | None
+
+
+class Resume(NamedTuple):
+    """Where a resumed segment enters, with its state and the event that fired."""
+
+    method: str
+    state: dict[str, Any]
+    event: Any
+
+
+class TaskRun(NamedTuple):
+    """What to run, and from where."""
+
+    workflow: str
+    workflow_uid: str
+    task: str
+    map_index: int
+    pool: str
+    image: str
+    python: str
+    arguments: tuple[Argument, ...]
+    policy: retry.Policy
+    deadline: float | None
+    """When the attempt's total time is used up, in seconds since the epoch."""
+    resume: Resume | None
+
+
+class Standing(NamedTuple):
+    """Where a TaskRun stands, for who asks whether a write of its own was stored."""
+
+    uid: str
+    state: str
+    attempt: int
+    segment: int
+    launch: int
+    claim: str | None
+
+
+def parse(body: Any) -> TaskRun:
+    """The TaskRun from the API server's JSON."""
+    spec, status = body["spec"], body["status"]
+    return TaskRun(
+        workflow=spec["workflow"]["name"],
+        workflow_uid=spec["workflow"]["uid"],
+        task=spec["task"],
+        map_index=spec.get("mapIndex", keys.UNMAPPED),
+        pool=spec.get("triggerPool", keys.DEFAULT_POOL),
+        image=spec.get("image") or "its image",
+        python=spec.get("python") or "",
+        arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
+        policy=_policy(spec.get("retries") or {}),
+        deadline=_deadline(spec.get("timeout"), status.get("startedAt")),
+        resume=_resume(status),
+    )
+
+
+def standing(body: Any) -> Standing:
+    """Where the TaskRun stands."""
+    status = body.get("status") or {}
+    return Standing(
+        uid=body["metadata"]["uid"],
+        state=status.get("state", ""),
+        attempt=status.get("attempt", 0),
+        segment=status.get("segment", 0),
+        launch=status.get("launch", 0),
+        claim=(status.get("pod") or {}).get("claim"),
+    )
+
+
+def _argument(argument: Any) -> Argument:
+    source = argument.get("from")
+    where = None if source is None else Source(source["task"], source["field"], source.get("count", 1))
+    return Argument(argument["name"], argument.get("value"), where)
+
+
+def _policy(retries: Any) -> retry.Policy:
+    return retry.Policy(
+        limit=retries.get("limit", 0),
+        delay=times.seconds(retries["delay"]) if "delay" in retries else retry.DELAY,
+        backoff=retries.get("backoff", retry.BACKOFF),
+        max_delay=times.seconds(retries["maxDelay"]) if "maxDelay" in retries else retry.MAX_DELAY,
+    )
+
+
+def _deadline(timeout: str | None, started: str | None) -> float | None:
+    return times.epoch(started) + times.seconds(timeout) if timeout and started else None
+
+
+def _resume(status: Any) -> Resume | None:
+    following = status.get("next")
+    if not following or not status.get("segment"):
+        return None
+    event = status.get("event")
+    return Resume(
+        method=following["method"],
+        state=json.loads(following.get("kwargs") or "{}"),
+        event=None if event is None else json.loads(event),
+    )
