@@ -1,0 +1,69 @@
+"""The process in which one expression at a time is evaluated: `python -m torpor_cel.child SECONDS BYTES`.
+
+Here so that what a user wrote cannot harm the operator: whatever takes too long, too much memory or a wrong turn in
+native code ends this process and nothing else. It ends itself, so that a parent that is busy or dead is not needed for
+that: by the alarm of an interval timer that runs during an evaluation, by its limit on address space, and when its
+standard input ends. It must hold nothing that matters.
+"""
+
+import json
+import resource
+import signal
+import sys
+from typing import Any, BinaryIO
+
+from torpor_cel import errors, evaluation, frames
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import Value
+
+RESULT_MAX = 64 * 1024
+
+
+def main() -> None:
+    """Say ready, then answer one frame after the other until the input ends."""
+    seconds, memory = float(sys.argv[1]), int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    _send(answers, frames.encode({"ready": True}))
+    while (body := frames.read(requests)) is not None:
+        # The default action of SIGALRM ends the process even inside native code, where a handler would wait.
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        frame = _answer(body)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _send(answers, frame)
+        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
+            return  # What it has taken it may not give back, and the next expression would pay for it.
+
+
+def _answer(body: bytes) -> bytes:
+    try:
+        request = json.loads(body)
+        return _frame(evaluation.evaluate(request["expression"], request["variables"]))
+    except MemoryError:
+        return _frame(errors.too_expensive("the expression needs too much memory"))
+    except RecursionError:
+        return _frame(errors.failed("the values are nested too deep"))
+
+
+def _frame(outcome: Value | ExpressionError) -> bytes:
+    message: dict[str, Any]
+    match outcome:
+        case Value(json=value):
+            message = {"value": value}
+        case ExpressionError(reason=reason, message=text):
+            message = {"reason": reason, "message": text}
+    frame = frames.encode(message)
+    if len(frame) > RESULT_MAX:
+        size = f"{len(frame) // 1024:,} kB"
+        return _frame(errors.too_expensive(f"the result has {size} of JSON; {RESULT_MAX // 1024} kB are allowed"))
+    return frame
+
+
+def _send(stream: BinaryIO, frame: bytes) -> None:
+    stream.write(frame)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

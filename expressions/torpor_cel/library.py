@@ -1,0 +1,159 @@
+"""The CEL library (cel-expr-python, over Google's C++ implementation), and nothing else may import it.
+
+What is translated here: its exceptions and error texts into ExpressionError, its values into JSON. And what its thin
+Python layer gets wrong at 0.1.3 is kept out of its way: it cuts a string at a NUL character, cannot take half a
+surrogate pair, and drops a reference to None each time it hands one out, which ends a Python 3.11 in the end. So a
+value's type is asked first, and a null never taken from it.
+"""
+
+import base64
+import datetime as dt
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+
+from cel_expr_python import cel  # type: ignore[import-untyped]
+from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
+
+from torpor_cel import errors, messages
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON, Value
+
+_RAISED = (RuntimeError, TypeError, ValueError, MemoryError)
+_INT64 = 2**63
+
+
+class Program:
+    """A compiled expression. Running it has no effects, and no limit but the library's 10,000 steps of loops."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, compiled: cel.Expression) -> None:
+        self._compiled = compiled
+
+    def run(self, variables: Mapping[str, JSON]) -> Value | ExpressionError:
+        """The expression's value over these variables, which must be exactly those it uses."""
+        unfit = next((problem for name, value in variables.items() if (problem := _unfit(value, name))), None)
+        if unfit is not None:
+            return unfit
+        try:
+            return Value(json=_json(self._compiled.eval(data=dict(variables))))
+        except _NotJSONError as error:
+            return error.problem
+        except _RAISED as error:
+            return messages.raised(error)
+
+
+def parse(expression: str) -> bytes | ExpressionError:
+    """The syntax tree, serialized as cel.expr.ParsedExpr."""
+    try:
+        tree: bytes = _environment(frozenset()).compile(expression, disable_check=True).serialize()
+    except _RAISED as error:
+        return messages.raised(error)
+    return tree
+
+
+def types(expression: str, roots: frozenset[str]) -> ExpressionError | None:
+    """What the type checker refuses, every root being dynamic: unknown functions, `1 + 1.0`."""
+    compiled = compile_(expression, roots)
+    return compiled if isinstance(compiled, ExpressionError) else None
+
+
+def compile_(expression: str, roots: frozenset[str]) -> Program | ExpressionError:
+    """The program of an expression that has passed `syntax.check`."""
+    try:
+        return Program(_environment(roots).compile(expression))
+    except _RAISED as error:
+        return messages.raised(error)
+
+
+@lru_cache(maxsize=64)
+def _environment(roots: frozenset[str]) -> cel.Env:
+    return cel.NewEnv(
+        variables=dict.fromkeys(roots, cel.Type.DYN),
+        extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
+    )
+
+
+class _NotJSONError(Exception):
+    """Leaves the recursion over a result; never leaves this module."""
+
+    def __init__(self, problem: ExpressionError) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def _json(value: cel.Value) -> JSON:
+    kind: str = value.type().name()
+    match kind.partition("<")[0]:
+        case "NULL":
+            return None
+        case "BOOL" | "INT" | "UINT" | "STRING":
+            plain: bool | int | str = value.value()
+            return plain
+        case "DOUBLE":
+            return _finite(value.value())
+        case "LIST":
+            return [_json(item) for item in value.value()]
+        case "MAP":
+            items: dict[object, cel.Value] = value.value()
+            return {_key(key): _json(items[key]) for key in sorted(items, key=str)}
+        case "BYTES":
+            return base64.b64encode(value.value()).decode()
+        case "TIMESTAMP":
+            return _timestamp(value.value())
+        case "DURATION":
+            return _duration(value.value())
+        case "ERROR":
+            raise _NotJSONError(messages.at_run_time(value.plain_value()))
+        case other:
+            raise _NotJSONError(errors.failed(f"the result is a {other.lower()}, which is not JSON"))
+
+
+def _finite(number: float) -> float:
+    if math.isfinite(number):
+        return number
+    raise _NotJSONError(errors.failed(f"the result holds {number}, which is not JSON"))
+
+
+def _key(key: object) -> str:
+    if isinstance(key, str):
+        return key
+    raise _NotJSONError(errors.failed(f"the result has the key {key!r}; keys of JSON are strings"))
+
+
+def _timestamp(moment: dt.datetime) -> str:
+    return moment.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+
+
+def _duration(span: dt.timedelta) -> str:
+    micros = span // dt.timedelta(microseconds=1)
+    seconds, rest = divmod(abs(micros), 1_000_000)
+    fraction = f".{rest:06}".rstrip("0") if rest else ""
+    return f"{'-' if micros < 0 else ''}{seconds}{fraction}s"
+
+
+def _unfit(value: JSON, path: str) -> ExpressionError | None:
+    """What of the value the library would not take as it is."""
+    match value:
+        case bool() | float() | None:
+            return None
+        case int():
+            if -_INT64 <= value < _INT64:
+                return None
+            return errors.failed(f"{path} is {errors.shorten(str(value), 40)}, which is beyond 64 bits")
+        case str():
+            return _unfit_text(value, path)
+        case list():
+            found = (_unfit(item, f"{path}[{index}]") for index, item in enumerate(value))
+        case dict():
+            found = (_unfit_text(key, path) or _unfit(item, f"{path}.{key}") for key, item in value.items())
+    return next((problem for problem in found if problem), None)
+
+
+def _unfit_text(text: str, path: str) -> ExpressionError | None:
+    if "\0" in text:
+        return errors.failed(f"{path} holds a NUL character, which expressions cannot carry")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        return errors.failed(f"{path} holds half a surrogate pair, which is no text")
+    return None

@@ -1,0 +1,87 @@
+"""What an expression depends on, read from its syntax tree.
+
+A reference to `tasks.x` is a dependency of the task that holds the expression, so it must be readable without a value:
+a task named by a computation is refused. Pure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torpor_cel import errors, syntax, tree
+from torpor_cel.errors import ExpressionError
+from torpor_cel.syntax import ROOTS, Use
+
+TASKS = "tasks"
+PARAMS = "params"
+_BY_REFERENCE = frozenset({"result", "results"})
+
+
+class TaskField(NamedTuple):
+    """A task, and the first field taken of it; None where the task is used whole or the field is computed."""
+
+    name: str
+    field: str | None
+
+
+class Plain(NamedTuple):
+    """An expression that is a task's `result` or `results` and nothing else, so it can be passed by reference."""
+
+    root: str
+    name: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class References:
+    """The names an expression uses. Variables of macros are not among them."""
+
+    tasks: frozenset[str]
+    params: frozenset[str]
+    roots: frozenset[str]
+    fields: frozenset[TaskField]
+
+
+def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
+    """The references of a well-formed expression; else what `syntax.check` says, or which name cannot be read.
+
+    `params` may be used whole or by a computed key, since all params are known at once; such a use names no param.
+    """
+    parsed = syntax.parse(expression, roots=roots)
+    if isinstance(parsed, ExpressionError):
+        return parsed
+    of_tasks = [use for use in parsed.uses if use.root == TASKS]
+    for use in of_tasks:
+        if use.first is None:
+            return _computed(expression, use)
+    fields = frozenset(TaskField(name, use.second.field if use.second else None) for use, name in _named(of_tasks))
+    return References(
+        tasks=frozenset(field.name for field in fields),
+        params=frozenset(name for use, name in _named(parsed.uses) if use.root == PARAMS),
+        roots=parsed.roots,
+        fields=fields,
+    )
+
+
+def is_plain(expression: str) -> Plain | None:
+    """The task and field, if the expression is exactly `tasks.NAME.result` or `tasks.NAME.results`."""
+    parsed = syntax.parse(expression)
+    if isinstance(parsed, ExpressionError):
+        return None
+    match parsed.node:
+        case tree.Field(operand=tree.Field(operand=tree.Name(name="tasks"), field=name), field=field):
+            return Plain(TASKS, name, field) if field in _BY_REFERENCE else None
+        case _:
+            return None
+
+
+def _named(uses: Iterable[Use]) -> list[tuple[Use, str]]:
+    return [(use, use.first.field) for use in uses if use.first is not None]
+
+
+def _computed(expression: str, use: Use) -> ExpressionError:
+    where = syntax.position(expression, use.name.at)
+    return errors.invalid(
+        f"'tasks' at {where} needs the name of a task written out, as in tasks.load or tasks['load']: "
+        "what a task depends on is read before anything is computed"
+    )

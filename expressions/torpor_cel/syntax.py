@@ -1,0 +1,140 @@
+"""Is this an expression, and may it be run: grammar, types, names and size.
+
+Pure: the CEL library's parser and checker run in this process. They are bounded by the length allowed here and by the
+library's own limit on depth. Nothing is evaluated.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from torpor_cel import errors, library, tree
+from torpor_cel.errors import ExpressionError
+
+ROOTS = frozenset({"tasks", "params", "item", "index", "event", "workflow"})
+MAX_LENGTH = 1024
+MAX_MACRO_DEPTH = 2
+
+_TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"})
+_NAMESPACES = frozenset({"google", "optional", "optional_type", "strings"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One use of a root: its name, the field taken of it, and the field taken of that, where there are such."""
+
+    name: tree.Name
+    first: tree.Field | None
+    second: tree.Field | None
+
+    @property
+    def root(self) -> str:
+        """The root's name, without the dot that may lead it."""
+        return self.name.name.removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """An expression that may be run."""
+
+    node: tree.Node
+    uses: tuple[Use, ...]
+    serialized: bytes
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """The roots it uses."""
+        return frozenset(use.root for use in self.uses)
+
+
+def check(expression: str, *, roots: frozenset[str] = ROOTS) -> ExpressionError | None:
+    """What is wrong with the expression before any value is known, or None."""
+    parsed = parse(expression, roots=roots)
+    return parsed if isinstance(parsed, ExpressionError) else None
+
+
+@lru_cache(maxsize=4096)
+def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | ExpressionError:
+    """The expression's tree. A level-based plan asks for the same ones again and again, hence the cache."""
+    if len(expression) > MAX_LENGTH:
+        return errors.too_expensive(f"the expression has {len(expression):,} characters; {MAX_LENGTH:,} are allowed")
+    serialized = library.parse(expression)
+    if isinstance(serialized, ExpressionError):
+        return serialized
+    node = tree.decode(serialized)
+    uses = tuple(_uses(node, frozenset()))
+    return (
+        _unknown(expression, uses, roots)
+        or _too_deep(expression, node)
+        or library.types(expression, roots)
+        or Parsed(node=node, uses=tuple(use for use in uses if use.root in roots), serialized=serialized)
+    )
+
+
+def position(expression: str, at: int) -> str:
+    """`column 7`, or `line 2, column 7` where there are lines."""
+    before = expression[:at]
+    column = f"column {at - (before.rfind(chr(10)) + 1) + 1}"
+    return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in expression else column
+
+
+def _uses(node: tree.Node, bound: frozenset[str]) -> Iterator[Use]:
+    match node:
+        case tree.Name() if node.name not in bound:
+            yield Use(name=node, first=None, second=None)
+        case tree.Field(operand=tree.Field(operand=tree.Name(name=name) as root) as first) if name not in bound:
+            yield Use(name=root, first=first, second=node)
+        case tree.Field(operand=tree.Name(name=name) as root) if name not in bound:
+            yield Use(name=root, first=node, second=None)
+        case _:
+            for child, inner in _scopes(node):
+                yield from _uses(child, bound | inner)
+
+
+def _scopes(node: tree.Node) -> Iterator[tuple[tree.Node, frozenset[str]]]:
+    """The children of a node, each with the variables that the node binds for it."""
+    match node:
+        case tree.Name() | tree.Text():
+            return
+        case tree.Field():
+            yield node.operand, frozenset()
+        case tree.Call(operands=children) | tree.Group(members=children):
+            yield from ((child, frozenset()) for child in children)
+        case tree.Loop():
+            yield from ((child, frozenset()) for child in node.outside)
+            yield from ((child, node.variables) for child in node.body)
+            yield node.result, frozenset({node.accumulator})
+
+
+def _unknown(expression: str, uses: tuple[Use, ...], roots: frozenset[str]) -> ExpressionError | None:
+    known = roots | _TYPES | _NAMESPACES
+    for use in uses:
+        if use.root not in known:
+            where = position(expression, use.name.at)
+            names = ", ".join(sorted(roots)) or "no names at all"
+            return errors.invalid(f"unknown name {use.root!r} at {where}; known here: {names}")
+    return None
+
+
+def _too_deep(expression: str, node: tree.Node) -> ExpressionError | None:
+    depth, at = _depth(node)
+    if depth <= MAX_MACRO_DEPTH:
+        return None
+    where = position(expression, at)
+    return errors.too_expensive(
+        f"macros (map, filter, all, exists) are nested {depth} deep at {where}; {MAX_MACRO_DEPTH} are allowed"
+    )
+
+
+def _depth(node: tree.Node) -> tuple[int, int]:
+    """How deep loops are nested, and where the outermost of the deepest nest begins."""
+    match node:
+        case tree.Loop():
+            inside = max(_depth(child)[0] for child in node.body) + int(node.repeats)
+            return max((inside, node.at), *(_depth(child) for child in (*node.outside, node.result)))
+        case tree.Field():
+            return _depth(node.operand)
+        case tree.Call(operands=children) | tree.Group(members=children):
+            return max((_depth(child) for child in children), default=(0, 0))
+        case tree.Name() | tree.Text():
+            return 0, 0

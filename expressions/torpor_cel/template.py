@@ -1,0 +1,119 @@
+"""Strings with `${…}` in them: found, and put together again.
+
+A string that is exactly one expression keeps the type of its value; any other becomes a string, in which values that
+are not strings stand as JSON. `$${` is a literal `${`. What an expression yields is never parsed again. Pure; it must
+not know what an expression means, only where it ends.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from torpor_cel import errors, literals
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON
+
+OPENING = "${"
+ESCAPED = "$${"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """What stands between `${` and its `}`, without the blanks around it."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A parsed string: literal text, unescaped, and expressions in turn."""
+
+    parts: tuple[str | Expression, ...]
+
+    @property
+    def single(self) -> str | None:
+        """The expression, if the string is exactly one."""
+        match self.parts:
+            case (Expression(source=source),):
+                return source
+            case _:
+                return None
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Every expression, in order, each once."""
+        return tuple(dict.fromkeys(part.source for part in self.parts if isinstance(part, Expression)))
+
+    def render(self, results: Mapping[str, JSON]) -> JSON:
+        """The string with each expression replaced by its result. A result that is missing is a KeyError: a bug."""
+        if self.single is not None:
+            return results[self.single]
+        return "".join(part if isinstance(part, str) else _inserted(results[part.source]) for part in self.parts)
+
+
+def parse(text: str) -> Template | ExpressionError:
+    """The template in `text`, or where a `${` is not closed or is empty."""
+    parts: list[str | Expression] = []
+    literal, at = "", 0
+    while (opening := text.find(OPENING, at)) >= 0:
+        if opening > at and text[opening - 1] == "$":
+            literal += text[at : opening - 1] + OPENING
+            at = opening + len(OPENING)
+            continue
+        literal += text[at:opening]
+        end = literals.closing_brace(text, opening + len(OPENING))
+        if end is None:
+            return errors.invalid(f"'${{' at column {opening + 1} has no closing '}}'; write $${{ for a literal ${{")
+        source = text[opening + len(OPENING) : end].strip()
+        if not source:
+            return errors.invalid(f"'${{}}' at column {opening + 1} holds no expression; write $${{ for a literal ${{")
+        parts += [literal, Expression(source=source)] if literal else [Expression(source=source)]
+        literal, at = "", end + 1
+    rest = literal + text[at:]
+    return Template(parts=(*parts, rest) if rest or not parts else tuple(parts))
+
+
+def expressions(value: JSON) -> tuple[str, ...] | ExpressionError:
+    """Every expression in the strings of a value, at any depth, in order, each once. Keys of dicts are literal."""
+    found: dict[str, None] = {}
+    for path, text in _strings(value, ""):
+        template = parse(text)
+        if isinstance(template, ExpressionError):
+            return template.under(path)
+        found.update(dict.fromkeys(template.expressions))
+    return tuple(found)
+
+
+def substitute(value: JSON, results: Mapping[str, JSON]) -> JSON | ExpressionError:
+    """The value with every template rendered. `results` holds one for each of its `expressions`."""
+    problem = expressions(value)
+    return problem if isinstance(problem, ExpressionError) else _rendered(value, results)
+
+
+def _rendered(value: JSON, results: Mapping[str, JSON]) -> JSON:
+    match value:
+        case str():
+            template = parse(value)
+            return value if isinstance(template, ExpressionError) else template.render(results)
+        case list():
+            return [_rendered(item, results) for item in value]
+        case dict():
+            return {key: _rendered(item, results) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _strings(value: JSON, path: str) -> Iterator[tuple[str, str]]:
+    match value:
+        case str():
+            yield path, value
+        case list():
+            for index, item in enumerate(value):
+                yield from _strings(item, f"{path}[{index}]")
+        case dict():
+            for key, item in value.items():
+                yield from _strings(item, f"{path}.{key}" if path else key)
+
+
+def _inserted(value: JSON) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

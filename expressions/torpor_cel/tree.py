@@ -1,0 +1,160 @@
+"""The syntax tree of an expression, as far as names and costs are read from it.
+
+Decoded from the form in which the CEL library gives its own tree (cel.expr.ParsedExpr of the CEL specification, macros
+already expanded), so there is one grammar and not two. `a.b`, `a["b"]`, `a.?b` and `a[?"b"]` are all a Field here.
+It must not decide anything.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from torpor_cel import protobuf
+
+
+class _Kind(IntEnum):
+    """Numbers of the specification's `Expr.expr_kind`; lists and what may come are Groups."""
+
+    CONSTANT = 3
+    IDENT = 4
+    SELECT = 5
+    CALL = 6
+    STRUCT = 8
+    COMPREHENSION = 9
+
+
+_STRING_VALUE = 6
+_POSITIONS = 4
+_ENTRIES = 2
+_FIELD_CALLS = frozenset({"_[_]", "_?._", "_[?_]"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """A bare identifier; with a leading dot it skips the variables of macros."""
+
+    at: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A string literal."""
+
+    at: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A part of a value by a constant name."""
+
+    at: int
+    operand: "Node"
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A function or an operator; a receiver comes first."""
+
+    at: int
+    function: str
+    operands: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A list, a map or a literal that is no string."""
+
+    at: int
+    members: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """What a macro such as `map` or `all` becomes. `body` sees all its variables, `result` only the accumulator."""
+
+    at: int
+    variables: frozenset[str]
+    accumulator: str
+    outside: "tuple[Node, ...]"
+    body: "tuple[Node, ...]"
+    result: "Node"
+    repeats: bool
+
+
+Node = Name | Text | Field | Call | Group | Loop
+
+
+def decode(serialized: bytes) -> Node:
+    """The tree in `serialized`: an Any around a ParsedExpr, as the library writes it."""
+    parsed = dict(protobuf.nested(dict(protobuf.nested(serialized))[2]))
+    return _node(parsed[2], _offsets(parsed.get(3, b"")))
+
+
+def _offsets(source: bytes) -> dict[int, int]:
+    """Position in the text, in characters from 0, by the number of a node."""
+    entries = (dict(protobuf.fields(entry)) for number, entry in protobuf.nested(source) if number == _POSITIONS)
+    return {_integer(entry.get(1, 0)): _integer(entry.get(2, 0)) for entry in entries}
+
+
+def _integer(value: int | bytes) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _node(expression: bytes, offsets: dict[int, int]) -> Node:
+    at, kind, body = 0, 0, b""
+    for number, value in protobuf.fields(expression):
+        if isinstance(value, bytes):
+            kind, body = number, value
+        else:
+            at = offsets.get(value, 0)
+    match kind:
+        case _Kind.CONSTANT:
+            text = dict(protobuf.fields(body)).get(_STRING_VALUE)
+            return Text(at=at, text=text.decode()) if isinstance(text, bytes) else Group(at=at, members=())
+        case _Kind.IDENT:
+            return Name(at=at, name=_string(body, 1))
+        case _Kind.SELECT:
+            return Field(at=at, operand=_children(body, offsets, 1)[0], field=_string(body, 2))
+        case _Kind.CALL:
+            return _call(at, body, offsets)
+        case _Kind.STRUCT:
+            entries = [entry for number, entry in protobuf.nested(body) if number == _ENTRIES]
+            return Group(at=at, members=tuple(node for entry in entries for node in _children(entry, offsets, 3, 4)))
+        case _Kind.COMPREHENSION:
+            return _loop(at, body, offsets)
+        case _:
+            return Group(at=at, members=_children(body, offsets, 1))
+
+
+def _call(at: int, body: bytes, offsets: dict[int, int]) -> Node:
+    function, operands = _string(body, 2), _children(body, offsets, 1, 3)
+    match operands:
+        case (operand, Text(text=text)) if function in _FIELD_CALLS:
+            return Field(at=at, operand=operand, field=text)
+        case _:
+            return Call(at=at, function=function, operands=operands)
+
+
+def _loop(at: int, body: bytes, offsets: dict[int, int]) -> Loop:
+    (over,) = _children(body, offsets, 2)
+    (result,) = _children(body, offsets, 7)
+    accumulator = _string(body, 3)
+    return Loop(
+        at=at,
+        variables=frozenset({_string(body, 1), _string(body, 8), accumulator}),
+        accumulator=accumulator,
+        outside=(over, *_children(body, offsets, 4)),
+        body=_children(body, offsets, 5, 6),
+        result=result,
+        repeats=not (isinstance(over, Group) and not over.members),
+    )
+
+
+def _children(body: bytes, offsets: dict[int, int], *numbers: int) -> tuple[Node, ...]:
+    return tuple(_node(value, offsets) for number, value in protobuf.nested(body) if number in numbers)
+
+
+def _string(body: bytes, wanted: int) -> str:
+    return next((value.decode() for number, value in protobuf.nested(body) if number == wanted), "")
