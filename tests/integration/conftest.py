@@ -1,0 +1,231 @@
+"""A real API server with Torpor's kinds, policies and roles installed, and a namespace for each test.
+
+TORPOR_KUBECONFIG names a cluster to use as it is; without it etcd and an API server are started as plain processes.
+Nothing here runs pods: a Pod is an object whose name and uid a token can be bound to.
+"""
+
+import json
+import os
+import ssl
+import time
+import uuid
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import pytest
+import urllib3
+import yaml
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PLURALS = {
+    "Namespace": "namespaces",
+    "CustomResourceDefinition": "customresourcedefinitions",
+    "ServiceAccount": "serviceaccounts",
+    "Role": "roles",
+    "ClusterRole": "clusterroles",
+    "RoleBinding": "rolebindings",
+    "ClusterRoleBinding": "clusterrolebindings",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+_PATCHES = {"json": "application/json-patch+json", "apply": "application/apply-patch+yaml"}
+_PATIENCE = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the API server said."""
+
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def message(self) -> str:
+        return str(self.body.get("message", ""))
+
+    @property
+    def causes(self) -> list[dict[str, str]]:
+        return (self.body.get("details") or {}).get("causes") or []
+
+    def expect(self, status: int) -> dict[str, Any]:
+        assert self.status == status, f"{self.status}: {self.message}"
+        return self.body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """The API server as its administrator, or as whoever holds a token."""
+
+    url: str
+    administrator: urllib3.PoolManager
+    stranger: urllib3.PoolManager
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        token: str | None = None,
+        content_type: str = "application/json",
+        **query: str,
+    ) -> Answer:
+        headers = {"Content-Type": content_type} | ({"Authorization": f"Bearer {token}"} if token else {})
+        pool = self.stranger if token else self.administrator
+        url = self.url + path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
+        content = None if body is None else json.dumps(body)
+        response = pool.request(method, url, body=content, headers=headers, timeout=30, retries=False)
+        return Answer(status=response.status, body=response.json())
+
+    def create(self, kind: str, namespace: str, body: Mapping[str, Any], **query: str) -> Answer:
+        return self.request("POST", collection(kind, namespace), body, **query)
+
+    def patch_status(
+        self, namespace: str, name: str, patch: Sequence[Mapping[str, Any]], *, token: str | None = None, **query: str
+    ) -> Answer:
+        path = f"{collection('taskruns', namespace)}/{name}/status"
+        return self.request("PATCH", path, list(patch), token=token, content_type=_PATCHES["json"], **query)
+
+    def apply(self, document: Mapping[str, Any]) -> None:
+        api_version, metadata = document["apiVersion"], document["metadata"]
+        prefix = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        scope = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+        path = f"{prefix}{scope}/{_PLURALS[document['kind']]}/{metadata['name']}"
+        query = {"fieldManager": "torpor-tests", "force": "true"}
+        answer = self.request("PATCH", path, document, content_type=_PATCHES["apply"], **query)
+        assert answer.status in (200, 201), f"{path}: {answer.message}"
+
+    def token(self, namespace: str, account: str, *, pod: Mapping[str, Any] | None = None) -> str:
+        """A token of the service account, bound to the pod if one is given."""
+        whose = pod and {key: pod["metadata"][key] for key in ("name", "uid")}
+        bound = {"apiVersion": "v1", "kind": "Pod", **whose} if whose else None
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"boundObjectRef": bound}}
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
+        return str(self.request("POST", path, body).expect(201)["status"]["token"])
+
+
+def collection(plural: str, namespace: str) -> str:
+    """The path of all objects of a kind in a namespace."""
+    prefix = "/api/v1" if plural in ("pods", "secrets", "configmaps") else "/apis/torpor.dev/v1alpha1"
+    return f"{prefix}/namespaces/{namespace}/{plural}"
+
+
+def eventually(holds: Callable[[], bool], what: str) -> None:
+    """Ask until it holds: the API server takes in new kinds, policies and roles a moment after they are written."""
+    deadline = time.monotonic() + _PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, f"after {_PATIENCE:.0f} s still not: {what}"
+        time.sleep(0.1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What stands beside this file needs an API server, and is marked so."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(scope="session")
+def kubeconfig() -> Path:
+    """The kubeconfig of the API server under test."""
+    named = os.environ.get("TORPOR_KUBECONFIG")
+    if named:
+        return Path(named)
+    from torpor_dev import control_plane  # noqa: PLC0415  (a cluster that is named needs none of it)
+
+    return control_plane.start(control_plane.default_state())
+
+
+@pytest.fixture(scope="session")
+def server(kubeconfig: Path) -> Server:
+    """The API server with everything of ours installed but the Deployments."""
+    server = _connect(kubeconfig)
+    documents = yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text())
+    for document in documents:
+        if document["kind"] != "Deployment":
+            server.apply(document)
+    eventually(lambda: _established(server), "the kinds are served")
+    eventually(lambda: _guarded(server), "the policies are in force")
+    return server
+
+
+@pytest.fixture(scope="session")
+def open_namespace(server: Server) -> Iterator[Callable[[], str]]:
+    """Makes namespaces in which workflows may run; all are deleted at the end."""
+    opened: list[str] = []
+
+    def opens() -> str:
+        name = f"test-{uuid.uuid4().hex[:10]}"
+        opened.append(name)
+        for document in yaml.safe_load_all(_namespace_manifest(name)):
+            server.apply(document)
+        return name
+
+    yield opens
+    for name in opened:
+        server.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def namespace(open_namespace: Callable[[], str]) -> str:
+    """A namespace of the test's own."""
+    return open_namespace()
+
+
+def _namespace_manifest(name: str) -> str:
+    files = ("namespace.yaml", "task.yaml")
+    texts = [(_ROOT / "manifests/namespace" / file).read_text() for file in files]
+    return (
+        "\n---\n".join(texts)
+        .replace("name: workflows", f"name: {name}")
+        .replace("namespace: workflows", f"namespace: {name}")
+    )
+
+
+def _connect(kubeconfig: Path) -> Server:
+    config = yaml.safe_load(kubeconfig.read_text())
+    chosen = next(each["context"] for each in config["contexts"] if each["name"] == config["current-context"])
+    cluster = next(each["cluster"] for each in config["clusters"] if each["name"] == chosen["cluster"])
+    user = next(each["user"] for each in config["users"] if each["name"] == chosen["user"])
+    authority = _content(cluster, "certificate-authority", kubeconfig)
+    return Server(
+        url=cluster["server"],
+        administrator=urllib3.PoolManager(ssl_context=_tls(authority, user, kubeconfig)),
+        stranger=urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=authority)),
+    )
+
+
+def _tls(authority: str, user: Mapping[str, str], kubeconfig: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=authority)
+    with NamedTemporaryFile("w", suffix=".pem") as pem:
+        pem.write(_content(user, "client-certificate", kubeconfig) + "\n" + _content(user, "client-key", kubeconfig))
+        pem.flush()
+        context.load_cert_chain(pem.name)
+    return context
+
+
+def _content(entry: Mapping[str, str], key: str, kubeconfig: Path) -> str:
+    inline = entry.get(f"{key}-data")
+    return b64decode(inline).decode() if inline else (kubeconfig.parent / entry[key]).read_text()
+
+
+def _established(server: Server) -> bool:
+    return all(
+        server.request("GET", f"/apis/torpor.dev/v1alpha1/{plural}", limit="1").status == 200
+        for plural in ("workflows", "taskruns")
+    )
+
+
+def _guarded(server: Server) -> bool:
+    bad = {"name": "a", "trigger": {"class": "time"}, "after": ["nobody"]}
+    workflow = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "probe"},
+        "spec": {"tasks": [bad]},
+    }
+    return "torpor-door" in server.create("workflows", "default", workflow, dryRun="All").message

@@ -1,0 +1,117 @@
+"""What the API server itself makes of the CRDs."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Server
+
+_EVERYWHERE = "/apis/torpor.dev/v1alpha1/namespaces"
+
+
+def taskrun(name: str = "run-task-12345", **spec: Any) -> dict[str, Any]:
+    body = {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "python": "a:b"} | spec
+    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": body}
+
+
+def workflow(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "run"},
+        "spec": {"tasks": list(tasks)} | spec,
+    }
+
+
+@pytest.mark.parametrize("plural", ["workflows", "taskruns"])
+def test_the_schema_is_structural_and_the_names_are_free(server: Server, plural: str) -> None:
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.torpor.dev"
+    conditions = server.request("GET", path).expect(200)["status"]["conditions"]
+    states = {each["type"]: each["status"] for each in conditions}
+    assert states == {"NamesAccepted": "True", "Established": "True"}
+
+
+def test_a_new_taskrun_is_scheduled_even_where_its_creator_says_otherwise(server: Server, namespace: str) -> None:
+    body = taskrun() | {"status": {"state": "Succeeded", "attempt": 5}}
+    created = server.create("taskruns", namespace, body).expect(201)
+    assert created["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+
+
+def test_waits_can_be_selected_by_state_pool_and_shard(server: Server, namespace: str) -> None:
+    server.create("taskruns", namespace, taskrun()).expect(201)
+    trigger = {"class": "time", "kwargs": "{}", "key": "k", "shard": 7, "waitsFor": "time"}
+    patch: list[dict[str, Any]] = [
+        {"op": "add", "path": "/status/state", "value": "Deferred"},
+        {"op": "add", "path": "/status/trigger", "value": trigger},
+    ]
+    server.patch_status(namespace, "run-task-12345", patch).expect(200)
+
+    def selected(selector: str) -> int:
+        path = f"{_EVERYWHERE}/{namespace}/taskruns"
+        return len(server.request("GET", path, fieldSelector=selector).expect(200)["items"])
+
+    assert selected("status.state%3DDeferred,spec.triggerPool%3Ddefault,status.trigger.shard%3D7") == 1
+    assert selected("status.state%3DDeferred,status.trigger.shard%3D8") == 0
+
+
+def test_columns_say_what_a_taskrun_waits_for(server: Server) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/taskruns.torpor.dev"
+    version = server.request("GET", path).expect(200)["spec"]["versions"][0]
+    columns = [column["name"] for column in version["additionalPrinterColumns"] if not column.get("priority")]
+    assert columns == ["Workflow", "Task", "Index", "State", "Attempt", "Waits-For", "Age"]
+
+
+def test_nulls_among_params_and_arguments_are_kept(server: Server, namespace: str) -> None:
+    task = {"name": "a", "python": "m:f", "image": "x", "args": {"none": None, "deep": {"none": None}}}
+    body = workflow(task, params={"none": None})
+    spec = server.create("workflows", namespace, body).expect(201)["spec"]
+    assert spec["params"] == {"none": None}
+    assert spec["tasks"][0]["args"] == {"none": None, "deep": {"none": None}}
+
+
+def test_a_cleared_field_is_gone(server: Server, namespace: str) -> None:
+    server.create("taskruns", namespace, taskrun()).expect(201)
+    for value in ("a", None):
+        patch = [{"op": "add", "path": "/status/message", "value": value}]
+        status = server.patch_status(namespace, "run-task-12345", patch).expect(200)["status"]
+    assert "message" not in status
+
+
+_TRIGGER = {"name": "a", "trigger": {"class": "time"}}
+_PYTHON = {"name": "a", "python": "m:f", "image": "x"}
+
+REFUSED = {
+    "no tasks": (workflow(), "spec.tasks in body should have at least 1 items"),
+    "duplicate names": (workflow(_TRIGGER, _TRIGGER), "Duplicate value"),
+    "two bodies": (workflow(_TRIGGER | _PYTHON), "exactly one body: either python"),
+    "no body": (workflow({"name": "a"}), "exactly one body: either python"),
+    "no image": (workflow({"name": "a", "python": "m:f"}), "a python task needs an image"),
+    "an image for a trigger": (workflow(_TRIGGER | {"image": "x"}), "a trigger task has no pod"),
+    "after itself": (workflow(_PYTHON | {"after": ["a"]}), "cannot come after itself"),
+    "a dash in a name": (workflow(_PYTHON | {"name": "a-b"}), "should match '^[a-z][a-z0-9_]*$'"),
+    "a name that YAML made a boolean": (workflow(_PYTHON | {"name": True}), "must be of type string"),
+    "no module": (workflow(_PYTHON | {"python": "f"}), "spec.tasks[0].python"),
+    "an unknown rule": (workflow(_PYTHON | {"rule": "some"}), "supported values"),
+    "a duration in words": (workflow(_PYTHON | {"timeout": "soon"}), "spec.tasks[0].timeout"),
+    "too many tasks": (workflow(*[_TRIGGER | {"name": f"t{n}"} for n in range(501)]), "at most 500 items"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_the_schema_refuses(server: Server, namespace: str, case: str) -> None:
+    body, said = REFUSED[case]
+    answer = server.create("workflows", namespace, body)
+    assert answer.status == 422, answer.message
+    assert said in answer.message
+
+
+def test_a_misspelt_field_is_named_where_the_client_asks_for_it(server: Server, namespace: str) -> None:
+    body = workflow(_PYTHON | {"retires": {"limit": 1}})
+    answer = server.create("workflows", namespace, body, fieldValidation="Strict")
+    assert answer.status == 400
+    assert 'unknown field "spec.tasks[0].retires"' in answer.message
+
+
+def test_five_hundred_tasks_in_a_chain_are_let_in(server: Server, namespace: str) -> None:
+    chain = [_TRIGGER | {"name": f"t{n}", "after": [f"t{m}" for m in range(max(0, n - 100), n)]} for n in range(500)]
+    server.create("workflows", namespace, workflow(*chain)).expect(201)
