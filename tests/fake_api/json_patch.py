@@ -1,0 +1,73 @@
+"""JSON Patch (RFC 6902) as the API server applies it: all or nothing."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class PatchError(Exception):
+    """A `test` did not hold, or a path is not there."""
+
+
+def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
+    """The patched document; the one passed in stays as it is."""
+    document = copy.deepcopy(document)
+    for op in ops:
+        match op["op"]:
+            case "test":
+                if _get(document, op["path"]) != op["value"]:
+                    raise PatchError(f"testing value {op['path']} failed")
+            case "add":
+                _set(document, op["path"], copy.deepcopy(op["value"]), present=False)
+            case "replace":
+                _set(document, op["path"], copy.deepcopy(op["value"]), present=True)
+            case "remove":
+                _remove(document, op["path"])
+            case "copy":
+                _set(document, op["path"], copy.deepcopy(_get(document, op["from"])), present=False)
+            case "move":
+                value = _get(document, op["from"])
+                _remove(document, op["from"])
+                _set(document, op["path"], value, present=False)
+            case other:
+                raise PatchError(f"unknown operation {other!r}")
+    return document
+
+
+def _get(document: Any, path: str) -> Any:
+    for word in _words(path):
+        document = _child(document, word, path)
+    return document
+
+
+def _set(document: Any, path: str, value: Any, *, present: bool) -> None:
+    *parents, last = _words(path)
+    for word in parents:
+        document = _child(document, word, path)
+    if present:
+        _child(document, last, path)
+    if not isinstance(document, list):
+        document[last] = value
+    elif present:
+        document[int(last)] = value
+    else:
+        document.insert(len(document) if last == "-" else int(last), value)
+
+
+def _remove(document: Any, path: str) -> None:
+    *parents, last = _words(path)
+    for word in parents:
+        document = _child(document, word, path)
+    _child(document, last, path)
+    del document[int(last) if isinstance(document, list) else last]
+
+
+def _child(document: Any, word: str, path: str) -> Any:
+    try:
+        return document[int(word) if isinstance(document, list) else word]
+    except (KeyError, IndexError, ValueError, TypeError):
+        raise PatchError(f"path {path} is not there") from None
+
+
+def _words(path: str) -> list[str]:
+    return [word.replace("~1", "/").replace("~0", "~") for word in path.split("/")[1:]]

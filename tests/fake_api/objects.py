@@ -1,0 +1,193 @@
+"""The rules of writing: names and metadata, the status subresource, deletion and its finalizers, owners.
+
+It raises `DeniedError` with the status code that the API server would answer.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+from torpor_api.clock import Clock
+from torpor_api.resources import Resource
+
+from tests.fake_api import json_patch
+from tests.fake_api.history import Address, History, Object, copied
+
+FRESH_STATUS: dict[str, Object | None] = {
+    "Workflow": None,
+    "TaskRun": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0},
+    "Pod": {"phase": "Pending"},
+}
+"""What a new object of a kind with a status subresource has for status."""
+
+Rule = Callable[[Object | None, Object], str | None]
+"""From the former object, if any, and the new one to what is wrong with it."""
+
+
+class DeniedError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, code: int, reason: str, message: str, *, causes: bool = False) -> None:
+        super().__init__(message)
+        details = {"causes": [{"reason": "FieldValueInvalid", "message": message}]} if causes else {}
+        self.code = code
+        self.body = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+            "reason": reason,
+            "details": details,
+            "code": int(code),
+        }
+
+
+def missing(what: str) -> DeniedError:
+    return DeniedError(HTTPStatus.NOT_FOUND, "NotFound", f"{what} not found")
+
+
+class Objects:
+    """What may be written, and what follows from it."""
+
+    def __init__(self, history: History, clock: Clock) -> None:
+        self.history = history
+        self.rules: dict[str, Rule] = {}
+        self.graceful_pods = False
+        self._clock = clock
+        self._numbers = itertools.count(1)
+
+    def create(self, resource: Resource, namespace: str, body: Object, *, status: bool = False) -> Object:
+        """POST; `status` keeps the status that the body has, for tests that begin in the middle."""
+        item = copied(body)
+        meta = item.setdefault("metadata", {})
+        number = next(self._numbers)
+        if not meta.get("name"):
+            if not meta.get("generateName"):
+                raise DeniedError(
+                    HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", "metadata.name: Required value", causes=True
+                )
+            meta["name"] = f"{meta['generateName']}{number:05}"
+        address = self.address(resource, namespace, meta["name"])
+        if self.history.get(address):
+            message = f'{resource.plural} "{address.name}" already exists'
+            raise DeniedError(HTTPStatus.CONFLICT, "AlreadyExists", message)
+        if namespace:
+            meta["namespace"] = namespace
+        meta |= {"uid": f"00000000-0000-4000-8000-{number:012}", "creationTimestamp": self._stamp(), "generation": 1}
+        item |= {"apiVersion": resource.api_version, "kind": resource.kind}
+        if resource.kind in FRESH_STATUS and not status:
+            fresh = FRESH_STATUS[resource.kind]
+            item.pop("status", None)
+            item |= {} if fresh is None else {"status": fresh}
+        item = _pruned(item)
+        self._check(resource, None, item)
+        return self.history.put(address, item)
+
+    def replace(self, resource: Resource, address: Address, body: Object, subresource: str) -> Object:
+        """PUT, and the second half of PATCH."""
+        before = self.found(address)
+        after = _pruned(copied(body))
+        version = (after.get("metadata") or {}).get("resourceVersion")
+        if version and version != before["metadata"]["resourceVersion"]:
+            message = f'the object "{address.name}" has been modified; please apply your changes to the latest version'
+            raise DeniedError(HTTPStatus.CONFLICT, "Conflict", message)
+        if subresource == "status":
+            after = before | {"status": after.get("status", {})}
+        elif resource.kind in FRESH_STATUS:
+            after = {key: value for key, value in after.items() if key != "status"}
+            after |= {"status": before["status"]} if "status" in before else {}
+        after["metadata"] = copied(after["metadata"]) | {
+            key: before["metadata"][key] for key in _KEPT if key in before["metadata"]
+        }
+        if after.get("spec") != before.get("spec"):
+            after["metadata"]["generation"] += 1
+        if after == before:
+            return before
+        self._check(resource, before, after)
+        stored = self.history.put(address, after)
+        self._finish(address)
+        return stored
+
+    def patch(self, resource: Resource, address: Address, ops: list[Object], subresource: str) -> Object:
+        try:
+            patched = json_patch.apply(self.found(address), ops)
+        except json_patch.PatchError as error:
+            message = f"the server rejected our request due to an error in our request: {error}"
+            raise DeniedError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message) from error
+        return self.replace(resource, address, patched, subresource)
+
+    def delete(self, address: Address, options: Mapping[str, Any]) -> Object:
+        """DELETE: at once, or when the last finalizer goes (of a pod, when it has stopped, if they are graceful)."""
+        item = self.found(address)
+        meta = item["metadata"]
+        uid = (options.get("preconditions") or {}).get("uid")
+        if uid and uid != meta["uid"]:
+            message = f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']})"
+            raise DeniedError(HTTPStatus.CONFLICT, "Conflict", message)
+        graceful = self.graceful_pods and item["kind"] == "Pod" and options.get("gracePeriodSeconds") != 0
+        if not meta.get("finalizers") and not graceful:
+            self.history.drop(address)
+            self.collect_garbage()
+        elif "deletionTimestamp" not in meta:
+            self.history.put(address, item | {"metadata": meta | {"deletionTimestamp": self._stamp()}})
+        return item
+
+    def edit(self, address: Address, merge: Object) -> Object:
+        """Merge values into an object, status and all, as no client could; null removes."""
+        self.history.put(address, _merged(self.found(address), merge))
+        self._finish(address)
+        return self.history.get(address) or {}
+
+    def collect_garbage(self) -> None:
+        """Delete what has owners of which none is left, as the garbage collector does (in the background)."""
+        uids = {item["metadata"]["uid"] for _, item in self.history.items()}
+        for address, item in self.history.items():
+            owners = item["metadata"].get("ownerReferences")
+            if owners and self.history.get(address) and not any(owner["uid"] in uids for owner in owners):
+                self.delete(address, {"gracePeriodSeconds": 0})
+
+    def found(self, address: Address) -> Object:
+        item = self.history.get(address)
+        if item is None:
+            raise missing(f'{address.kind.rpartition("/")[2]} "{address.name}"')
+        return item
+
+    @staticmethod
+    def address(resource: Resource, namespace: str, name: str) -> Address:
+        return Address(resource.path(), namespace, name)
+
+    def _finish(self, address: Address) -> None:
+        item = self.history.get(address)
+        if item and "deletionTimestamp" in item["metadata"] and not item["metadata"].get("finalizers"):
+            self.history.drop(address)
+            self.collect_garbage()
+
+    def _check(self, resource: Resource, before: Object | None, after: Object) -> None:
+        rule = self.rules.get(resource.kind)
+        if rule and (wrong := rule(before, after)):
+            message = f'{resource.kind} "{after["metadata"]["name"]}" is invalid: {wrong}'
+            raise DeniedError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, causes=True)
+
+    def _stamp(self) -> str:
+        return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_KEPT = ("name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "resourceVersion")
+
+
+def _pruned(value: Any) -> Any:
+    """Without nulls: the API server stores none."""
+    if isinstance(value, dict):
+        return {key: _pruned(inner) for key, inner in value.items() if inner is not None}
+    return [_pruned(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if not isinstance(new, dict):
+        return new
+    kept = old if isinstance(old, dict) else {}
+    merged = kept | {key: _merged(kept.get(key), value) for key, value in new.items()}
+    return {key: value for key, value in merged.items() if value is not None}
