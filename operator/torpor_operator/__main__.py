@@ -1,4 +1,7 @@
-"""`python -m torpor_operator`: builds the clients and hands them in; everything that lives long is started here."""
+"""`python -m torpor_operator`: builds the clients and hands them in; everything that lives long is started here.
+
+Which cluster: $KUBECONFIG, else the pod's service account, for kopf and for the client alike.
+"""
 
 import argparse
 import asyncio
@@ -29,7 +32,6 @@ _LEASE = "torpor-operator"
 def main() -> None:
     """Read the command line, then run until a signal or the loss of the Lease."""
     parser = argparse.ArgumentParser(prog="torpor-operator", description="The Torpor controller.")
-    parser.add_argument("--kubeconfig", help="default: the pod's service account, or $KUBECONFIG")
     parser.add_argument("--namespace", default=os.environ.get("POD_NAMESPACE", "torpor-system"), help="of the Lease")
     parser.add_argument("--identity", default=os.environ.get("POD_NAME", socket.gethostname()), help="in the Lease")
     parser.add_argument("--liveness", default="http://0.0.0.0:8080/healthz", help="where kopf answers the probe")
@@ -45,7 +47,7 @@ def main() -> None:
 async def serve(options: argparse.Namespace, settings: Settings) -> None:
     """Run kopf, the reflectors and, while this replica holds the Lease, the reconciler."""
     clock = SystemClock()
-    async with client.connect(options.kubeconfig, program="torpor-operator") as transport, Evaluator() as evaluator:
+    async with client.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
         queue = WorkQueue(clock)
         observer = Observer(api, touched=queue.add, jitter=random.random)

@@ -32,6 +32,8 @@ from torpor_operator.observe import Observer
 from torpor_operator.settings import Settings
 
 _LOG = logging.getLogger(__name__)
+_QUOTA = "exceeded quota"
+_SET_UP = "; manifests/namespace sets a namespace up for workflows"
 _CONTROLLER = f"{keys.GROUP}/operator"
 
 
@@ -115,9 +117,19 @@ class Applier:
                 await self._launch_failed(action, f"a pod named {name} is there and is not ours; delete it")
                 return
         except (errors.Refused, errors.Forbidden) as error:
-            await self._launch_failed(action, f"its pod was refused: {error.message}")
+            await self._refused(action, error)
             return
         self._observer.pods.store.absorb(stored)
+
+    async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:
+        """A quota may have room later: that is said on the object and tried again. Nothing else mends itself."""
+        if _QUOTA in error.message:
+            pin = action.taskrun.pin()
+            patch = edge.explain(pin, reason=Reason.LAUNCH_FAILED, message=f"waits for quota: {error.message}")
+            await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+            raise error
+        hint = _SET_UP if "service account" in error.message else ""
+        await self._launch_failed(action, f"its pod was refused: {error.message}{hint}")
 
     async def _launch_failed(self, action: CreatePod, message: str) -> None:
         """A pod that can never be made fails its TaskRun at once; a retry would meet the same."""

@@ -91,8 +91,6 @@ class Reconciler:
         except Exception:  # noqa: BLE001 - a border: one Workflow never stops the others
             _LOG.exception("%s/%s: a bug; this Workflow is put off, the others go on", *key)
             again_at = self._later(memory)
-        else:
-            memory.failures = 0
         if key not in self._observer.workflows:
             self._memories.pop(key, None)
         elif again_at is not None:
@@ -114,7 +112,9 @@ class Reconciler:
         if made.actions and done:
             self._queue.add(key)
         moments = [made.again_at, await self._write_status(workflow, made, memory)]
-        if not done:
+        if done:
+            memory.failures = 0
+        else:
             moments.append(self._later(memory))
         return min((moment for moment in moments if moment is not None), default=None)
 
