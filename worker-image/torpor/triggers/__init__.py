@@ -1,0 +1,33 @@
+"""The built-in triggers: `from torpor.triggers import Duration, Http, Kubernetes, Time`.
+
+A task pod only constructs and serializes them, before user code and against a budget of 100 ms, so each is loaded when
+it is first named. They run in the triggerer, which lends them what they need (`Services`): nothing here opens a
+connection or imports a library.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torpor.triggers.base import BaseTrigger, TriggerEvent
+    from torpor.triggers.http import Http
+    from torpor.triggers.kubernetes import Kubernetes
+    from torpor.triggers.moment import Duration, Time
+
+__all__ = ["BaseTrigger", "Duration", "Http", "Kubernetes", "Time", "TriggerEvent"]
+
+_MODULES = {
+    "BaseTrigger": "base",
+    "Duration": "moment",
+    "Http": "http",
+    "Kubernetes": "kubernetes",
+    "Time": "moment",
+    "TriggerEvent": "base",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - paid for only where a trigger is used
+
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,0 +1,107 @@
+"""Waiting for a Kubernetes object, of any kind, to exist and to meet a condition; watched, not polled.
+
+Only objects of the TaskRun's own namespace: the triggerer may read more than the author of a workflow, and a condition
+tells what it reads. Which kinds the triggerer may read at all is RBAC's to say.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.services import NotYetError, Services
+
+ROOTS = frozenset({"object"})
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?")
+
+
+class Kubernetes(BaseTrigger):
+    """Fires when the object exists and `condition`, CEL over `object`, is true: `object.status.succeeded > 0`.
+
+    The event has name, namespace, uid and resourceVersion, and the value of `result`, CEL too, if there is one. A
+    field that does not exist yet means "not yet".
+    """
+
+    def __init__(  # noqa: PLR0913 - what names an object, and what is asked of it
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        *,
+        condition: str | None = None,
+        namespace: str | None = None,
+        result: str | None = None,
+    ) -> None:
+        self.api_version = _text(api_version, "api_version")
+        self.kind = _text(kind, "kind")
+        self.name = _text(name, "name")
+        self.condition = None if condition is None else _text(condition, "condition")
+        self.namespace = None if namespace is None else _text(namespace, "namespace")
+        self.result = None if result is None else _text(result, "result")
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"name {self.name[:100]!r} is not a name that a Kubernetes object can have")
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What was given."""
+        given = {
+            "api_version": self.api_version,
+            "kind": self.kind,
+            "name": self.name,
+            "condition": self.condition,
+            "namespace": self.namespace,
+            "result": self.result,
+        }
+        return "kubernetes", {name: value for name, value in given.items() if value is not None}
+
+    def bind(self, services: Services) -> None:
+        """Also checks the namespace and the expressions."""
+        super().bind(services)
+        if self.namespace not in {None, services.namespace}:
+            raise ValueError(
+                f"namespace {self.namespace!r} is not the TaskRun's: a workflow in {services.namespace!r} can only "
+                f"wait for objects of {services.namespace!r}"
+            )
+        for expression in filter(None, (self.condition, self.result)):
+            services.check(expression, ROOTS)
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Look at the object as it is, then at each change."""
+        from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
+
+        self.last_look = f"there is no {self.kind} {self.name}"
+        async with aclosing(self.services.versions(self.api_version, self.kind, self.name)) as versions:
+            async for version in versions:
+                if await self._meets(version):
+                    yield TriggerEvent(await self._payload(version))
+                    return
+
+    async def _meets(self, version: Mapping[str, Any]) -> bool:
+        if self.condition is None:
+            return True
+        try:
+            value = await self.services.evaluate(self.condition, {"object": version})
+        except NotYetError as error:
+            self.last_look = f"{self.kind} {self.name}: {error}"
+            return False
+        if not isinstance(value, bool):
+            raise TypeError(f"condition yields a {type(value).__name__}, not true or false: {self.condition}")
+        self.last_look = f"{self.kind} {self.name}: condition is {str(value).lower()}"
+        return value
+
+    async def _payload(self, version: Mapping[str, Any]) -> dict[str, Any]:
+        metadata = version["metadata"]
+        event = {name: metadata.get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
+        if self.result is None:
+            return event
+        try:
+            return event | {"result": await self.services.evaluate(self.result, {"object": version})}
+        except NotYetError as error:
+            raise ValueError(f"result: {error}") from error
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} takes text, not {type(value).__name__}")
+    if not value:
+        raise ValueError(f"{name} is empty")
+    return value

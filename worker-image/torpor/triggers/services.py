@@ -1,0 +1,55 @@
+"""What a triggerer lends to a trigger: time, expressions, HTTP and Kubernetes objects.
+
+Lent, so that thousands of triggers share one connection pool and a simulation can put its own in their place, and so
+that nothing heavy is imported here. `bind` receives it; a trigger that has no `bind`, such as Airflow's, does without.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from torpor_wire.canonical import Json
+
+
+class NotYetError(Exception):
+    """An expression has no value over what is there now; a field that is still missing, as a rule."""
+
+
+class Answer(NamedTuple):
+    """What an HTTP server answered: header names in lower case, the body up to its limit."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    truncated: bool
+
+
+class Services(Protocol):
+    """Lent for one wait: `namespace` is its TaskRun's."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the TaskRun."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+
+    def jitter(self) -> float:
+        """A number from 0 to 1 that differs from call to call."""
+
+    def check(self, expression: str, roots: frozenset[str]) -> None:
+        """Raise ValueError for an expression that cannot work, saying where and why."""
+
+    async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
+        """The value of an expression. Raises NotYetError where it has none, ValueError where it never will."""
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+        """One HTTP request, redirects followed. Raises OSError where there is no answer within `seconds`."""
+
+    def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
+        """An object of the TaskRun's namespace as it is and each time it changes; nothing while it does not exist.
+
+        Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it is not allowed.
+        """
