@@ -1,0 +1,76 @@
+"""The fence's tables say what the wire contract says: the edges, and the fields that each touches."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+from torpor_wire import edge, retry, trigger
+from torpor_wire.reason import Reason
+from torpor_wire.state import POD_EDGES, TRIGGERER_EDGES, State
+
+_FENCE = Path(__file__).resolve().parents[3] / "manifests/base/policies/fence.yaml"
+_WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
+_AGAIN = retry.Policy(limit=9)
+
+
+def table(name: str) -> dict[str, list[str]]:
+    policy = next(yaml.safe_load_all(_FENCE.read_text()))
+    variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
+    found: dict[str, list[str]] = ast.literal_eval(variables[name])
+    return found
+
+
+def pin(state: State) -> edge.Pin:
+    return edge.Pin(uid="u", created="2026-01-01T00:00:00Z", state=state, attempt=1, segment=0)
+
+
+def touched(patch: edge.Patch) -> set[str]:
+    return {str(operation["path"]).split("/")[2] for operation in patch if operation["op"] != "test"}
+
+
+def named(edges: frozenset[tuple[State, State]]) -> set[str]:
+    return {f"{old}>{new}" for old, new in edges}
+
+
+def fail(old: State, policy: retry.Policy) -> edge.Patch:
+    return edge.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0)
+
+
+POD: dict[str, edge.Patch] = {
+    "Scheduled>Running": edge.claim(pin(State.SCHEDULED), edge.Claim("p", "u", "n"), started=None, now=0.0),
+    "Running>Deferred": edge.defer(pin(State.RUNNING), _WAIT, resume=None, deadline=None, now=0.0),
+    "Running>Succeeded": edge.succeed(pin(State.RUNNING), None, now=0.0),
+    "Running>UpForRetry": fail(State.RUNNING, _AGAIN),
+    "Running>Failed": fail(State.RUNNING, retry.Policy()),
+}
+TRIGGERER: dict[str, edge.Patch] = {
+    "Deferred>Deferred": edge.explain(pin(State.DEFERRED), reason=Reason.ERROR, message="m"),
+    "Deferred>Scheduled": edge.fire(pin(State.DEFERRED), "{}", now=0.0),
+    "Deferred>Succeeded": edge.succeed(pin(State.DEFERRED), None, now=0.0),
+    "Deferred>UpForRetry": fail(State.DEFERRED, _AGAIN),
+    "Deferred>Failed": fail(State.DEFERRED, retry.Policy()),
+    "Deferred>Cancelled": edge.cancel(pin(State.DEFERRED), message="m", now=0.0),
+}
+
+
+def test_the_fence_has_the_edges_of_the_wire_contract() -> None:
+    assert set(table("podMay")) == named(POD_EDGES) == set(POD)
+    assert set(table("triggererMay")) == named(TRIGGERER_EDGES) | {"Deferred>Deferred"} == set(TRIGGERER)
+
+
+@pytest.mark.parametrize("name", POD)
+def test_a_pod_may_touch_what_its_patch_touches(name: str) -> None:
+    assert set(table("podMay")[name]) == touched(POD[name])
+
+
+@pytest.mark.parametrize("name", TRIGGERER)
+def test_a_triggerer_may_touch_what_its_patch_touches(name: str) -> None:
+    assert set(table("triggererMay")[name]) == touched(TRIGGERER[name])
+
+
+def test_there_are_no_match_conditions_and_an_error_refuses() -> None:
+    spec = next(yaml.safe_load_all(_FENCE.read_text()))["spec"]
+    assert "matchConditions" not in spec
+    assert spec["failurePolicy"] == "Fail"
+    assert {each["reason"] for each in spec["validations"]} == {"Forbidden"}
