@@ -1,0 +1,80 @@
+"""`python -m torpor_demo`: installs, runs examples/census.yaml, shows it, and exits 0 only where it succeeded."""
+
+import asyncio
+import json
+import sys
+
+from torpor_api.errors import ApiError
+from torpor_api.taskrun import TaskRun
+from torpor_dev.errors import DevError
+from torpor_wire.state import State
+
+from torpor_demo import failure, observe, proof, story
+from torpor_demo.cluster import ROOT
+from torpor_demo.install import NAMESPACE, install
+from torpor_demo.kubectl import Kubectl
+from torpor_demo.sighting import Film, RunSeen
+
+_EXAMPLE = ROOT / "examples/census.yaml"
+_LIMIT = 660.0
+
+
+def main() -> int:
+    """The demo; gives the exit code."""
+    try:
+        return _demo(install())
+    except (DevError, ApiError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _demo(kubectl: Kubectl) -> int:
+    name = kubectl.run("create", "-n", NAMESPACE, "-f", _EXAMPLE, "-o", "name").strip().rpartition("/")[2]
+    print(f"\nexamples/census.yaml is the Workflow {name} now; its TaskRuns, as they change:\n\n{story.HEAD}")
+    film = asyncio.run(observe.follow(kubectl.kubeconfig, NAMESPACE, name, seen=_show, limit=_LIMIT))
+    if film.workflow is None or film.workflow.status.state != "Succeeded":
+        print(f"\n{failure.explain(kubectl, film)}", file=sys.stderr)
+        return 1
+    print(f"\nThe report:\n\n{_indented(_table(film))}\n\nWhat the waiting cost:\n\n{_indented(_proof(film))}")
+    print(f"\nWhat to try next:\n\n{_indented(_next(name))}")
+    return 0
+
+
+def _show(seen: RunSeen, before: TaskRun | None) -> None:
+    print(story.line(seen, before), flush=True)
+
+
+def _table(film: Film) -> str:
+    ended = [seen.run.status for seen in film.runs if seen.run.spec.task == "report"]
+    result = next((status.result for status in ended if status.state is State.SUCCEEDED), None)
+    table: str = json.loads(result or "{}").get("table", "")
+    return table
+
+
+def _proof(film: Film) -> str:
+    return "\n".join(proof.lines(film))
+
+
+def _next(name: str) -> str:
+    return "\n".join(
+        [
+            "export KUBECONFIG=$(make -s kubeconfig)",
+            f"kubectl get workflows,taskruns -n {NAMESPACE}",
+            f"kubectl describe workflow -n {NAMESPACE} {name}",
+            f"kubectl get taskruns -n {NAMESPACE} -l torpor.dev/task=measure -o yaml",
+            "kubectl explain workflow.spec.tasks",
+            f"kubectl create -n {NAMESPACE} -f {_EXAMPLE.relative_to(ROOT)}    # once more",
+            "make test",
+            "make cluster-down",
+        ]
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

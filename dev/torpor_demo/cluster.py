@@ -1,0 +1,47 @@
+"""The cluster to run in, as torpor_dev makes it or as TORPOR_KUBECONFIG names it.
+
+Everything is asked of torpor_dev's command line, so that its progress is seen as it comes.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from torpor_dev.errors import DevError
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMED = "TORPOR_KUBECONFIG"
+
+
+def ensure() -> Path:
+    """Have a cluster that works; gives its kubeconfig."""
+    _ask("cluster")
+    return Path(_ask("kubeconfig"))
+
+
+def base_image() -> str:
+    """The Python image that ours are built from."""
+    return _ask("base-image")
+
+
+def load(images: Sequence[str]) -> None:
+    """Bring local images to the cluster's nodes. Raises DevError that says what to do where there is no way."""
+    try:
+        _ask("load", *images)
+    except DevError as error:
+        if NAMED not in os.environ:
+            raise
+        raise DevError(
+            f"No image can be loaded into the cluster of {NAMED}: it pulls them. Tag and push {', '.join(images)} to a"
+            " registry that it reaches, name them in an overlay of manifests/base and in examples/census.yaml, then"
+            " `kubectl apply --server-side -k` the overlay and `kubectl create` the workflow."
+        ) from error
+
+
+def _ask(*words: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "torpor_dev", *words], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise DevError(f"torpor_dev {words[0]} failed; its last words are above")
+    return done.stdout.strip()

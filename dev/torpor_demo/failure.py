@@ -1,0 +1,45 @@
+"""Why a run did not succeed: its verdict, the TaskRuns that failed, and the last words of their pods."""
+
+from torpor_api.taskrun import TaskRun
+from torpor_dev.errors import DevError
+from torpor_wire.state import State
+
+from torpor_demo.kubectl import Kubectl
+from torpor_demo.sighting import Film, label
+
+_SHOWN = 3
+_TAIL = 20
+
+
+def explain(kubectl: Kubectl, film: Film) -> str:
+    """A paragraph for each cause."""
+    failed = [run for run in _last(film) if run.status.state in {State.FAILED, State.CANCELLED}]
+    return "\n".join([_verdict(film), *(_paragraph(kubectl, run) for run in failed[:_SHOWN])])
+
+
+def _verdict(film: Film) -> str:
+    if film.workflow is None:
+        return "the Workflow was never seen"
+    said = next((entry for entry in film.workflow.status.conditions if entry.type == "Succeeded"), None)
+    if said is None:
+        return "no operator took up the Workflow: kubectl logs -n torpor-system deployment/torpor-operator"
+    return f"the run did not succeed: {said.reason}: {said.message}"
+
+
+def _paragraph(kubectl: Kubectl, run: TaskRun) -> str:
+    status = run.status
+    words = f"{label(run)} ({run.metadata.name}): {status.reason}: {status.message}"
+    return f"{words}\n{_log(kubectl, run)}" if status.pod else words
+
+
+def _log(kubectl: Kubectl, run: TaskRun) -> str:
+    pod = run.status.pod.name if run.status.pod else ""
+    try:
+        log = kubectl.run("-n", run.metadata.namespace, "logs", pod, f"--tail={_TAIL}")
+    except DevError as error:
+        log = str(error)
+    return "\n".join(f"  | {line}" for line in log.splitlines())
+
+
+def _last(film: Film) -> list[TaskRun]:
+    return list({seen.run.metadata.uid: seen.run for seen in film.runs}.values())

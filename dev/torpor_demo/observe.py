@@ -1,0 +1,122 @@
+"""Films one run: watches its Workflow, TaskRuns and pods until it is over. Decides nothing and prints nothing."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any
+
+from torpor_api import taskrun, workflow
+from torpor_api.api import Api
+from torpor_api.client import connect
+from torpor_api.clock import SystemClock
+from torpor_api.reflector import Change, Notice, Reflector
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.taskrun import TaskRun
+from torpor_api.workflow import Workflow
+from torpor_wire import keys
+from torpor_wire.state import TERMINAL
+
+from torpor_demo.sighting import Film, PodSeen, RunSeen
+
+_SETTLE = 5.0
+_ACTIVE = frozenset({"Pending", "Running"})
+
+
+class Camera:
+    """Notes what changes; `seen` is called for each new state of a TaskRun with the one before."""
+
+    def __init__(self, seen: Callable[[RunSeen, TaskRun | None], None]) -> None:
+        self.film = Film()
+        self.over = asyncio.Event()
+        self.still = asyncio.Event()
+        self._seen = seen
+        self._began = time.monotonic()
+        self._runs: dict[str, TaskRun] = {}
+        self._active: set[str] = set()
+
+    def on_workflow(self, notice: Notice[Workflow]) -> None:
+        """The run itself."""
+        if isinstance(notice, Change) and notice.item is not None:
+            self.film.workflow = notice.item
+            if notice.item.status.completion_time is not None:
+                self.over.set()
+
+    def on_taskrun(self, notice: Notice[TaskRun]) -> None:
+        """A TaskRun: noted where its state or its numbers are new."""
+        if not isinstance(notice, Change) or notice.item is None:
+            return
+        run, before = notice.item, self._runs.get(notice.item.metadata.uid)
+        self._runs[run.metadata.uid] = run
+        if before is None or _stands(before) != _stands(run):
+            sighting = RunSeen(at=self._elapsed(), run=run)
+            self.film.runs.append(sighting)
+            self._seen(sighting, before)
+        if all(each.status.state in TERMINAL for each in self._runs.values()):
+            self.still.set()
+        else:
+            self.still.clear()
+
+    def on_pod(self, notice: Notice[Mapping[str, Any]]) -> None:
+        """A pod: noted when it begins and when it ceases to be Pending or Running."""
+        if not isinstance(notice, Change):
+            return
+        body = notice.item or notice.previous or {}
+        active = notice.item is not None and body["status"].get("phase") in _ACTIVE
+        if active == (notice.name in self._active):
+            return
+        self._active ^= {notice.name}
+        uid = body["metadata"]["labels"][keys.LABEL_TASKRUN_UID]
+        self.film.pods.append(PodSeen(at=self._elapsed(), taskrun_uid=uid, name=notice.name, active=active))
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+
+async def follow(
+    kubeconfig: Path, namespace: str, name: str, *, seen: Callable[[RunSeen, TaskRun | None], None], limit: float
+) -> Film:
+    """The film of the run of that name, from now until it is over, or until `limit` seconds have passed."""
+    camera = Camera(seen)
+    async with connect(str(kubeconfig), program="torpor-demo") as transport:
+        api = Api(transport, SystemClock())
+        watching = [asyncio.create_task(each) for each in _reflections(api, camera, namespace, name)]
+        try:
+            await _wait(camera.over, limit)
+            # The Workflow's end may be told before the last TaskRun's: watches are not ordered among each other.
+            await _wait(camera.still, _SETTLE)
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+    return camera.film
+
+
+async def _wait(event: asyncio.Event, limit: float) -> None:
+    try:
+        async with asyncio.timeout(limit):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
+def _reflections(api: Api, camera: Camera, namespace: str, name: str) -> list[Coroutine[Any, Any, Any]]:
+    ours = f"{keys.LABEL_WORKFLOW}={name}"
+    workflows = Reflector(
+        api, WORKFLOWS, workflow.parse, on_change=camera.on_workflow, jitter=random.random, namespace=namespace,
+        field_selector=f"metadata.name={name}",
+    )  # fmt: skip
+    taskruns = Reflector(
+        api, TASKRUNS, taskrun.parse, on_change=camera.on_taskrun, jitter=random.random, namespace=namespace,
+        label_selector=ours,
+    )  # fmt: skip
+    pods: Reflector[Mapping[str, Any]] = Reflector(
+        api, PODS, dict, on_change=camera.on_pod, jitter=random.random, namespace=namespace, label_selector=ours
+    )
+    return [workflows.run(), taskruns.run(), pods.run()]
+
+
+def _stands(run: TaskRun) -> tuple[str, int, int, int]:
+    status = run.status
+    return status.state, status.attempt, status.segment, status.launch
