@@ -3,4 +3,4 @@
 from torpor.runtime import main
 
 if __name__ == "__main__":
-    main.main()
+    main.main(main.in_pod)

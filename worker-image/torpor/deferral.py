@@ -96,9 +96,10 @@ def of_exception(error: BaseException) -> TaskDeferred | None:
     """The deferral that an exception means: ours, or Airflow's own where an image carries Airflow."""
     if isinstance(error, TaskDeferred):
         return error
-    if all(parent.__name__ != "TaskDeferred" for parent in type(error).__mro__):
-        return None
     said = vars(error)
+    named = any(parent.__name__ == "TaskDeferred" for parent in type(error).__mro__)
+    if not named or not {"trigger", "method_name", "kwargs", "timeout"} <= said.keys():
+        return None
     return TaskDeferred(
         trigger=said["trigger"], method_name=said["method_name"], kwargs=said["kwargs"], timeout=said["timeout"]
     )

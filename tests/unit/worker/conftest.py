@@ -9,6 +9,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,12 @@ class Cluster:
         self.requests.append((method, path))
         name = path.removesuffix("/status").rpartition("/")[2]
         if method == "GET":
-            read = lambda: self._get(name)  # noqa: E731
-            return self.reads.pop(0)(read) if self.reads else read()
+            return self._troubled(self.reads, partial(self._get, name))
         self.patches.append(body)
-        write = lambda: self._patch(name, body)  # noqa: E731
-        return self.troubles.pop(0)(write) if self.troubles else write()
+        return self._troubled(self.troubles, partial(self._patch, name, body))
+
+    def _troubled(self, troubles: list[Trouble], act: Callable[[], Answer]) -> Answer:
+        return troubles.pop(0)(act) if troubles else act()
 
     def _get(self, name: str) -> Answer:
         found = self.taskruns.get(name)
@@ -95,7 +97,7 @@ class Cluster:
             sleep=sleep,
             jitter=lambda: 0.5,
             begin=begin,
-            end=lambda: None,
+            end=lambda: False,
         )
 
 
@@ -181,13 +183,14 @@ def task(cluster: Cluster, module: Callable[[str], str]) -> Callable[..., Pod]:
     return make
 
 
-@pytest.fixture
-def trouble() -> type:
+class Troubles:
     """What may happen to a request."""
 
-    class Troubles:
-        before = staticmethod(lost_before)
-        after = staticmethod(lost_after)
-        answered = staticmethod(answered)
+    before = staticmethod(lost_before)
+    after = staticmethod(lost_after)
+    answered = staticmethod(answered)
 
+
+@pytest.fixture
+def trouble() -> type[Troubles]:
     return Troubles

@@ -1,4 +1,4 @@
-"""A segment from its claim to its report."""
+"""A function's segment from its claim to its report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from tests.unit.worker.conftest import Cluster, Pod
 
 WAIT = """
-from torpor import defer, task, context
+from datetime import timedelta
+from torpor import BaseOperator, TaskDeferred, TaskFailed, context, defer, task
 class Drop:
     def serialize(self):
         return "http", {"url": "https://example.org/_SUCCESS"}
@@ -36,11 +37,29 @@ def test_a_segment_costs_one_patch_to_claim_and_one_to_report(task: Callable[...
     assert [method for method, _ in cluster.requests] == ["PATCH", "PATCH"]
 
 
+def test_an_async_function_is_run_to_its_end(task: Callable[..., Pod]) -> None:
+    pod = task("import asyncio\nasync def load():\n    await asyncio.sleep(0)\n    return 'done'")
+
+    assert pod.run() == 0
+    assert pod.status["result"] == '"done"'
+
+
+def test_a_marked_function_stays_callable_as_it_is(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "@task\ndef load(n): return n if n == 0 else load(n - 1)", n=2)
+
+    assert pod.run() == 0
+    assert pod.status["result"] == "0"
+
+
 def test_a_function_that_defers_goes_on_in_another_with_the_event_and_the_state(task: Callable[..., Pod]) -> None:
-    pod = task(WAIT + """
+    pod = task(
+        WAIT
+        + """
 def load(day): return defer(Drop(), then=merge, timeout=60, day=day)
 def merge(event, day): return [event, day]
-""", day="mon")
+""",
+        day="mon",
+    )
 
     assert pod.run() == 0
     assert pod.status["state"] == "Deferred"
@@ -51,3 +70,103 @@ def merge(event, day): return [event, day]
 
     assert pod.run() == 0
     assert json.loads(pod.status["result"]) == [{"ok": True}, "mon"]
+
+
+def test_a_function_may_defer_again_and_again(task: Callable[..., Pod]) -> None:
+    pod = task(
+        WAIT
+        + """
+def load(): return defer(Drop(), then=again, seen=[])
+def again(event, seen): return defer(Drop(), then=again, seen=seen + [event]) if len(seen) < 2 else seen + [event]
+"""
+    )
+    pod.run()
+    for event in range(3):
+        pod.fire(event)
+        assert pod.run() == 0
+
+    assert json.loads(pod.status["result"]) == [0, 1, 2]
+    assert pod.status["segment"] == 3
+
+
+def test_a_function_may_raise_its_deferral_from_deep_in_the_stack(task: Callable[..., Pod]) -> None:
+    pod = task(
+        WAIT
+        + """
+def load():
+    try:
+        wait()
+    except Exception:
+        return "swallowed"
+def wait(): raise TaskDeferred(trigger=Drop(), method_name="merge", kwargs={"n": 1})
+def merge(event, n): return [event, n]
+"""
+    )
+    pod.run()
+    pod.fire("now")
+
+    assert pod.run() == 0
+    assert pod.status["result"] == '["now",1]'
+
+
+def test_a_wait_ends_with_the_total_time_of_the_attempt_if_that_is_sooner(task: Callable[..., Pod]) -> None:
+    source = WAIT + "def load(): return defer(Drop(), then=load, timeout='2h')"
+    pod = task(source, spec={"timeout": "1h"})
+    pod.run()
+
+    assert pod.at("deadline") == pod.at("startedAt") + 3600
+
+
+def test_a_wait_without_a_timeout_has_no_deadline(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(), then=load)")
+    pod.run()
+
+    assert "deadline" not in pod.status
+
+
+def test_the_total_time_counts_from_the_first_segment(task: Callable[..., Pod]) -> None:
+    source = WAIT + "def load(event=None): return defer(Drop(), then=load)"
+    pod = task(source, spec={"timeout": "1h"})
+    pod.run()
+    first = pod.at("deadline")
+    pod.fire(None)
+    pod.run()
+
+    assert pod.at("deadline") == first
+
+
+def test_the_idempotency_key_is_that_of_the_segment_in_every_attempt(task: Callable[..., Pod]) -> None:
+    source = WAIT + "def load():\n    raise RuntimeError(context().idempotency_key)"
+    pod = task(source, spec={"retries": {"limit": 1, "delay": "5s"}})
+    pod.run()
+    first = pod.status["message"]
+    pod.status.update(state="Scheduled", attempt=2)
+    pod.run()
+
+    assert first.startswith("RuntimeError: taskrun-uid-0 ")
+    assert pod.status["message"] == first
+
+
+def test_the_context_says_which_execution_this_is(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return dict(context())", spec={"mapIndex": 3, "workflow": {"name": "w", "uid": "u"}})
+    pod.run()
+
+    assert json.loads(pod.status["result"]) == {
+        "namespace": "default",
+        "workflow": "w",
+        "task": "load",
+        "map_index": 3,
+        "attempt": 1,
+        "segment": 0,
+        "taskrun": pod.name,
+        "uid": "taskrun-uid",
+        "idempotency_key": "taskrun-uid-0",
+    }
+
+
+def test_leaving_with_code_zero_is_a_success(task: Callable[..., Pod]) -> None:
+    pod = task("import sys\ndef load(): sys.exit()")
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Succeeded"
+    assert pod.status["result"] == "null"

@@ -1,7 +1,7 @@
 """Requests to the API server: HTTP/1.1 over TLS, one at a time.
 
-Written on sockets since `http.client` and what it imports cost every task pod a third of its start. It speaks what the
-API server answers: a status line, headers, and a body by length, in chunks, or until the end of the stream.
+Written on sockets since `http.client` imports the e-mail package: 9 ms of CPU in every task pod, beside 25 ms for all
+else. It speaks what the API server answers: a status line, headers, and a body by length, in chunks, or to the end.
 """
 
 import json
@@ -40,7 +40,7 @@ class Api:
     """Exchanges over one connection that is kept until it fails or is closed."""
 
     def __init__(self, host: str, connect: Callable[[], socket.socket], token: Callable[[], str]) -> None:
-        self._host = host
+        self._host = f"[{host}]" if ":" in host else host
         self._connect = connect
         self._token = token
         self._socket: socket.socket | None = None

@@ -15,7 +15,7 @@ from torpor import deferral, tasks
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError
 from torpor.execution import Context
-from torpor.runtime.taskrun import TaskRun
+from torpor.runtime.taskrun import Resume, TaskRun
 
 
 class Call(NamedTuple):
@@ -46,27 +46,30 @@ def load(reference: str, image: str) -> Any:
     return target
 
 
-def enter(run: TaskRun, arguments: Mapping[str, Any], context: Context) -> object:
-    """Calls the task, from its beginning or where it resumes; returns its result, or a Deferral however it deferred.
+def find(run: TaskRun) -> Any:
+    """What a segment calls: the task itself, or the function in which it goes on."""
+    goes_on = run.resume.method if run.resume is not None and ":" in run.resume.method else run.python
+    return load(goes_on, run.image)
 
-    Whatever user code raises, at import too, is let through; RejectedError and DeferralError are this module's own.
+
+def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Resume | None) -> object:
+    """Calls the target, from its beginning or to resume; returns its result, or a Deferral however it deferred.
+
+    Whatever user code raises is let through; RejectedError and DeferralError are this module's own.
     """
-    after = run.resume
-    if after is not None and ":" in after.method:
-        return _performed(_plain(load(after.method, run.image), {**after.state, "event": after.event}))
-    target = load(run.python, run.image)
+    keywords = arguments if after is None else {**after.state, "event": after.event}
     if not isinstance(target, type):
-        return _performed(_plain(target, arguments))
+        return _performed(Call(target, target, (), keywords))
     instance = _invoked(target, (), arguments)
     if after is None:
         return _performed(Call(instance, instance.execute, (context,), {}))
-    return _performed(
-        Call(instance, getattr(instance, after.method), (context,), {**after.state, "event": after.event})
-    )
-
-
-def _plain(function: Callable[..., object], keywords: Mapping[str, Any]) -> Call:
-    return Call(function, function, (), keywords)
+    method = getattr(instance, after.method, None)
+    if not callable(method):
+        said = (
+            f"{target.__qualname__} has no method {after.method!r} to go on in: did the image change during the wait?"
+        )
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+    return _performed(Call(instance, method, (context,), keywords))
 
 
 def _performed(call: Call) -> object:

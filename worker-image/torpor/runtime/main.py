@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, assert_never
 
 from torpor_wire import keys
 
-from torpor.runtime import api, claim, launch, report, settle, taskrun, work
+from torpor.runtime import api, claim, failure, launch, report, settle, taskrun, work
 from torpor.runtime.arguments import LIMIT_S, Reader
 from torpor.runtime.launch import Launch, LaunchError
 from torpor.runtime.outcome import Failure, Outcome
@@ -34,25 +34,25 @@ class World(NamedTuple):
     jitter: Callable[[], float]
     begin: Callable[[], None]
     """Called once, right before the user's code."""
-    end: Callable[[], None]
-    """Called once, right after it."""
+    end: Callable[[], bool]
+    """Called once, right after it; whether the pod was told to end meanwhile."""
 
     def patience(self, limit: float, repeats: frozenset[int]) -> settle.Patience:
         """How long to insist on a clear answer."""
         return settle.Patience(limit, repeats, self.monotonic, self.sleep, self.jitter)
 
 
-def main() -> NoReturn:
-    """The process of a task pod, from its environment to its exit code."""
+def main(start: Callable[[], int]) -> NoReturn:
+    """The process around `start`, which returns the exit code: its signals and its end."""
     signal.signal(signal.SIGTERM, _terminated)
     try:
-        code = _started()
+        code = start()
     except work.Terminated:
         code = _SIGNALLED + signal.SIGTERM
     except KeyboardInterrupt:
         code = _SIGNALLED + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - exit code 1 says that a failure is stored, and none is
-        work.show(error)
+        failure.show(error)
         code = UNABLE
     _leave(code)
 
@@ -78,7 +78,8 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     outcome = work.perform(launched, found, reader, begin=world.begin, now=world.now)
     if os.getpid() != process:
         os._exit(DONE)  # a child that user code forked and that came back here has nothing to report
-    world.end()
+    if world.end() and isinstance(outcome, Failure):
+        raise work.Terminated  # what failed because the pod ends must not use up an attempt
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)
     patience = world.patience(report.LIMIT_S, report.REPEATS)
@@ -101,10 +102,13 @@ def _reported(launched: Launch, outcome: Outcome, settled: settle.Settled) -> in
             assert_never(settled)
 
 
-def _started() -> int:
+def in_pod() -> int:
+    """Runs what the pod's environment says, with the pod's credentials."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if host is None:
         return _unable("KUBERNETES_SERVICE_HOST is not set: `python -m torpor` runs in pods that Torpor creates")
+    if not os.path.isdir(keys.CREDENTIALS):  # noqa: PTH112 - pathlib costs 5 ms
+        return _unable(f"{keys.CREDENTIALS} is not mounted: `python -m torpor` runs in pods that Torpor creates")
     try:
         launched = launch.read(os.environ, os.urandom(16).hex())
     except LaunchError as error:
@@ -133,12 +137,20 @@ def _world(exchange: api.Api) -> World:
     )
 
 
-def _finish() -> None:
+class _Process:
+    """What signals told this process."""
+
+    terminated = False
+
+
+def _finish() -> bool:
     """From here on the pod's end must not interrupt: what the task did is done, and its report is all that is left."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return _Process.terminated
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
+    _Process.terminated = True
     raise work.Terminated
 
 

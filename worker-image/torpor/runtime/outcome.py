@@ -1,13 +1,12 @@
 """What a segment came to, checked so that it can be stored: a result, a wait, or a failure with its reason.
 
-Whatever user code does ends here as one of three values. A message names what a person can change; the whole traceback
-goes to stderr, which is the pod's log.
+Whatever user code does ends here as one of three values. A message names what a person can change. A result or a
+deferral that cannot be stored is not tried again: the work was done, and doing it twice would not make it fit.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from torpor_wire import canonical, keys, times, trigger
@@ -15,10 +14,8 @@ from torpor_wire.reason import Reason
 
 from torpor.deferral import Deferral, DeferralError, Timeout
 from torpor.errors import RejectedError, TaskFailed
+from torpor.runtime import failure
 
-_FRAMES = 3
-_TEXT_MAX = 600
-_INSIDE = __file__.rpartition("/")[0]
 _FINAL = ("AirflowFailException",)
 """Names of other libraries' exceptions that say: not again."""
 
@@ -71,45 +68,16 @@ def of_exception(error: BaseException) -> Success | Failure:
         case RejectedError():
             return Failure(error.reason, error.message, retryable=False)
         case DeferralError():
-            return Failure(Reason.DEFERRAL_INVALID, said(error), retryable=False)
+            return Failure(Reason.DEFERRAL_INVALID, failure.said(error), retryable=False)
         case TaskFailed():
-            return Failure(Reason.ERROR, said(error), retryable=error.retryable)
+            return Failure(Reason.ERROR, failure.said(error), retryable=error.retryable)
         case SystemExit(code=None | 0):
             return Success("null")
         case SystemExit():
             return Failure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
         case _:
             final = any(parent.__name__ in _FINAL for parent in type(error).__mro__)
-            return Failure(Reason.ERROR, describe(error), retryable=not final)
-
-
-def describe(error: BaseException) -> str:
-    """Type, text and last frames of an exception; never raises, whatever the exception does."""
-    text = f"{type(error).__name__}: {said(error)}"
-    if isinstance(error, BaseExceptionGroup):
-        text += "".join(f"; {type(one).__name__}: {said(one)}" for one in error.exceptions[:_FRAMES])
-    frames = _frames(error.__traceback__)
-    return text + (f" (at {', in '.join(frames)})" if frames else "")
-
-
-def said(error: BaseException) -> str:
-    """The text of an exception, its beginning; never raises."""
-    try:
-        return str(error)[:_TEXT_MAX]
-    except Exception:  # noqa: BLE001 - any exception's __str__ is user code
-        return "(its text cannot be had)"
-
-
-def _frames(found: TracebackType | None) -> list[str]:
-    """The innermost frames, the last call first."""
-    frames: list[str] = []
-    while found is not None:
-        code = found.tb_frame.f_code
-        if not code.co_filename.startswith((_INSIDE, "<frozen importlib")):
-            name = "/".join(code.co_filename.rsplit("/", 2)[-2:])
-            frames = [f"{name}:{found.tb_lineno} {code.co_name}", *frames[: _FRAMES - 1]]
-        found = found.tb_next
-    return frames
+            return Failure(Reason.ERROR, failure.describe(error), retryable=not final)
 
 
 def _suspension(deferral: Deferral, place: Place) -> Suspension:
@@ -165,7 +133,7 @@ def _text(value: object, limit: int, reason: Reason, what: str) -> str:
     except canonical.NotJsonError as error:
         raise RejectedError(reason, f"{what} is not JSON: {error}") from error
     except Exception as error:
-        raise RejectedError(reason, f"{what} cannot be written as JSON: {describe(error)}") from error
+        raise RejectedError(reason, f"{what} cannot be written as JSON: {failure.describe(error)}") from error
     size = len(text.encode())
     if size > limit:
         raise RejectedError(

@@ -3,12 +3,11 @@
 Only the end of the pod passes through: a pod that is deleted reports nothing, since the operator knows why it was.
 """
 
-import sys
 from collections.abc import Callable
 
 from torpor import execution
 from torpor.execution import Context
-from torpor.runtime import entry, outcome
+from torpor.runtime import entry, failure, outcome
 from torpor.runtime.arguments import Reader
 from torpor.runtime.launch import Launch
 from torpor.runtime.outcome import Outcome, Place
@@ -28,12 +27,12 @@ def perform(
         begin()
         context = context_of(launch, run)
         with execution.running(context):
-            returned = entry.enter(run, arguments, context)
+            returned = entry.enter(entry.find(run), arguments, context, run.resume)
         return outcome.of_return(returned, lambda: Place(launch.namespace, run.pool, now()))
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
-        show(error)
+        failure.show(error)
         return outcome.of_exception(error)
 
 
@@ -49,13 +48,3 @@ def context_of(launch: Launch, run: TaskRun) -> Context:
         taskrun=launch.taskrun,
         uid=launch.uid,
     )
-
-
-def show(error: BaseException) -> None:
-    """Prints the traceback on stderr, the pod's log, as far as it can be printed."""
-    import traceback  # noqa: PLC0415 - 3 ms that only a failure pays
-
-    try:
-        traceback.print_exception(error)
-    except Exception:  # noqa: BLE001 - user code's __str__ and __repr__ run in there
-        print(outcome.describe(error), file=sys.stderr)  # noqa: T201 - the pod's log
