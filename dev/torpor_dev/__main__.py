@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from torpor_dev import control_plane
+from torpor_dev import base_image, cluster, control_plane, engine, host, load, purge
 from torpor_dev.errors import DevError
 
 
@@ -24,6 +24,13 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torpor-dev", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("cluster", help="have a kind cluster (TORPOR_NODES nodes, 1 by default), or TORPOR_KUBECONFIG's")
+    verbs.add_parser("kubeconfig", help="print the path of the cluster's kubeconfig")
+    cluster_down = verbs.add_parser("cluster-down", help="remove what `cluster` made, but for caches")
+    cluster_down.add_argument("--purge", action="store_true", help="remove caches too")
+    verbs.add_parser("base-image", help="have a Python image to build from; print its name")
+    load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
+    load_images.add_argument("images", nargs="+", metavar="IMAGE")
     up = verbs.add_parser("control-plane", help="start etcd and an API server as plain processes; print the kubeconfig")
     up.add_argument("--scheduler", action="store_true", help="run the scheduler too")
     down = verbs.add_parser("control-plane-down", help="end them and remove their state")
@@ -34,6 +41,18 @@ def _parser() -> argparse.ArgumentParser:
 
 def _perform(options: argparse.Namespace) -> None:
     match options.verb:
+        case "cluster":
+            cluster.up()
+        case "kubeconfig":
+            print(cluster.kubeconfig())
+        case "cluster-down":
+            purge.everything() if options.purge else cluster.down()
+        case "base-image":
+            machine = host.observe()
+            engine.ensure(machine)
+            print(base_image.ensure(machine))
+        case "load":
+            load.onto_nodes(options.images)
         case "control-plane":
             print(control_plane.start(options.state or control_plane.default_state(), scheduler=options.scheduler))
         case "control-plane-down":

@@ -7,14 +7,12 @@ run side by side. Must not survive a change of version: a state that is not whol
 import json
 import shutil
 import socket
-import ssl
 import time
-import urllib.error
-import urllib.request
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from torpor_dev import cache, daemon, golang, pki
+from torpor_dev.api import Api, UnreachableError
 from torpor_dev.errors import DevError
 from torpor_dev.progress import say, step
 
@@ -170,7 +168,7 @@ def _becomes_ready(state: Path, plan: Plan) -> bool:
     while time.monotonic() < deadline:
         if any(daemon.find(name, folder=state) is None for name in plan.names):
             return False
-        if _answers(state, plan):
+        if _answers(state):
             return True
         time.sleep(0.1)
     return False
@@ -184,19 +182,16 @@ def _healthy(state: Path, kube: str, scheduler: bool) -> bool:
         return False
     running = all(daemon.find(name, folder=state) is not None for name in plan.names)
     same = plan.kube == kube and plan.scheduler >= scheduler
-    return same and running and _kubeconfig(state).exists() and _answers(state, plan)
+    return same and running and _kubeconfig(state).exists() and _answers(state)
 
 
-def _answers(state: Path, plan: Plan) -> bool:
+def _answers(state: Path) -> bool:
     """Whether a pod could be created now: the API is ready and the default service account exists."""
-    folder = state / "pki"
-    context = ssl.create_default_context(cafile=folder / "ca.crt")
-    context.load_cert_chain(folder / "admin.crt", folder / "admin.key")
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
     try:
+        api = Api.of(_kubeconfig(state))
         for path in ("/readyz", "/api/v1/namespaces/default/serviceaccounts/default"):
-            direct.open(plan.server + path, timeout=5).close()
-    except (urllib.error.URLError, OSError):
+            api.get(path)
+    except UnreachableError:
         return False
     return True
 

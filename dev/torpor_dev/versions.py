@@ -7,3 +7,5 @@ GO_MINIMUM = (1, 25)
 PAUSE = "3.10.1"
 DEBIAN = "bookworm"
 PYTHON = "3.11"
+# kind's own default, by digest: what it was tested with.
+NODE_IMAGE = "kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5"

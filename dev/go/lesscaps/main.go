@@ -14,31 +14,18 @@ import (
 	"syscall"
 )
 
-const missing = "CAP_SYS_RESOURCE"
+const (
+	missing = "CAP_SYS_RESOURCE"
+	runc    = "/usr/sbin/runc" // where Debian has it, on the host and in the node image
+)
 
 func main() {
-	runc, err := original()
-	if err == nil {
-		err = lessen(os.Args[1:])
-	}
+	err := lessen(os.Args[1:])
 	if err == nil {
 		err = syscall.Exec(runc, append([]string{runc}, os.Args[1:]...), os.Environ())
 	}
 	fmt.Fprintln(os.Stderr, "lesscaps:", err)
 	os.Exit(1)
-}
-
-// original is the runc.real beside this program, else Debian's runc.
-func original() (string, error) {
-	own, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	beside := filepath.Join(filepath.Dir(own), "runc.real")
-	if _, err := os.Stat(beside); err == nil {
-		return beside, nil
-	}
-	return "/usr/sbin/runc", nil
 }
 
 // lessen rewrites the specs that runc's arguments name: a bundle's at create, a process's at exec.

@@ -1,0 +1,69 @@
+"""Reads from an API server whose kubeconfig has everything embedded, as kind's and ours have.
+
+Enough to judge health without kubectl. Must not write, and is not for a kubeconfig that a user names:
+those may authenticate in ways only kubectl knows.
+"""
+
+import base64
+import json
+import re
+import ssl
+import tempfile
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from torpor_dev.errors import DevError
+
+_TIMEOUT = 5
+
+
+class UnreachableError(DevError):
+    """The API server did not answer, or not with success."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """An API server and the administrator's certificate for it."""
+
+    server: str
+    context: ssl.SSLContext
+
+    @classmethod
+    def of(cls, kubeconfig: Path) -> Self:
+        """Read a kubeconfig; raises UnreachableError if it is missing or not of the embedded kind."""
+        try:
+            text = kubeconfig.read_text()
+            context = ssl.create_default_context(cadata=_decoded(text, "certificate-authority-data"))
+            with tempfile.NamedTemporaryFile("w") as file:  # OpenSSL takes a client certificate from a file only
+                file.write(_decoded(text, "client-certificate-data") + _decoded(text, "client-key-data"))
+                file.flush()
+                context.load_cert_chain(file.name)
+            return cls(server=_value(text, "server"), context=context)
+        except (OSError, ValueError) as error:
+            raise UnreachableError(f"{kubeconfig} cannot be used: {error}") from error
+
+    def get(self, path: str) -> Any:
+        """The JSON that the server answers with; the text as it is where it is none."""
+        direct = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.context)
+        )
+        try:
+            with direct.open(self.server + path, timeout=_TIMEOUT) as answer:
+                body = answer.read().decode()
+        except (OSError, urllib.error.URLError) as error:
+            raise UnreachableError(f"{self.server}{path}: {error}") from error
+        return json.loads(body) if body.startswith("{") else body
+
+
+def _decoded(text: str, field: str) -> str:
+    return base64.b64decode(_value(text, field)).decode()
+
+
+def _value(text: str, field: str) -> str:
+    found = re.search(rf"^\s*-?\s*{field}: (\S+)$", text, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"it has no {field}")
+    return found[1]

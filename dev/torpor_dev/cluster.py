@@ -1,0 +1,175 @@
+"""The kind cluster: found, mended or made anew, whatever state the machine is in.
+
+Whatever happened to it before (a kill of everything, a restart of the engine, another checkout's
+configuration), `up` ends with a healthy cluster of this configuration or with an error.
+"""
+
+import os
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import assert_never
+
+from torpor_dev import cache, command, engine, health, host, kind, network, node_image, supplied
+from torpor_dev.api import Api, UnreachableError
+from torpor_dev.errors import CommandError, DevError
+from torpor_dev.health import Action
+from torpor_dev.progress import say, step
+
+_READY_LIMIT = 180.0
+_MEND_LIMIT = 90.0
+_DNS = "10.96.0.10"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The cluster asked for; `image` is the node image under a name that has the configuration's fingerprint."""
+
+    nodes: int
+    base: node_image.NodeImage
+    configuration: str
+    image: str
+
+
+def up() -> Path:
+    """Have a healthy cluster; gives its kubeconfig's path."""
+    if (given := supplied.kubeconfig()) is not None:
+        supplied.check(given)
+        return given
+    with cache.lock(cache.folder("cluster") / "lock"):
+        machine = host.observe()
+        engine.ensure(machine)
+        wanted = _wanted(machine)
+        _converge(wanted)
+    say("the cluster is ready")
+    return kind.kubeconfig()
+
+
+def kubeconfig() -> Path:
+    """The kubeconfig of the cluster in use."""
+    path = supplied.kubeconfig() or kind.kubeconfig()
+    if not path.exists():
+        raise DevError(f"{path} does not exist: the cluster was not brought up")
+    return path
+
+
+def down() -> None:
+    """Remove the cluster, and stop the engine if it was started here; caches stay."""
+    if engine.reachable():
+        with cache.lock(cache.folder("cluster") / "lock"), step("removing the cluster"):
+            kind.delete()
+            command.succeeds("docker", "network", "rm", "kind", limit=60)  # stays if another kind cluster uses it
+    engine.stop()
+
+
+def node_count() -> int:
+    """How many nodes the environment asks for."""
+    asked = os.environ.get("TORPOR_NODES") or "1"
+    if not asked.isdecimal() or not int(asked):
+        raise DevError(f"TORPOR_NODES is {asked!r}; it must be a number of nodes, 1 or more")
+    return int(asked)
+
+
+def _wanted(machine: host.Host) -> Wanted:
+    base = node_image.ensure(machine)
+    nodes = node_count()
+    configuration = kind.config(nodes=nodes, official=base.official)
+    image = f"torpor-dev/node:{cache.fingerprint([], base.name, configuration)}"
+    return Wanted(nodes=nodes, base=base, configuration=configuration, image=image)
+
+
+def _converge(wanted: Wanted) -> None:
+    action = _plan(wanted)
+    if action in (Action.START, Action.AWAIT) and not _mend(wanted, action):
+        action = Action.REPLACE
+    match action:
+        case Action.KEEP | Action.START | Action.AWAIT:
+            return
+        case Action.REPLACE:
+            with step("removing the cluster that was found: it is broken, or of another configuration"):
+                kind.delete()
+        case Action.CREATE:
+            pass
+        case _:
+            assert_never(action)
+    _create(wanted)
+
+
+def _plan(wanted: Wanted) -> Action:
+    found = kind.containers()
+    faults: list[str] = []
+    if found and all(each.running for each in found):
+        faults = _faults(wanted)
+    return health.plan(found, image=wanted.image, nodes=wanted.nodes, faults=faults)
+
+
+def _create(wanted: Wanted) -> None:
+    command.run("docker", "tag", wanted.base.name, wanted.image, limit=60)
+    with step(f"creating a cluster, nodes: {wanted.nodes}"):
+        kind.create(wanted.image, wanted.configuration)
+    with step("waiting for nodes, DNS and storage"):
+        faults = _await_health(wanted, limit=_READY_LIMIT)
+    if faults:
+        raise DevError(f"the cluster did not become ready in {_READY_LIMIT:.0f} s: {'; '.join(faults)}")
+
+
+def _mend(wanted: Wanted, action: Action) -> bool:
+    with step("mending the cluster that was found"):
+        if action is Action.START and not kind.start(kind.containers()):
+            return False
+        try:
+            kind.export_kubeconfig()
+        except CommandError:
+            return False
+        faults = _await_health(wanted, limit=_MEND_LIMIT)
+    if faults:
+        say(f"it cannot be mended: {'; '.join(faults)}")
+    return not faults
+
+
+def _await_health(wanted: Wanted, *, limit: float) -> list[str]:
+    deadline = time.monotonic() + limit
+    while faults := _faults(wanted):
+        if time.monotonic() > deadline:
+            return faults
+        time.sleep(0.5)
+    return []
+
+
+def _faults(wanted: Wanted) -> list[str]:
+    """What keeps the cluster from being used, seen from this host; also sees to the pod network."""
+    try:
+        api = Api.of(kind.kubeconfig())
+        api.get("/readyz")
+        nodes = api.get("/api/v1/nodes")["items"]
+        if not wanted.base.official:
+            _connect(nodes)
+        leases = api.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
+        faults = health.node_faults(nodes, leases, expected=wanted.nodes, now=datetime.now(UTC))
+        deployments, daemonsets = (
+            api.get(f"/apis/apps/v1/{kinds}")["items"] for kinds in ("deployments", "daemonsets")
+        )
+    except (UnreachableError, CommandError) as error:
+        return [str(error)]
+    own = {"kube-system", "local-path-storage"}
+    faults += health.workload_faults(
+        [each for each in deployments if each["metadata"]["namespace"] in own],
+        [each for each in daemonsets if each["metadata"]["namespace"] in own],
+    )
+    return faults or [f"node {name} cannot reach cluster DNS" for name in _names(nodes) if not _reaches_dns(name)]
+
+
+def _connect(nodes: list[dict[str, dict[str, str]]]) -> None:
+    subnets = {node["metadata"]["name"]: node["spec"].get("podCIDR", "") for node in nodes}
+    if subnets and all(subnets.values()):
+        network.apply(subnets)
+
+
+def _names(nodes: list[dict[str, dict[str, str]]]) -> list[str]:
+    return [node["metadata"]["name"] for node in nodes]
+
+
+def _reaches_dns(node: str) -> bool:
+    """Whether the service address of cluster DNS answers: that takes kube-proxy's rules and a living CoreDNS."""
+    return command.succeeds("docker", "exec", node, "timeout", "2", "bash", "-c", f"</dev/tcp/{_DNS}/53", limit=10)

@@ -1,0 +1,104 @@
+"""The Docker engine: the running one, else Debian's, installed and started here.
+
+An engine that we did not start is never stopped, and none is restarted while it answers.
+"""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from torpor_dev import cache, command, daemon, golang, host
+from torpor_dev.errors import CommandError, DevError, NothingWorksError
+from torpor_dev.progress import step
+
+_NAME = "dockerd"
+_PACKAGES = ("docker.io", "iptables", "ca-certificates")
+_START_LIMIT = 60.0
+_PID_FILES = (
+    (Path("/var/run/docker.pid"), "dockerd"),
+    (Path("/var/run/docker/containerd/containerd.pid"), "containerd"),
+)
+
+
+def reachable() -> bool:
+    """Whether a Docker engine answers."""
+    return command.succeeds("docker", "version", "--format", "{{.Server.Version}}", limit=20)
+
+
+def ensure(machine: host.Host) -> None:
+    """Have a Docker engine that answers, or say at once why there cannot be one."""
+    if reachable():
+        return
+    if not (machine.linux and machine.debian and machine.root):
+        raise NothingWorksError(
+            "No Docker engine answers, and one can be installed here only as root on Debian.\n"
+            "Install or start Docker, run this as root on Debian, or set TORPOR_KUBECONFIG to a cluster's kubeconfig."
+        )
+    install(*(() if shutil.which("dockerd") else _PACKAGES))
+    with step("starting the Docker engine"):
+        if machine.systemd and machine.sys_resource:
+            command.run("systemctl", "start", "docker", limit=120)
+        else:
+            _start_by_hand(machine)
+        _await_answer()
+
+
+def stop() -> None:
+    """Stop the engine if an earlier command started it; others' engines are left alone."""
+    if daemon.find(_NAME, folder=_folder()) is not None:
+        with step("stopping the Docker engine"):
+            daemon.stop(_NAME, folder=_folder(), patience=30)
+
+
+def install(*packages: str) -> None:
+    """Install Debian packages, without those they merely recommend."""
+    if not packages:
+        return
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with step(f"installing {', '.join(packages)}"):
+        command.run("apt-get", "update", "-q", limit=300, env=env)
+        command.run("apt-get", "install", "-q", "-y", "--no-install-recommends", *packages, limit=900, env=env)
+
+
+def _start_by_hand(machine: host.Host) -> None:
+    daemon.stop(_NAME, folder=_folder(), patience=30)  # one of ours that runs but does not answer
+    for file, program in _PID_FILES:
+        _drop_stale(file, program)
+    argv: list[str | Path] = [_NAME]
+    if not machine.sys_resource:
+        runc = golang.build(golang.LESSCAPS)
+        argv += ["--add-runtime", f"lesscaps={runc}", "--default-runtime", "lesscaps"]
+    daemon.start(_NAME, argv, folder=_folder())
+
+
+def _drop_stale(file: Path, program: str) -> None:
+    """Remove a pid file whose process is another program by now: the engine would refuse to start beside it."""
+    try:
+        pid = int(file.read_text())
+        running = program.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    except (OSError, ValueError):
+        running = False
+    if not running:
+        file.unlink(missing_ok=True)
+
+
+def _await_answer() -> None:
+    deadline = time.monotonic() + _START_LIMIT
+    while not reachable():
+        if time.monotonic() > deadline:
+            said = daemon.tail(_NAME, folder=_folder())
+            raise DevError(f"the Docker engine does not answer; the last lines of {_folder() / 'dockerd.log'}:\n{said}")
+        time.sleep(0.3)
+
+
+def _folder() -> Path:
+    return cache.folder("engine")
+
+
+def image_id(image: str) -> str | None:
+    """The id of a local image, None if the engine has no such image."""
+    try:
+        return command.run("docker", "image", "inspect", "--format", "{{.Id}}", image, limit=30).strip()
+    except CommandError:
+        return None

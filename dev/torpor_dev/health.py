@@ -1,0 +1,81 @@
+"""What to do about a cluster, decided from what is seen of it. Pure: no I/O, no clock."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import Any
+
+_LEASE_FRESH = timedelta(seconds=25)  # a kubelet renews its lease every 10 s
+
+
+class Action(Enum):
+    """The next step towards a healthy cluster."""
+
+    KEEP = "keep"
+    AWAIT = "await"
+    START = "start"
+    CREATE = "create"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """A node's container; its image's name carries the fingerprint of the configuration it was made with."""
+
+    name: str
+    image: str
+    running: bool
+
+
+def plan(containers: Sequence[Container], *, image: str, nodes: int, faults: Sequence[str]) -> Action:
+    """The step that leads on, given the nodes found and what is wrong with the cluster."""
+    if not containers:
+        return Action.CREATE
+    if len(containers) != nodes or any(each.image != image for each in containers):
+        return Action.REPLACE
+    if not all(each.running for each in containers):
+        return Action.START
+    return Action.AWAIT if faults else Action.KEEP
+
+
+def node_faults(
+    nodes: Iterable[Mapping[str, Any]], leases: Iterable[Mapping[str, Any]], *, expected: int, now: datetime
+) -> list[str]:
+    """What is wrong with the nodes.
+
+    A node that died minutes ago still reads Ready, until its controller notices: only a lease renewed lately
+    shows that its kubelet lives.
+    """
+    alive = {lease["metadata"]["name"] for lease in leases if _renewed_lately(lease, now)}
+    found = {node["metadata"]["name"]: _condition(node, "Ready") for node in nodes}
+    missing = [] if len(found) == expected else [f"{len(found)} of {expected} nodes have joined"]
+    unready = [f"node {name} is not Ready" for name, status in found.items() if status != "True"]
+    silent = [f"node {name} is silent" for name in found if name not in alive]
+    return missing + unready + silent
+
+
+def workload_faults(deployments: Iterable[Mapping[str, Any]], daemonsets: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Which of the cluster's own workloads do not run: DNS, the volume provisioner, kube-proxy and the network."""
+    faults = []
+    for deployment in deployments:
+        status = deployment.get("status", {})
+        if status.get("availableReplicas", 0) < 1 or status.get("observedGeneration", 0) < 1:
+            faults.append(f"{deployment['metadata']['name']} is not available")
+    for daemonset in daemonsets:
+        status = daemonset.get("status", {})
+        if not status.get("desiredNumberScheduled") or status["desiredNumberScheduled"] != status.get("numberReady"):
+            faults.append(f"{daemonset['metadata']['name']} is not ready on every node")
+    return faults
+
+
+def _condition(thing: Mapping[str, Any], kind: str) -> str:
+    conditions = thing.get("status", {}).get("conditions", [])
+    return next((each["status"] for each in conditions if each["type"] == kind), "Unknown")
+
+
+def _renewed_lately(lease: Mapping[str, Any], now: datetime) -> bool:
+    renewed = lease.get("spec", {}).get("renewTime")
+    if not renewed:
+        return False
+    return now - datetime.fromisoformat(renewed).astimezone(UTC) < _LEASE_FRESH

@@ -1,0 +1,97 @@
+"""kind's configuration and commands for the one cluster that is ours, with a kubeconfig of its own file."""
+
+import json
+from pathlib import Path
+
+from torpor_dev import cache, command, golang
+from torpor_dev.errors import CommandError
+from torpor_dev.health import Container
+
+NAME = "torpor"
+_LABEL = f"label=io.x-k8s.kind.cluster={NAME}"
+_CREATE_LIMIT = 420.0
+_RATE = {"kube-api-qps": "200", "kube-api-burst": "400"}
+
+
+def kubeconfig() -> Path:
+    """The file that names our cluster and nothing else."""
+    return cache.folder("cluster") / "kubeconfig"
+
+
+def config(*, nodes: int, official: bool) -> str:
+    """The configuration of kind, as JSON, which is YAML too.
+
+    The default client rates of controller manager and scheduler (20 and 50 requests a second) would be what a
+    bench measures. A node image built here has no network plugin of kind's; `network` stands in.
+    """
+    kubelet = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+    roles = ["control-plane", *["worker"] * (nodes - 1)]
+    return json.dumps(
+        {
+            "kind": "Cluster",
+            "apiVersion": "kind.x-k8s.io/v1alpha4",
+            "networking": {"disableDefaultCNI": not official},
+            "kubeadmConfigPatches": [json.dumps(kubelet), json.dumps(_rates(v1beta4=official))],
+            "nodes": [{"role": role} for role in roles],
+        },
+        indent=1,
+    )
+
+
+def containers() -> list[Container]:
+    """The nodes of our cluster that the engine knows, running or not; the control plane first."""
+    ids = command.run("docker", "ps", "--all", "--quiet", "--no-trunc", "--filter", _LABEL, limit=60).split()
+    if not ids:
+        return []
+    found = json.loads(command.run("docker", "inspect", *ids, limit=60))
+    nodes = [
+        Container(name=each["Name"].lstrip("/"), image=each["Config"]["Image"], running=each["State"]["Running"])
+        for each in found
+    ]
+    return sorted(nodes, key=lambda node: node.name)
+
+
+def create(image: str, configuration: str) -> None:
+    """Create the cluster; kind removes its leftovers if that fails."""
+    kubeconfig().unlink(missing_ok=True)
+    args = ("create", "cluster", "--name", NAME, "--image", image, "--kubeconfig", kubeconfig(), "--config", "-")
+    command.run(golang.install_kind(), *args, limit=_CREATE_LIMIT, stdin=configuration)
+
+
+def export_kubeconfig() -> None:
+    """Write the kubeconfig anew from the cluster itself."""
+    kubeconfig().unlink(missing_ok=True)
+    args = ("export", "kubeconfig", "--name", NAME, "--kubeconfig", kubeconfig())
+    command.run(golang.install_kind(), *args, limit=60)
+
+
+def delete() -> None:
+    """Remove the nodes with their volumes, and the kubeconfig; needs no working cluster, nor kind."""
+    for node in containers():
+        command.run("docker", "rm", "--force", "--volumes", node.name, limit=120)
+    kubeconfig().unlink(missing_ok=True)
+
+
+def start(nodes: list[Container]) -> bool:
+    """Start stopped nodes; whether the engine could."""
+    try:
+        for node in nodes:
+            if not node.running:
+                command.run("docker", "start", node.name, limit=120)
+    except CommandError:
+        return False
+    return True
+
+
+def _rates(*, v1beta4: bool) -> dict[str, object]:
+    """The rates as kubeadm takes them; its newer form is a list, which replaces kind's, so kind's is repeated."""
+    if not v1beta4:
+        arguments: dict[str, object] = {"extraArgs": _RATE}
+        return {"kind": "ClusterConfiguration", "controllerManager": arguments, "scheduler": arguments}
+    listed = [{"name": name, "value": value} for name, value in _RATE.items()]
+    own = {"name": "enable-hostpath-provisioner", "value": "true"}
+    return {
+        "kind": "ClusterConfiguration",
+        "controllerManager": {"extraArgs": [own, *listed]},
+        "scheduler": {"extraArgs": listed},
+    }

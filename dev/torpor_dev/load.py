@@ -1,0 +1,63 @@
+"""Copies local images to every node of the cluster, skipping nodes that have them already."""
+
+from collections.abc import Sequence
+
+from torpor_dev import command, engine, kind, supplied
+from torpor_dev.errors import DevError
+from torpor_dev.progress import say, step
+
+_IMPORT = ("ctr", "--namespace=k8s.io", "images", "import", "--digests", "--snapshotter=overlayfs", "-")
+
+
+def onto_nodes(images: Sequence[str]) -> None:
+    """Have the images on all nodes; raises DevError for an image that the engine lacks."""
+    if (given := supplied.kubeconfig()) is not None:
+        names = " ".join(images)
+        say(f"{given} is a cluster of yours: push {names} to a registry that it pulls from, or load them there")
+        say(f"(kind: `kind load docker-image {names}`; minikube: `minikube image load {names}`)")
+        return
+    nodes = [node.name for node in kind.containers() if node.running]
+    if not nodes:
+        raise DevError("there is no running cluster to load images onto: bring it up first")
+    wanted = {image: _id(image) for image in images}
+    for node in nodes:
+        listing = _listing(node)
+        missing = [image for image, digest in wanted.items() if not holds(listing, image, digest)]
+        if missing:
+            with step(f"loading {', '.join(missing)} onto {node}"):
+                _copy(missing, node)
+
+
+def _id(image: str) -> str:
+    found = engine.image_id(image)
+    if found is None:
+        raise DevError(f"the Docker engine has no image {image}: build it first")
+    return found
+
+
+def holds(listing: str, image: str, digest: str) -> bool:
+    """Whether containerd's list of images has this name for this id.
+
+    The kubelet's side of containerd names every image by its id too; name and id are of one image when both
+    rows point at the same content.
+    """
+    rows = [line.split() for line in listing.splitlines()]
+    contents = {row[0]: row[2] for row in rows if len(row) > 2}  # noqa: PLR2004 - columns: name, type, content
+    return digest in contents and contents.get(full_name(image)) == contents[digest]
+
+
+def full_name(image: str) -> str:
+    """An image's name with the registry and tag that Docker leaves unsaid."""
+    first, slash, _ = image.partition("/")
+    tagged = image if ":" in image.rpartition("/")[2] else f"{image}:latest"
+    if not slash:
+        return f"docker.io/library/{tagged}"
+    return tagged if "." in first or ":" in first or first == "localhost" else f"docker.io/{tagged}"
+
+
+def _listing(node: str) -> str:
+    return command.run("docker", "exec", node, "ctr", "--namespace=k8s.io", "images", "list", limit=60)
+
+
+def _copy(images: Sequence[str], node: str) -> None:
+    command.pipe(["docker", "save", *images], ["docker", "exec", "--interactive", node, *_IMPORT], limit=600)

@@ -1,0 +1,22 @@
+"""Removes everything that was ever made here: cluster, engine process, images and the cache folder."""
+
+import shutil
+
+from torpor_dev import cache, cluster, command, control_plane, engine
+from torpor_dev.progress import step
+
+
+def everything() -> None:
+    """Leave the machine as it was, but for the Debian packages that were installed."""
+    control_plane.stop(control_plane.default_state())
+    if engine.reachable():
+        _remove_images()
+    cluster.down()
+    with step("removing the cache folder"):
+        shutil.rmtree(cache.folder())
+
+
+def _remove_images() -> None:
+    names = command.run("docker", "images", "--format", "{{.Repository}}:{{.Tag}}", "torpor-dev/*", limit=60).split()
+    if names:
+        command.run("docker", "rmi", "--force", *names, limit=300)

@@ -1,0 +1,31 @@
+"""A cluster that the user names by TORPOR_KUBECONFIG: used as it is, never changed, never removed."""
+
+import os
+import shutil
+from pathlib import Path
+
+from torpor_dev import command
+from torpor_dev.errors import CommandError, DevError
+from torpor_dev.progress import say
+
+VARIABLE = "TORPOR_KUBECONFIG"
+
+
+def kubeconfig() -> Path | None:
+    """The kubeconfig that the environment names, if it does."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).expanduser().resolve() if named else None
+
+
+def check(path: Path) -> None:
+    """Raise DevError unless the cluster answers; without kubectl only the file can be checked."""
+    if not path.is_file():
+        raise DevError(f"{VARIABLE} names {path}, which is not a file")
+    if shutil.which("kubectl") is None:
+        say(f"using {path}; kubectl is not installed, so whether its cluster answers is not known")
+        return
+    try:
+        command.run("kubectl", "--kubeconfig", path, "--request-timeout=10s", "get", "--raw", "/readyz", limit=30)
+    except CommandError as error:
+        raise DevError(f"the cluster of {VARIABLE} does not answer:\n{error}") from error
+    say(f"using the cluster of {path} as it is")
