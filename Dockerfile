@@ -9,8 +9,25 @@ ENV UV_PROJECT_ENVIRONMENT=/opt/torpor \
     UV_LINK_MODE=copy
 RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --no-cache-dir "uv>=0.13,<0.14"
 WORKDIR /src
-COPY . .
-RUN /opt/uv/bin/uv sync --frozen --no-dev --no-editable --no-cache --python python3 \
+# First what others wrote, by the lock alone: a change in our own code reuses this layer.
+COPY pyproject.toml uv.lock ./
+COPY wire/pyproject.toml wire/
+COPY crds/pyproject.toml crds/
+COPY expressions/pyproject.toml expressions/
+COPY operator/pyproject.toml operator/
+COPY triggerer/pyproject.toml triggerer/
+COPY worker-image/pyproject.toml worker-image/
+COPY dev/pyproject.toml dev/
+COPY examples/census/pyproject.toml examples/census/
+RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-install-workspace \
+    --package torpor-operator --package torpor-triggerer
+COPY wire wire
+COPY crds crds
+COPY expressions expressions
+COPY operator operator
+COPY triggerer triggerer
+COPY worker-image worker-image
+RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-editable \
     --package torpor-operator --package torpor-triggerer
 
 FROM ${BASE_IMAGE}
