@@ -80,7 +80,7 @@ def reference(function: object) -> str:
     """`module:qualified.name` of a function that another process can import by it."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not callable(function) or isinstance(function, type) or not isinstance(module, str) or not isinstance(name, str):
-        raise DeferralError(f"then= takes a function, not {_named(function)}")
+        raise DeferralError(f"then= takes a function, not an object of type {type(function).__name__}")
     if "<" in name:
         raise DeferralError(f"then={name} is a lambda or stands inside a function: move it to the top of its module")
     found: object = sys.modules.get(module)
@@ -103,7 +103,3 @@ def of_exception(error: BaseException) -> TaskDeferred | None:
     return TaskDeferred(
         trigger=said["trigger"], method_name=said["method_name"], kwargs=said["kwargs"], timeout=said["timeout"]
     )
-
-
-def _named(thing: object) -> str:
-    return f"a {type(thing).__name__}"

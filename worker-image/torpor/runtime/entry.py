@@ -38,7 +38,7 @@ def load(reference: str, image: str) -> Any:
         except AttributeError as error:
             raise RejectedError(Reason.FUNCTION_NOT_FOUND, _no_function(module, path)) from error
     if not callable(target):
-        said = f"{reference} is a {type(target).__name__}, not a function or a class"
+        said = f"{reference} is of type {type(target).__name__}, not a function or a class"
         raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
     if isinstance(target, type) and not hasattr(target, "execute"):
         said = f"the class {reference} has no execute(context) method"

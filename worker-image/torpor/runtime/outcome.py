@@ -95,7 +95,7 @@ def _suspension(deferral: Deferral, place: Place) -> Suspension:
 def _serialized(given: object) -> tuple[str, Mapping[str, canonical.Json]]:
     serialize = getattr(given, "serialize", None)
     if serialize is None or isinstance(given, type):
-        kind = f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
+        kind = f"the class {given.__name__}" if isinstance(given, type) else f"an object of type {type(given).__name__}"
         raise DeferralError(f"{kind} is not a trigger: pass an instance with serialize(), as in torpor.triggers")
     match serialize():
         case (str() as class_name, Mapping() as kwargs):

@@ -1,0 +1,155 @@
+"""Deferrals that cannot be stored or resumed: each is found before the wait, and the message says what to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.worker.conftest import Pod
+
+AGAIN = {"retries": {"limit": 3}}
+WAIT = """
+from torpor import BaseOperator, TaskDeferred, defer
+class Drop:
+    def __init__(self, **kwargs): self.kwargs = kwargs
+    def serialize(self): return "http", self.kwargs
+def after(event): pass
+"""
+
+CASES: list[tuple[str, str, str, str]] = [
+    (
+        "a wait for something that is no trigger",
+        WAIT + "def load(path): return defer(5, then=after)",
+        "DeferralInvalid",
+        "an object of type int is not a trigger: pass an instance with serialize(), as in torpor.triggers",
+    ),
+    (
+        "a wait for a trigger's class",
+        WAIT + "def load(path): return defer(Drop, then=after)",
+        "DeferralInvalid",
+        "the class Drop is not a trigger: pass an instance",
+    ),
+    (
+        "a trigger that serializes to something else",
+        WAIT + "class Odd:\n def serialize(self): return 'time'\ndef load(path): return defer(Odd(), then=after)",
+        "DeferralInvalid",
+        "Odd.serialize() returned 'time', not (name, kwargs)",
+    ),
+    (
+        "a trigger whose kwargs are not JSON",
+        WAIT + "def load(path): return defer(Drop(url=b'x'), then=after)",
+        "DeferralInvalid",
+        "the kwargs of trigger http are not JSON: $.url is a bytes",
+    ),
+    (
+        "a trigger whose kwargs are too large",
+        WAIT + "def load(path): return defer(Drop(url='x' * 5000), then=after)",
+        "DeferralInvalid",
+        "4096 fit",
+    ),
+    (
+        "a trigger with sealed kwargs",
+        WAIT + "def load(path): return defer(Drop(encrypted__token='x'), then=after)",
+        "DeferralInvalid",
+        "sealed kwargs",
+    ),
+    (
+        "a state that is not JSON",
+        WAIT + "def load(path): return defer(Drop(), then=after, seen={1})",
+        "DeferralInvalid",
+        "the state of the deferral is not JSON: $.seen is a set",
+    ),
+    (
+        "a state that is too large",
+        WAIT + "def load(path): return defer(Drop(), then=after, seen='x' * 4096)",
+        "DeferralInvalid",
+        "the state of the deferral is 4107 bytes of JSON and 4096 fit",
+    ),
+    (
+        "a state that is called event",
+        WAIT + "def load(path): return defer(Drop(), then=after, event=1)",
+        "DeferralInvalid",
+        "may not be called `event`",
+    ),
+    (
+        "a lambda to go on in",
+        WAIT + "def load(path): return defer(Drop(), then=lambda event: 1)",
+        "DeferralInvalid",
+        "is a lambda or stands inside a function: move it to the top of its module",
+    ),
+    (
+        "an inner function to go on in",
+        WAIT + "def load(path):\n def after(event): pass\n return defer(Drop(), then=after)",
+        "DeferralInvalid",
+        "then=load.<locals>.after is a lambda or stands inside a function",
+    ),
+    (
+        "a name to go on in",
+        WAIT + "def load(path): return defer(Drop(), then='after')",
+        "DeferralInvalid",
+        "then= takes a function, not an object of type str",
+    ),
+    (
+        "a method to go on in",
+        WAIT + "class A:\n def m(self): pass\ndef load(path): return defer(Drop(), then=A().m)",
+        "DeferralInvalid",
+        "for a method, raise TaskDeferred or call self.defer",
+    ),
+    (
+        "a function to go on in that its module does not have",
+        WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name='afterwards')",
+        "DeferralInvalid",
+        "has no function 'afterwards' to come back to",
+    ),
+    (
+        "a wait that is not returned",
+        WAIT + "def load(path): defer(Drop(), then=after)",
+        "DeferralInvalid",
+        "write `return defer(...)`",
+    ),
+    (
+        "a timeout that is no time",
+        WAIT + "def load(path): return defer(Drop(), then=after, timeout='soon')",
+        "DeferralInvalid",
+        "timeout: 'soon' is not a duration",
+    ),
+    (
+        "a timeout of another type",
+        WAIT + "def load(path): return defer(Drop(), then=after, timeout=[1])",
+        "DeferralInvalid",
+        "timeout takes a timedelta, seconds or a text such as 6h, not [1]",
+    ),
+    (
+        "a timeout in the past",
+        WAIT + "def load(path): return defer(Drop(), then=after, timeout=-1)",
+        "DeferralInvalid",
+        "timeout is -1.0 seconds",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "reason", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_deferral_that_cannot_be_fails_before_the_wait_and_is_not_tried_again(
+    task: Callable[..., Pod], source: str, reason: str, message: str
+) -> None:
+    pod = task(source, spec=None, path="a.csv")
+    pod.cluster.taskruns[pod.name]["spec"] |= AGAIN
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "Failed"
+    assert pod.status["reason"] == reason
+    assert message in pod.status["message"]
+
+
+def test_a_function_to_go_on_in_that_takes_no_event_is_told_so(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(), then=end)\ndef end(): pass")
+    pod.run()
+    pod.fire(1)
+
+    assert pod.run() == 1
+    assert pod.status["reason"] == "ArgumentsInvalid"
+    assert "unexpected keyword argument 'event'" in pod.status["message"]

@@ -1,0 +1,191 @@
+"""Bad input: each ends the TaskRun with a reason, and a message that a person can act on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.worker.conftest import Cluster, Pod
+
+AGAIN = {"retries": {"limit": 3}}
+CASES: list[tuple[str, str, str, str]] = [
+    (
+        "an argument too few",
+        "def load(path, day): pass",
+        "ArgumentsInvalid",
+        "load() missing 1 required positional argument: 'day'; load(path, day) was called with path",
+    ),
+    (
+        "an argument too many",
+        "def load(): pass",
+        "ArgumentsInvalid",
+        "load() got an unexpected keyword argument 'path'; load() was called with path",
+    ),
+    (
+        "a class made with the wrong arguments",
+        "class load:\n def __init__(self, paths): pass\n def execute(self, context): pass",
+        "ArgumentsInvalid",
+        "got an unexpected keyword argument 'path'",
+    ),
+    ("a result of another type", "def load(path): return {'a': [1, {2}]}", "ResultInvalid", "$.a[1] is a set"),
+    ("a result that is not a number", "def load(path): return float('nan')", "ResultInvalid", "$ is nan"),
+    ("a result with keys of another type", "def load(path): return {1: 2}", "ResultInvalid", "the key 1"),
+    (
+        "a result that holds itself",
+        "def load(path):\n r = []\n r.append(r)\n return r",
+        "ResultInvalid",
+        "refers to itself",
+    ),
+    (
+        "a result that is too large",
+        "def load(path): return 'x' * 8191",
+        "ResultInvalid",
+        "the result is 8193 bytes of JSON and 8192 fit",
+    ),
+    (
+        "a result that raises when it is read",
+        """
+from collections import UserDict
+class Bad(UserDict):
+    def items(self): raise OSError('gone')
+def load(path): return Bad()
+""",
+        "ResultInvalid",
+        "the result cannot be written as JSON: OSError: gone",
+    ),
+    (
+        "a generator",
+        "def load(path): yield 1",
+        "ResultInvalid",
+        "$ is a generator",
+    ),
+    ("a name that is no function", "load = 5", "FunctionNotFound", "is of type int, not a function or a class"),
+    ("a class without execute", "class load: pass", "FunctionNotFound", "has no execute(context) method"),
+    (
+        "a function that is misspelt",
+        "def loads(path): pass\ndef lode(path): pass\ndef unlike(path): pass",
+        "FunctionNotFound",
+        "has no 'load'; it has loads, lode",
+    ),
+    (
+        "a function that is not there",
+        "from torpor import task\n@task\ndef measure(path): pass",
+        "FunctionNotFound",
+        "has no 'load'; it has measure",
+    ),
+    (
+        "a failure that a retry cannot mend",
+        "from torpor import TaskFailed\ndef load(path): raise TaskFailed('no such day')",
+        "Error",
+        "no such day",
+    ),
+    (
+        "a failure that Airflow calls final",
+        "class AirflowFailException(Exception): pass\ndef load(path): raise AirflowFailException('no')",
+        "Error",
+        "AirflowFailException: no",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "reason", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_bad_input_fails_with_its_reason_and_is_not_tried_again(
+    task: Callable[..., Pod], source: str, reason: str, message: str
+) -> None:
+    pod = task(source, spec=None, path="a.csv")
+    pod.cluster.taskruns[pod.name]["spec"] |= AGAIN
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "Failed"
+    assert pod.status["reason"] == reason
+    assert message in pod.status["message"]
+
+
+def test_a_module_that_is_not_in_the_image_is_named_with_the_image(task: Callable[..., Pod]) -> None:
+    pod = task("", spec={"python": "ingest.tasks:load"})
+
+    assert pod.run() == 1
+    assert pod.status["reason"] == "ModuleNotFound"
+    assert pod.status["message"].startswith("there is no module 'ingest' in ingest:1.4: is the package installed in it")
+
+
+def test_a_module_whose_own_import_is_missing_names_what_is_missing(
+    task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task("import numpyy\ndef load(): pass")
+
+    assert pod.run() == 1
+    assert pod.status["reason"] == "ModuleNotFound"
+    assert "is there, but what it imports is not: No module named 'numpyy'" in pod.status["message"]
+    assert "import numpyy" in capsys.readouterr().err
+
+
+def test_a_module_that_raises_when_imported_fails_with_its_error(task: Callable[..., Pod]) -> None:
+    pod = task("1 / 0\ndef load(): pass", spec=AGAIN)
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "UpForRetry"
+    assert pod.status["message"].startswith("ZeroDivisionError: division by zero (at ")
+
+
+def test_what_a_function_raises_is_told_in_a_line_and_in_full_in_the_log(
+    task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task("def load():\n    parse()\ndef parse():\n    raise ValueError('row 3')", spec=AGAIN)
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "UpForRetry"
+    assert pod.status["reason"] == "Error"
+    message = pod.status["message"]
+    assert message.startswith("ValueError: row 3 (at ")
+    assert message.endswith("authored_0.py:2 load)")
+    log = capsys.readouterr().err
+    assert log.startswith("Traceback (most recent call last):\n")
+    assert "raise ValueError('row 3')" in log
+    assert "/runtime/" not in log
+
+
+def test_a_type_error_inside_the_function_is_not_taken_for_wrong_arguments(task: Callable[..., Pod]) -> None:
+    pod = task("def load():\n    parse(1)\ndef parse():\n    pass", spec=AGAIN)
+
+    pod.run()
+
+    assert pod.status["reason"] == "Error"
+    assert pod.status["state"] == "UpForRetry"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import sys\ndef load(): sys.exit(3)", "the task called sys.exit(3)"),
+        ("import sys\ndef load(): sys.exit('no input')", "the task called sys.exit('no input')"),
+        ("def load(): return load()", "RecursionError: maximum recursion depth exceeded"),
+        ("def load(): raise ValueError('x' * 10**7)", "ValueError: xxxx"),
+        ("class Bad(Exception):\n def __str__(self): raise OSError\ndef load(): raise Bad", "Bad: (its text cannot"),
+        ("class Stop(BaseException): pass\ndef load(): raise Stop('x')", "Stop: x"),
+        ("def load(): raise ExceptionGroup('two', [OSError('a'), KeyError('b')])", "OSError: a; KeyError: 'b'"),
+        ("from torpor import TaskFailed\ndef load(): raise TaskFailed('busy', retryable=True)", "busy"),
+        ("def load(): raise ValueError('\\udc80')", "ValueError: ?"),
+    ],
+)
+def test_whatever_a_function_raises_is_reported(task: Callable[..., Pod], source: str, message: str) -> None:
+    pod = task(source, spec=AGAIN)
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "UpForRetry"
+    assert pod.status["reason"] == "Error"
+    assert message in pod.status["message"]
+    assert len(pod.status["message"].encode()) <= 1024
+
+
+def test_the_interrupt_of_a_pod_is_not_reported(task: Callable[..., Pod], cluster: Cluster) -> None:
+    pod = task("def load(): raise KeyboardInterrupt")
+
+    with pytest.raises(KeyboardInterrupt):
+        pod.run()
+    assert pod.status["state"] == "Running"
+    assert len(cluster.patches) == 1
