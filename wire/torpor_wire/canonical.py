@@ -15,6 +15,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 _FIXED_MIN, _FIXED_MAX = -6, 21
 _TOO_DEEP = "the value refers to itself or is nested too deeply"
+_BITS_MAX = 4096  # well below the 4,300 digits at which Python refuses to write an integer
 
 
 class NotJsonError(ValueError):
@@ -22,7 +23,7 @@ class NotJsonError(ValueError):
 
 
 def text(value: object) -> str:
-    """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say: NaN, bytes, keys not strings."""
+    """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say: NaN, bytes, other keys."""
     try:
         return _text(_checked(value, "$"))
     except RecursionError as error:
@@ -49,11 +50,13 @@ def _checked(value: object, path: str) -> Json:
         case str():
             return _string(value, path)
         case int():
+            if value.bit_length() > _BITS_MAX:
+                raise NotJsonError(f"{path} is an integer of {value.bit_length()} bits; {_BITS_MAX} can be written")
             return int(value)
         case float():
             if not math.isfinite(value):
                 raise NotJsonError(f"{path} is {value}, which JSON cannot say")
-            return value
+            return float(value)
         case list() | tuple():
             return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case Mapping():
@@ -70,10 +73,10 @@ def _key(key: object, path: str) -> str:
 
 def _string(value: str, path: str) -> str:
     try:
-        value.encode()
+        # Not str(value): an enumeration of strings would give its name.
+        return value.encode().decode()
     except UnicodeEncodeError as error:
         raise NotJsonError(f"{path} holds half of a surrogate pair, which UTF-8 cannot say") from error
-    return str(value)
 
 
 def _text(value: Json) -> str:

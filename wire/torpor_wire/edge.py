@@ -90,7 +90,7 @@ def retry_now(pin: Pin) -> Patch:
 def relaunch(pin: Pin) -> Patch:
     """Scheduled or Running -> Scheduled after the pod was disrupted: the attempt is not used up."""
     launch = 1 if pin.launch is None else pin.launch + 1
-    return _transition(pin, State.SCHEDULED, sets={"launch": launch}, clears=("pod",))
+    return _transition(pin, State.SCHEDULED, sets={"launch": launch}, clears=("pod", "message", "reason"))
 
 
 def cancel(pin: Pin, *, message: str, now: float) -> Patch:

@@ -11,9 +11,9 @@ def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAP
     """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first."""
     mapped = "" if index == keys.UNMAPPED else f"-{index}"
     tail = f"{mapped}-{canonical.digest(workflow_uid, task, index)[:5]}"
-    stem = f"{_label(workflow)}-{_label(task)}"
     room = keys.NAME_MAX - len(tail)
-    return stem[:room].rstrip("-.") + tail
+    called = _label(task)[: room - 2]
+    return f"{_label(workflow)[: room - len(called) - 1].rstrip('-.')}-{called}{tail}"
 
 
 def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:

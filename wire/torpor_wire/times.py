@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 DURATION_PATTERN = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
+_END = 253_402_300_799.999
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
 
 
 def rfc3339(moment: float) -> str:
-    """`1700000000.5` as `2023-11-14T22:13:20.500Z`: UTC, milliseconds."""
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """`1700000000.5` as `2023-11-14T22:13:20.500Z`: UTC, milliseconds; what is after the year 9999 as its end."""
+    return datetime.fromtimestamp(min(moment, _END), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def epoch(text: str) -> float:
@@ -26,6 +27,6 @@ def epoch(text: str) -> float:
 
 def seconds(duration: str) -> float:
     """`1h30m` as 5400.0. Raises ValueError for what is not a row of numbers with d, h, m, s or ms."""
-    if not duration or not re.match(DURATION_PATTERN, duration):
+    if not duration or not re.fullmatch(DURATION_PATTERN, duration):
         raise ValueError(f"{duration!r} is not a duration; write 30s, 5m, 1h30m or 7d")
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))

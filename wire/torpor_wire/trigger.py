@@ -89,5 +89,5 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
         return f"until {kwargs.get('at')}"[:_SUMMARY_MAX]
     shown = {name: value for name, value in kwargs.items() if not name.startswith(SEALED) and value is not None}
     values = [value if isinstance(value, str) else canonical.plain(value) for value in shown.values()]
-    line = " ".join([class_name.rpartition(".")[2], *values])
+    line = " ".join(" ".join([class_name.rpartition(".")[2], *values]).split())
     return line if len(line) <= _SUMMARY_MAX else line[: _SUMMARY_MAX - 3] + "..."
