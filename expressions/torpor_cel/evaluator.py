@@ -19,7 +19,6 @@ from torpor_cel.value import JSON, Value
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
-_TIMED_OUT = frozenset({-signal.SIGALRM, -signal.SIGXCPU})
 
 
 class Unavailable(Exception):  # noqa: N818, it names a condition of the machine, not of an expression
@@ -145,7 +144,7 @@ class _Child:
             await self.end()
             return self._too_long()
         except (asyncio.IncompleteReadError, ConnectionError):
-            return self._too_long() if await self.end() in _TIMED_OUT else None
+            return self._too_long() if await self._ended() == -signal.SIGALRM else None
         if "value" in answer:
             return Value(json=answer["value"])
         return ExpressionError(reason=Reason(answer["reason"]), message=answer["message"])
@@ -169,6 +168,13 @@ class _Child:
         except (TimeoutError, asyncio.IncompleteReadError) as error:
             raise Unavailable(f"it ended at its start with status {await self.end()}") from error
         return process
+
+    async def _ended(self) -> int | None:
+        """The status of a process whose output has ended. It is not killed, for that could lose how it died."""
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), _GRACE_SECONDS)
+        return await self.end()
 
     async def end(self) -> int | None:
         """Kill the process if it lives, and collect it. Its exit status, negative for a signal."""

@@ -15,11 +15,13 @@ from functools import lru_cache
 from cel_expr_python import cel  # type: ignore[import-untyped]
 from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
 
-from torpor_cel import errors, messages
+from torpor_cel import errors, messages, ordering
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
 _RAISED = (RuntimeError, TypeError, ValueError, MemoryError)
+_KEYS = cel.Type.List(cel.Type.DYN)
+_SORTED_KEYS = cel.Overload("sorted_keys", return_type=_KEYS, parameters=[_KEYS], impl=ordering.keys_in_order)
 _INT64 = 2**63
 
 
@@ -53,16 +55,16 @@ def parse(expression: str) -> bytes | ExpressionError:
     return tree
 
 
-def types(expression: str, roots: frozenset[str]) -> ExpressionError | None:
-    """What the type checker refuses, every root being dynamic: unknown functions, `1 + 1.0`."""
-    compiled = compile_(expression, roots)
-    return compiled if isinstance(compiled, ExpressionError) else None
+def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> Program | ExpressionError:
+    """The program of a parsed expression, or what the type checker refuses, every root being dynamic.
 
-
-def compile_(expression: str, roots: frozenset[str]) -> Program | ExpressionError:
-    """The program of an expression that has passed `syntax.check`."""
+    A program with loops is made from the tree, in which they have been put in order, the others from the text.
+    """
+    environment = _environment(roots)
     try:
-        return Program(_environment(roots).compile(expression))
+        compiled = environment.compile(expression)
+        in_order = ordering.ordered(serialized)
+        return Program(compiled if in_order is None else environment.deserialize(in_order))
     except _RAISED as error:
         return messages.raised(error)
 
@@ -72,6 +74,7 @@ def _environment(roots: frozenset[str]) -> cel.Env:
     return cel.NewEnv(
         variables=dict.fromkeys(roots, cel.Type.DYN),
         extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
+        functions=[cel.FunctionDecl(ordering.SORTED, [_SORTED_KEYS])],
     )
 
 

@@ -19,6 +19,10 @@ _REWORDED = (
     (re.compile(r"^undeclared reference to (.*)"), r"unknown function or name \1"),
     (re.compile(r"^Key not found in map : (.*)"), r"no such key: \1"),
     (re.compile(r"^Index error: index=(-?\d+) size=(\d+)"), r"no item \1 in a list of \2"),
+    (
+        re.compile(r"^No matching overloads found : <iter_range>"),
+        "a macro runs over a value that is no list and no map",
+    ),
     (re.compile(r"^Applying SELECT to non-message type"), "a field is taken of a value that is not an object"),
 )
 _OVERLOADS = (
@@ -34,7 +38,7 @@ def raised(error: Exception) -> ExpressionError:
         return errors.too_expensive("the expression needs too much memory")
     if "Iteration budget exceeded" in text:
         return errors.too_expensive("the expression takes more than 10,000 steps of loops (map, filter, all, exists)")
-    if "recursion" in text:
+    if "recursion" in text or "Cannot parse serialized" in text:
         return errors.too_expensive("the expression is nested or chained more than 32 deep")
     if "Unable to convert" in text:
         return errors.failed("the result is an optional value, which is not JSON; end it with .orValue(…)")

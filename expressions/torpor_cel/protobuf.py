@@ -34,6 +34,11 @@ def nested(message: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, value
 
 
+def integer(number: int, value: int) -> bytes:
+    """A field that holds a number of 0 or more."""
+    return _encoded(number << 3 | _VARINT) + _encoded(value)
+
+
 def field(number: int, value: bytes) -> bytes:
     """A field that holds bytes: a string or a message."""
     return _encoded(number << 3 | _BYTES) + _encoded(len(value)) + value

@@ -69,8 +69,10 @@ def is_plain(expression: str) -> Plain | None:
     if isinstance(parsed, ExpressionError):
         return None
     match parsed.node:
-        case tree.Field(operand=tree.Field(operand=tree.Name(name="tasks"), field=name), field=field):
-            return Plain(TASKS, name, field) if field in _BY_REFERENCE else None
+        case tree.Field(
+            operand=tree.Field(operand=tree.Name(name="tasks"), field=name, value=True), field=field, value=True
+        ) if field in _BY_REFERENCE:
+            return Plain(TASKS, name, field)
         case _:
             return None
 

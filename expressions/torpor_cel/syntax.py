@@ -4,6 +4,7 @@ Pure: the CEL library's parser and checker run in this process. They are bounded
 library's own limit on depth. Nothing is evaluated.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,11 @@ from torpor_cel.errors import ExpressionError
 ROOTS = frozenset({"tasks", "params", "item", "index", "event", "workflow"})
 MAX_LENGTH = 1024
 MAX_MACRO_DEPTH = 2
+MAX_OPTIONAL_MACROS = 3
+
+# These macros write what they are applied to twice, so a chain of 25 of them, in 350 characters, is a tree of gigabytes
+# before there is anything to measure. Hence looked for in the text.
+_DOUBLING = re.compile(r"\bopt(?:Flat)?Map\b")
 
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"})
 _NAMESPACES = frozenset({"google", "optional", "optional_type", "strings"})
@@ -39,7 +45,7 @@ class Parsed:
 
     node: tree.Node
     uses: tuple[Use, ...]
-    serialized: bytes
+    program: library.Program
 
     @property
     def roots(self) -> frozenset[str]:
@@ -53,22 +59,23 @@ def check(expression: str, *, roots: frozenset[str] = ROOTS) -> ExpressionError 
     return parsed if isinstance(parsed, ExpressionError) else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | ExpressionError:
-    """The expression's tree. A level-based plan asks for the same ones again and again, hence the cache."""
+    """The expression's tree and program. A level-based plan asks for the same ones again and again, hence the cache."""
     if len(expression) > MAX_LENGTH:
         return errors.too_expensive(f"the expression has {len(expression):,} characters; {MAX_LENGTH:,} are allowed")
+    if len(_DOUBLING.findall(expression)) > MAX_OPTIONAL_MACROS:
+        return errors.too_expensive(f"optMap and optFlatMap may be used {MAX_OPTIONAL_MACROS} times in one expression")
     serialized = library.parse(expression)
     if isinstance(serialized, ExpressionError):
         return serialized
     node = tree.decode(serialized)
     uses = tuple(_uses(node, frozenset()))
-    return (
-        _unknown(expression, uses, roots)
-        or _too_deep(expression, node)
-        or library.types(expression, roots)
-        or Parsed(node=node, uses=tuple(use for use in uses if use.root in roots), serialized=serialized)
-    )
+    problem = _unknown(expression, uses, roots) or _too_deep(expression, node)
+    program = problem or library.compile_(expression, serialized, roots)
+    if isinstance(program, ExpressionError):
+        return program
+    return Parsed(node=node, uses=tuple(use for use in uses if use.root in roots), program=program)
 
 
 def position(expression: str, at: int) -> str:

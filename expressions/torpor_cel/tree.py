@@ -25,7 +25,9 @@ class _Kind(IntEnum):
 _STRING_VALUE = 6
 _POSITIONS = 4
 _ENTRIES = 2
-_FIELD_CALLS = frozenset({"_[_]", "_?._", "_[?_]"})
+_TEST_ONLY = 3
+_INDEX = "_[_]"
+_FIELD_CALLS = frozenset({_INDEX, "_?._", "_[?_]"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +48,12 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A part of a value by a constant name."""
+    """A part of a value by a constant name. `value` unless it only asks for presence or is optional."""
 
     at: int
     operand: "Node"
     field: str
+    value: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +119,8 @@ def _node(expression: bytes, offsets: dict[int, int]) -> Node:
         case _Kind.IDENT:
             return Name(at=at, name=_string(body, 1))
         case _Kind.SELECT:
-            return Field(at=at, operand=_children(body, offsets, 1)[0], field=_string(body, 2))
+            tested = dict(protobuf.fields(body)).get(_TEST_ONLY, 0)
+            return Field(at=at, operand=_children(body, offsets, 1)[0], field=_string(body, 2), value=not tested)
         case _Kind.CALL:
             return _call(at, body, offsets)
         case _Kind.STRUCT:
@@ -132,7 +136,7 @@ def _call(at: int, body: bytes, offsets: dict[int, int]) -> Node:
     function, operands = _string(body, 2), _children(body, offsets, 1, 3)
     match operands:
         case (operand, Text(text=text)) if function in _FIELD_CALLS:
-            return Field(at=at, operand=operand, field=text)
+            return Field(at=at, operand=operand, field=text, value=function == _INDEX)
         case _:
             return Call(at=at, function=function, operands=operands)
 

@@ -1,0 +1,232 @@
+"""The pool of children: what attacks end as, and that nobody else notices."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from torpor_cel import evaluator as module
+from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.evaluator import Evaluator, InProcess, Unavailable
+from torpor_cel.value import JSON, Value
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
+
+# Each round doubles what the one before it made: 40 rounds of a string of 10 characters are 10 terabytes.
+DOUBLING = "s" + ".map(x, x + x)" * 30
+# Quadratic in native code and without a step that the library counts.
+SLOW = "s.split('').map(x, s.replace(x, s)).size()"
+
+
+@pytest_asyncio.fixture
+async def evaluator() -> AsyncIterator[Evaluator]:
+    async with Evaluator() as pool:
+        yield pool
+
+
+def children() -> list[int]:
+    """The direct children of this process, zombies too."""
+    return [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+
+
+def alive(process: Path) -> bool:
+    """Whether there is such a process and it is no zombie, which nobody may collect here."""
+    return process.exists() and (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def reason(outcome: Value | ExpressionError) -> Reason | None:
+    return outcome.reason if isinstance(outcome, ExpressionError) else None
+
+
+async def good(pool: Evaluator) -> bool:
+    return await pool.evaluate("params.x + 1", {"params": {"x": 1}}) == Value(json=2)
+
+
+async def test_a_value_comes_back(evaluator: Evaluator) -> None:
+    json: JSON = {"a": [1, 1.0, None, "é😀"], "b": {}}
+    assert await evaluator.evaluate("params", {"params": json}) == Value(json=json)
+
+
+async def test_the_same_is_said_as_in_this_process(evaluator: Evaluator) -> None:
+    for expression in (
+        "params.nope",
+        "1 +",
+        "nope",
+        "params.map(k, k)",
+        "1.0 / 0.0",
+        "x" * 2000,
+        "params == {'x': 1.0}",
+    ):
+        variables: dict[str, Any] = {"params": {"x": 1, "y": None}}
+        assert await evaluator.evaluate(expression, variables) == await InProcess().evaluate(expression, variables)
+
+
+@pytest.mark.parametrize(
+    ("expression", "variables"),
+    [
+        ("l.all(a, l.all(b, a + b >= 0))", {"l": list(range(1000))}),
+        ("l.map(a, l.map(b, s + string(a))).size()", {"l": list(range(99)), "s": "x" * 50_000}),
+        (DOUBLING, {"s": ["x" * 1000]}),
+        (DOUBLING.replace("s", "[[0, 1, 2, 3]]", 1), {}),
+        ("l.map(a, a).map(a, a)", {"l": list(range(9_000))}),
+        ("s", {"s": "x" * 70_000}),
+        ("l", {"l": [None] * 20_000}),
+        ("s.matches('((a{0,99}){0,99}){0,99}') || [s].all(x, [x].all(y, [y].all(z, true)))", {"s": "a" * 9000}),
+        (SLOW, {"s": "ab" * 4000}),
+        ("'%s'.format([s])" + ".replace('', s)" * 3, {"s": "x" * 2000}),
+    ],
+)
+async def test_attacks_are_too_expensive_and_the_next_is_served(
+    evaluator: Evaluator, expression: str, variables: dict[str, Any]
+) -> None:
+    assert reason(await evaluator.evaluate(expression, variables)) is Reason.TOO_EXPENSIVE
+    assert await good(evaluator)
+
+
+@pytest.mark.parametrize(
+    ("expression", "variables"),
+    [
+        ("s.matches('(a+)+$')", {"s": "a" * 40_000 + "b"}),
+        ("s.matches('(a|a)*b(.*)*c')", {"s": "a" * 5000 + "b" * 5000}),
+        ("s.matches('((x*)*)*y')", {"s": "x" * 50_000}),
+    ],
+)
+async def test_regular_expressions_do_not_backtrack(
+    evaluator: Evaluator, expression: str, variables: dict[str, Any]
+) -> None:
+    assert await evaluator.evaluate(expression, variables) == Value(json=False)
+
+
+async def test_values_nested_too_deep_are_refused(evaluator: Evaluator) -> None:
+    for depth in (500, 900, 50_000):
+        json: Any = 1
+        for _ in range(depth):
+            json = [json]
+        outcome = await evaluator.evaluate("l", {"l": json})
+        assert reason(outcome) is Reason.FAILED or outcome == Value(json=json)
+        assert await good(evaluator)
+
+
+async def test_half_a_surrogate_pair_is_refused(evaluator: Evaluator) -> None:
+    assert reason(await evaluator.evaluate("s", {"s": "\ud800"})) is Reason.FAILED
+
+
+async def test_an_attack_disturbs_no_other_evaluation(evaluator: Evaluator) -> None:
+    attacks = [evaluator.evaluate(DOUBLING, {"s": ["x" * 1000]}) for _ in range(3)]
+    others = [evaluator.evaluate("params.x + 1", {"params": {"x": index}}) for index in range(200)]
+    outcomes = await asyncio.gather(*attacks, *others)
+    assert [reason(outcome) for outcome in outcomes[:3]] == [Reason.TOO_EXPENSIVE] * 3
+    assert outcomes[3:] == [Value(json=index + 1) for index in range(200)]
+
+
+async def test_what_takes_too_long_is_stopped_by_the_child_itself() -> None:
+    async with Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
+        outcome = await pool.evaluate(SLOW, {"s": "ab" * 20_000})
+        assert outcome == ExpressionError(reason=Reason.TOO_EXPENSIVE, message="the expression took longer than 0.2 s")
+        assert await good(pool)
+
+
+async def test_a_child_that_is_killed_is_replaced_and_its_evaluation_repeated() -> None:
+    async with Evaluator(children=1) as pool:
+        assert await good(pool)
+        for sent in (signal.SIGKILL, signal.SIGSEGV):
+            (child,) = children()
+            os.kill(child, sent)
+            assert await good(pool)
+
+
+async def test_a_child_that_crashes_each_time_fails_only_its_expression(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "from torpor_cel import evaluation as e; import os\n"
+        "real = e.evaluate\n"
+        "e.evaluate = lambda x, v: os.abort() if x == '666' else real(x, v)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    async with Evaluator(children=1) as pool:
+        outcome = await pool.evaluate("666", {})
+        assert outcome == ExpressionError(reason=Reason.FAILED, message="the expression crashes CEL")
+        assert await good(pool)
+
+
+async def test_a_stopped_child_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.1)
+    async with Evaluator(children=1, seconds=0.1) as pool:
+        assert await good(pool)
+        (child,) = children()
+        os.kill(child, signal.SIGSTOP)
+        assert reason(await pool.evaluate("1", {})) is Reason.TOO_EXPENSIVE
+        assert await good(pool)
+
+
+async def test_cancelled_evaluations_leave_the_children_whole(evaluator: Evaluator) -> None:
+    assert await good(evaluator)
+    waiting = [asyncio.ensure_future(evaluator.evaluate("l.map(a, a).size()", {"l": [0] * 900})) for _ in range(20)]
+    await asyncio.sleep(0.02)
+    for task in waiting:
+        task.cancel()
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(isinstance(outcome, asyncio.CancelledError) or outcome == Value(json=900) for outcome in outcomes)
+    assert all([await good(evaluator) for _ in range(10)])
+
+
+async def test_closing_leaves_no_process_and_no_task() -> None:
+    before = asyncio.all_tasks()
+    async with Evaluator(children=3) as pool:
+        assert await good(pool)
+        abandoned = asyncio.ensure_future(pool.evaluate(SLOW, {"s": "ab" * 20_000}))
+        await asyncio.sleep(0.05)
+    assert children() == []
+    with pytest.raises(asyncio.CancelledError):
+        await abandoned
+    assert asyncio.all_tasks() == before
+
+
+async def test_children_end_when_their_parent_is_gone() -> None:
+    code = (
+        "import asyncio, os, torpor_cel.evaluator as m\n"
+        "async def main():\n"
+        "    async with m.Evaluator(children=1) as pool:\n"
+        "        await pool.evaluate('1', {})\n"
+        "        print(pool._workers and open('/proc/self/task/%d/children' % os.getpid()).read(), flush=True)\n"
+        "        os.kill(os.getpid(), 9)\n"
+        "asyncio.run(main())\n"
+    )
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
+    said, _ = await parent.communicate()
+    child = Path("/proc") / said.decode().strip()
+    for _ in range(500):
+        if not alive(child):
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("the child lives on")
+
+
+async def test_where_no_child_can_start_that_is_no_fault_of_the_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    async with Evaluator(children=1) as pool:
+        with pytest.raises(Unavailable):
+            await pool.evaluate("1", {})
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    async with Evaluator(children=1) as pool:
+        with pytest.raises(Unavailable):
+            await pool.evaluate("1", {})
+
+
+async def test_a_child_inherits_no_open_file() -> None:
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    try:
+        async with Evaluator(children=1) as pool:
+            assert await good(pool)
+            (child,) = children()
+            assert {int(fd.name) for fd in (Path("/proc") / str(child) / "fd").iterdir()} == {0, 1, 2}
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -1,0 +1,118 @@
+"""Templates: where expressions begin and end, what they become, and that nothing is parsed twice."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor_cel import template
+from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.template import Expression, Template
+from torpor_cel.value import JSON
+
+texts = st.text(alphabet=st.sampled_from("ab$${}\"'\\ \né"), max_size=20)
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
+values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner), max_leaves=8)
+sources = st.sampled_from(
+    ["params.a", "{'a': {'b': 1}}.a", "'}' + \"}\"", "x['${']", "r'\\' + '}'", "'''}'\n}'''", "1 // }\n", "`a}b`.c"]
+)
+
+
+def escaped(text: str) -> str:
+    return text.replace("${", "$${")
+
+
+def parsed(text: str) -> Template:
+    found = template.parse(text)
+    assert isinstance(found, Template), found
+    return found
+
+
+def refused(text: str) -> str:
+    found = template.parse(text)
+    assert isinstance(found, ExpressionError), found
+    assert found.reason is Reason.INVALID
+    return found.message
+
+
+@given(texts)
+def test_escaped_text_is_rendered_as_it_was(text: str) -> None:
+    assert parsed(escaped(text)).render({}) == text
+
+
+@given(st.lists(st.tuples(texts, sources), min_size=1, max_size=4), texts)
+def test_parse_finds_what_was_composed(pairs: list[tuple[str, str]], tail: str) -> None:
+    # A literal that ends in a dollar would escape the expression behind it, as the syntax says.
+    pairs = [(text.rstrip("$"), source) for text, source in pairs]
+    whole = "".join(f"{escaped(text)}${{{source}}}" for text, source in pairs) + escaped(tail)
+    expected: list[str | Expression] = []
+    for text, source in [*pairs, (tail, "")]:
+        expected += [
+            part for part in (text, Expression(source=source.strip())) if part and part != Expression(source="")
+        ]
+    assert list(parsed(whole).parts) == (expected or [""])
+
+
+@given(values)
+def test_a_single_expression_keeps_the_type_of_its_value(value: JSON) -> None:
+    found = parsed("${ params.a }")
+    assert found.single == "params.a"
+    assert found.render({"params.a": value}) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "inserted"),
+    [
+        (True, "true"),
+        (None, "null"),
+        (1, "1"),
+        (1.0, "1.0"),
+        ("a b", "a b"),
+        (["a", 1], '["a",1]'),
+        ({"é": None}, '{"é":null}'),
+    ],
+)
+def test_in_a_longer_string_values_stand_as_json_and_strings_as_they_are(value: JSON, inserted: str) -> None:
+    assert parsed("<${a}>").render({"a": value}) == f"<{inserted}>"
+
+
+@given(texts)
+def test_what_an_expression_yields_is_not_parsed_again(text: str) -> None:
+    result = "${params.secret}" + text
+    assert template.substitute({"x": ["${a}", "-${a}"]}, {"a": result}) == {"x": [result, "-" + result]}
+
+
+@given(values)
+def test_a_value_without_templates_is_substituted_by_itself(value: JSON) -> None:
+    plain = json.loads(json.dumps(value).replace("$", "S"))
+    assert template.expressions(plain) == ()
+    assert template.substitute(plain, {}) == plain
+
+
+def test_expressions_are_found_at_any_depth_in_order_and_once() -> None:
+    value: JSON = {"a": "${one} and ${two}", "b": [{"c": "${ one }"}, "${three}"], "${key}": 1}
+    assert template.expressions(value) == ("one", "two", "three")
+
+
+def test_keys_are_never_templates() -> None:
+    assert template.substitute({"${a}": "${a}"}, {"a": 1}) == {"${a}": 1}
+
+
+def test_an_unclosed_expression_is_refused_with_its_position() -> None:
+    assert "'${' at column 3 has no closing '}'" in refused("a ${params.x")
+    assert "column 1" in refused("${'}'")
+
+
+def test_an_empty_expression_is_refused() -> None:
+    assert "column 4 holds no expression" in refused("abc${  }")
+
+
+def test_a_problem_in_a_nested_value_names_its_path() -> None:
+    found = template.expressions({"files": [{"name": "x"}, {"name": "${y"}]})
+    assert isinstance(found, ExpressionError)
+    assert found.message.startswith("files[1].name: '${' at column 1")
+
+
+def test_a_missing_result_is_a_bug_of_the_caller() -> None:
+    with pytest.raises(KeyError):
+        template.substitute("${a}", {})
