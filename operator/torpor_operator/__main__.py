@@ -69,7 +69,11 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(leadership.run(partial(_lead, observer, reconciler))),
             ]
             await kopf.operator(
-                registry=registry, settings=handlers.settings(), clusterwide=True, liveness_endpoint=options.liveness
+                registry=registry,
+                settings=handlers.settings(),
+                identity=options.identity,  # kopf's own guess looks up the user's name, and 65532 has none
+                clusterwide=True,
+                liveness_endpoint=options.liveness,
             )
             for task in background:
                 task.cancel()
