@@ -115,10 +115,12 @@ def in_pod() -> int:
         return _unable(str(error))
     connect = api.over_tls(host, int(port), f"{keys.CREDENTIALS}/ca.crt")
     exchange = api.Api(host, connect, api.token_in(keys.CREDENTIALS))
-    return run(_world(exchange), launched)
+    return run(world(exchange), launched)
 
 
-def _world(exchange: api.Api) -> World:
+def world(exchange: api.Api) -> World:
+    """The real clock and process around an exchange with the API server."""
+
     def begin() -> None:
         exchange.close()
         if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
