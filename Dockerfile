@@ -32,7 +32,9 @@ RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-edita
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/torpor /opt/torpor
+# LOGNAME, since the numeric user has no entry in /etc/passwd and kopf asks who it runs as.
 ENV PATH=/opt/torpor/bin:$PATH \
+    LOGNAME=torpor \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 USER 65532:65532
