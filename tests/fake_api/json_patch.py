@@ -1,6 +1,7 @@
 """JSON Patch (RFC 6902) as the API server applies it: all or nothing."""
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,20 +16,20 @@ def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
     for op in ops:
         match op["op"]:
             case "test":
-                if _get(document, op["path"]) != op["value"]:
+                if _text(_tested(document, op["path"])) != _text(op["value"]):
                     raise PatchError(f"testing value {op['path']} failed")
             case "add":
-                _set(document, op["path"], copy.deepcopy(op["value"]), present=False)
+                _set(document, op["path"], copy.deepcopy(op["value"]), insert=True)
             case "replace":
-                _set(document, op["path"], copy.deepcopy(op["value"]), present=True)
+                _set(document, op["path"], copy.deepcopy(op["value"]), insert=False)
             case "remove":
                 _remove(document, op["path"])
             case "copy":
-                _set(document, op["path"], copy.deepcopy(_get(document, op["from"])), present=False)
+                _set(document, op["path"], copy.deepcopy(_get(document, op["from"])), insert=True)
             case "move":
                 value = _get(document, op["from"])
                 _remove(document, op["from"])
-                _set(document, op["path"], value, present=False)
+                _set(document, op["path"], value, insert=True)
             case other:
                 raise PatchError(f"unknown operation {other!r}")
     return document
@@ -40,18 +41,29 @@ def _get(document: Any, path: str) -> Any:
     return document
 
 
-def _set(document: Any, path: str, value: Any, *, present: bool) -> None:
+def _tested(document: Any, path: str) -> Any:
+    """What `test` compares: a last word that is not there is null, as the API server has it."""
+    parent, _, last = path.rpartition("/")
+    found = _get(document, parent)
+    return _child(found, last, path) if isinstance(found, list) else found.get(*_words(f"/{last}"))
+
+
+def _text(value: Any) -> str:
+    """Numbers are compared as they are written: 1 is not 1.0."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _set(document: Any, path: str, value: Any, *, insert: bool) -> None:
+    """Set a value. `replace` of a key that is not there adds it, against the RFC, as the API server does."""
     *parents, last = _words(path)
     for word in parents:
         document = _child(document, word, path)
-    if present:
-        _child(document, last, path)
     if not isinstance(document, list):
         document[last] = value
-    elif present:
-        document[int(last)] = value
-    else:
+    elif insert:
         document.insert(len(document) if last == "-" else int(last), value)
+    else:
+        document[int(last)] = value
 
 
 def _remove(document: Any, path: str) -> None:

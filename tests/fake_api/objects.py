@@ -178,11 +178,16 @@ class Objects:
 _KEPT = ("name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "resourceVersion")
 
 
-def _pruned(value: Any) -> Any:
-    """Without nulls: the API server stores none."""
+def _pruned(item: Object) -> Object:
+    """Without nulls, which the API server does not store but where the schema allows any value: in Workflow.spec."""
+    free = {"spec": item["spec"]} if item.get("kind") == "Workflow" and "spec" in item else {}
+    return {key: _without_nulls(value) for key, value in item.items() if value is not None} | free
+
+
+def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _pruned(inner) for key, inner in value.items() if inner is not None}
-    return [_pruned(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _merged(old: Any, new: Any) -> Any:
