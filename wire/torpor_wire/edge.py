@@ -60,6 +60,7 @@ def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, n
 
 def fire(pin: Pin, event: str, *, now: float) -> Patch:
     """Deferred -> Scheduled with the event's JSON text: the fire. One commits for each (uid, attempt, segment)."""
+    _expect(pin, State.DEFERRED)
     sets: dict[str, Json] = {"event": event, "firedAt": times.rfc3339(now), "segment": pin.segment + 1, "launch": 0}
     return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline"))
 
@@ -82,6 +83,7 @@ def fail(pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: f
 
 def retry_now(pin: Pin) -> Patch:
     """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began."""
+    _expect(pin, State.UP_FOR_RETRY)
     sets: dict[str, Json] = {"attempt": pin.attempt + 1, "segment": 0, "launch": 0}
     clears = ("next", "event", "pod", "message", "reason", "startedAt", "deferredAt", "firedAt", "deadline")
     return _transition(pin, State.SCHEDULED, sets=sets, clears=clears)
@@ -89,6 +91,7 @@ def retry_now(pin: Pin) -> Patch:
 
 def relaunch(pin: Pin) -> Patch:
     """Scheduled or Running -> Scheduled after the pod was disrupted: the attempt is not used up."""
+    _expect(pin, State.SCHEDULED, State.RUNNING)
     launch = 1 if pin.launch is None else pin.launch + 1
     return _transition(pin, State.SCHEDULED, sets={"launch": launch}, clears=("pod", "message", "reason"))
 
@@ -120,6 +123,12 @@ def shorten(message: str) -> str:
         return data.decode()
     half = keys.MESSAGE_MAX // 2 - 4
     return data[:half].decode(errors="ignore") + " ... " + data[-half:].decode(errors="ignore")
+
+
+def _expect(pin: Pin, *states: State) -> None:
+    """Three edges lead to Scheduled, so the state they come from tells them apart."""
+    if pin.state not in states:
+        raise ValueError(f"{pin.state} is not {' or '.join(states)}, which this edge leads out of")
 
 
 def _transition(pin: Pin, to: State, *, sets: dict[str, Json], clears: tuple[str, ...]) -> Patch:
