@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 DURATION_PATTERN = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
-_END = 253_402_300_799.999
+_END = 253_402_300_799.0
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
 
 

@@ -86,8 +86,12 @@ def shard(wait: str) -> int:
 def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
     """What is waited for, in one short line for `kubectl get taskruns`; sealed values are left out."""
     if class_name == "time":
-        return f"until {kwargs.get('at')}"[:_SUMMARY_MAX]
+        return _line("until", str(kwargs.get("at")))
     shown = {name: value for name, value in kwargs.items() if not name.startswith(SEALED) and value is not None}
     values = [value if isinstance(value, str) else canonical.plain(value) for value in shown.values()]
-    line = " ".join(" ".join([class_name.rpartition(".")[2], *values]).split())
+    return _line(class_name.rpartition(".")[2], *values)
+
+
+def _line(*words: str) -> str:
+    line = " ".join(" ".join(words).split())
     return line if len(line) <= _SUMMARY_MAX else line[: _SUMMARY_MAX - 3] + "..."
