@@ -1,0 +1,38 @@
+"""The table of states and edges: what may follow what, and who may write it."""
+
+from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State, terminal
+
+
+def test_a_pod_writes_only_edges_that_there_are() -> None:
+    assert POD_EDGES <= EDGES
+
+
+def test_a_triggerer_writes_only_edges_that_there_are_and_only_out_of_a_wait() -> None:
+    assert TRIGGERER_EDGES <= EDGES
+    assert {before for before, _ in TRIGGERER_EDGES} == {State.DEFERRED}
+
+
+def test_no_edge_is_both_a_pods_and_a_triggerers() -> None:
+    assert not POD_EDGES & TRIGGERER_EDGES
+
+
+def test_terminal_states_absorb() -> None:
+    assert {before for before, _ in EDGES}.isdisjoint(TERMINAL)
+    assert {state for state in State if terminal(state)} == TERMINAL
+
+
+def test_from_every_other_state_an_end_can_be_reached_and_a_cancel_is_one_edge_away() -> None:
+    for state in set(State) - TERMINAL:
+        assert (state, State.CANCELLED) in EDGES
+
+
+def test_every_state_is_reached_from_the_first() -> None:
+    reached = {State.SCHEDULED}
+    while more := {after for before, after in EDGES if before in reached} - reached:
+        reached |= more
+    assert reached == set(State)
+
+
+def test_only_a_pod_ends_a_running_task_well() -> None:
+    assert (State.SCHEDULED, State.SUCCEEDED) not in EDGES
+    assert (State.UP_FOR_RETRY, State.SUCCEEDED) not in EDGES

@@ -1,0 +1,131 @@
+"""A trigger as it stands on a TaskRun: absolute, keyed, in a shard, and described."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor_wire import canonical, keys, times, trigger
+from torpor_wire.canonical import Json
+
+NOW = 1_700_000_000.0
+
+
+def build(
+    class_name: str, kwargs: Mapping[str, Json], *, pool: str = "default", namespace: str = "ns"
+) -> trigger.Trigger:
+    return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW)
+
+
+def test_a_duration_is_stored_as_the_time_at_which_it_ends() -> None:
+    made = build("duration", {"duration": "1h30m"})
+    assert (made.class_name, made.kwargs) == ("time", '{"at":"2023-11-14T23:43:20.000Z"}')
+
+
+@pytest.mark.parametrize("length", [90, 90.0, "90s", "1m30s"])
+def test_a_duration_may_be_seconds_or_text(length: Json) -> None:
+    assert build("duration", {"duration": length}).kwargs == f'{{"at":"{times.rfc3339(NOW + 90)}"}}'
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"duration": True}, {"duration": "soon"}, {"duration": None}, {"duration": "5s", "interval": 1}]
+)
+def test_a_duration_that_is_none_is_refused(kwargs: dict[str, Json]) -> None:
+    with pytest.raises(trigger.TriggerError, match="trigger duration: "):
+        build("duration", kwargs)
+
+
+@pytest.mark.parametrize("length", [10**400, -1e300, float("nan")])
+def test_a_duration_that_reaches_out_of_all_time_is_refused(length: Json) -> None:
+    with pytest.raises(trigger.TriggerError, match="trigger duration: "):
+        build("duration", {"duration": length})
+
+
+def test_waits_that_differ_only_in_how_they_poke_share_a_key() -> None:
+    one = build("http", {"url": "https://example.org", "interval": 5, "poke_interval": 1, "timeout": 3})
+    assert one.key == build("http", {"url": "https://example.org"}).key
+
+
+def test_waits_share_a_key_whatever_the_order_and_spelling_of_their_kwargs() -> None:
+    assert build("file", {"a": 1, "b": 2.0}).key == build("file", {"b": 2, "a": 1.0}).key
+
+
+def test_two_tasks_that_wait_for_one_moment_share_a_key_however_they_came_to_it() -> None:
+    assert build("duration", {"duration": "60s"}).key == build("time", {"at": times.rfc3339(NOW + 60)}).key
+
+
+def test_waits_of_another_class_value_pool_or_namespace_do_not_share_a_key() -> None:
+    found = {
+        build("http", {"url": "a"}).key,
+        build("http", {"url": "b"}).key,
+        build("httq", {"url": "a"}).key,
+        build("http", {"url": "a"}, pool="other").key,
+        build("http", {"url": "a"}, namespace="other").key,
+    }
+    assert len(found) == 5
+
+
+def test_key_and_shard_never_change_since_they_are_part_of_the_api() -> None:
+    made = build("http", {"url": "https://example.org/_SUCCESS", "method": "HEAD"})
+    assert (made.key, made.shard) == ("58a722324a993c6213f76d4f86d9e7af", 50)
+
+
+@given(st.text(), st.dictionaries(st.text(), st.integers() | st.text(), max_size=3))
+def test_a_shard_is_one_of_256_and_follows_from_the_key(name: str, kwargs: dict[str, Json]) -> None:
+    key = trigger.key(name, kwargs, namespace="ns", pool="default")
+    assert 0 <= trigger.shard(key) < keys.SHARDS
+
+
+def test_shards_are_spread_evenly() -> None:
+    counts = [0] * keys.SHARDS
+    for number in range(10_000):
+        counts[build("http", {"url": number}).shard] += 1
+    assert min(counts) > 10
+    assert max(counts) < 80
+
+
+def test_a_description_names_the_class_without_its_module_and_what_it_waits_for() -> None:
+    assert (
+        build("airflow.triggers.file.FileTrigger", {"path": "/data", "n": [1, 2]}).waits_for
+        == "FileTrigger /data [1,2]"
+    )
+
+
+def test_a_description_of_a_moment_says_until_when() -> None:
+    assert build("duration", {"duration": 60}).waits_for == f"until {times.rfc3339(NOW + 60)}"
+
+
+def test_a_description_never_shows_a_sealed_value() -> None:
+    made = build("http", {"url": "https://example.org", "encrypted__token": "c2VhbGVk", "retries": None})
+    assert made.waits_for == "http https://example.org"
+    assert "c2VhbGVk" in made.kwargs
+
+
+@given(st.text(), st.dictionaries(st.text(), st.text()))
+def test_a_description_is_one_short_line(name: str, kwargs: dict[str, Json]) -> None:
+    line = trigger.describe(name, kwargs)
+    assert len(line) <= 100
+    assert len(line.splitlines()) <= 1
+
+
+def test_kwargs_that_are_not_json_are_refused_by_their_path() -> None:
+    with pytest.raises(trigger.TriggerError, match=r"kwargs of trigger http are not JSON: \$\.at is a bytes"):
+        build("http", {"at": b"x"})
+
+
+def test_kwargs_over_their_limit_are_refused_with_their_size() -> None:
+    fits = {"text": "é" * ((keys.KWARGS_MAX - len('{"text":""}')) // 2)}
+    assert len(build("http", fits).kwargs.encode()) <= keys.KWARGS_MAX
+    with pytest.raises(trigger.TriggerError, match=r"4097 bytes; 4096 fit|4098 bytes; 4096 fit"):
+        build("http", {"text": fits["text"] + "ée"[: 1 + keys.KWARGS_MAX % 2]})
+
+
+def test_on_the_status_it_has_the_names_of_the_api() -> None:
+    made = build("http", {"url": "a"})
+    assert made.on_status() == {
+        "class": "http",
+        "kwargs": canonical.plain({"url": "a"}),
+        "key": made.key,
+        "shard": made.shard,
+        "waitsFor": "http a",
+    }
