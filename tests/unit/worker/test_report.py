@@ -73,7 +73,7 @@ def test_a_report_is_not_repeated_blindly_while_the_taskrun_cannot_be_read(
 
 
 def test_a_wait_that_was_stored_and_fired_before_we_looked_is_not_written_again(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(WAITING)
 
@@ -87,6 +87,7 @@ def test_a_wait_that_was_stored_and_fired_before_we_looked_is_not_written_again(
     assert pod.run() == 0
     assert pod.status["state"] == "Scheduled"
     assert pod.status["segment"] == 1
+    assert "dropped" not in capsys.readouterr().err
 
 
 def test_what_was_cancelled_while_it_ran_stays_cancelled(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -164,8 +166,9 @@ def test_the_context_says_which_execution_this_is(task: Callable[..., Pod]) -> N
     }
 
 
-def test_leaving_with_code_zero_is_a_success(task: Callable[..., Pod]) -> None:
-    pod = task("import sys\ndef load(): sys.exit()")
+@pytest.mark.parametrize("code", ["", "0"])
+def test_leaving_with_code_zero_is_a_success(task: Callable[..., Pod], code: str) -> None:
+    pod = task(f"import sys\ndef load(): sys.exit({code})")
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
