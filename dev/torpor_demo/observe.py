@@ -1,9 +1,12 @@
-"""Films one run: watches its Workflow, TaskRuns and pods until it is over. Decides nothing and prints nothing."""
+"""Films one run: creates its Workflow and watches it, its TaskRuns and its pods until it is over.
+
+The watches stand before the Workflow does, so that nothing is missed. Decides nothing and prints nothing.
+"""
 
 import asyncio
 import random
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +35,13 @@ class Camera:
         self.over = asyncio.Event()
         self.still = asyncio.Event()
         self._seen = seen
-        self._began = time.monotonic()
+        self._began = 0.0
         self._runs: dict[str, TaskRun] = {}
         self._active: set[str] = set()
+
+    def action(self) -> None:
+        """From here on the time counts."""
+        self._began = time.monotonic()
 
     def on_workflow(self, notice: Notice[Workflow]) -> None:
         """The run itself."""
@@ -75,14 +82,20 @@ class Camera:
 
 
 async def follow(
-    kubeconfig: Path, namespace: str, name: str, *, seen: Callable[[RunSeen, TaskRun | None], None], limit: float
+    kubeconfig: Path, body: Mapping[str, Any], *, seen: Callable[[RunSeen, TaskRun | None], None], limit: float
 ) -> Film:
-    """The film of the run of that name, from now until it is over, or until `limit` seconds have passed."""
+    """The film of the Workflow that `body` is, from its creation until it is over, or `limit` seconds have passed."""
     camera = Camera(seen)
+    namespace = body["metadata"]["namespace"]
     async with connect(str(kubeconfig), program="torpor-demo") as transport:
         api = Api(transport, SystemClock())
-        watching = [asyncio.create_task(each) for each in _reflections(api, camera, namespace, name)]
+        reflectors = _reflectors(api, camera, namespace, body["metadata"]["name"])
+        watching = [asyncio.create_task(reflector.run()) for reflector in reflectors]
         try:
+            for reflector in reflectors:
+                await _wait(reflector.synced, _SETTLE)
+            camera.action()
+            await api.create(WORKFLOWS, namespace, body)
             await _wait(camera.over, limit)
             # The Workflow's end may be told before the last TaskRun's: watches are not ordered among each other.
             await _wait(camera.still, _SETTLE)
@@ -101,20 +114,37 @@ async def _wait(event: asyncio.Event, limit: float) -> None:
         return
 
 
-def _reflections(api: Api, camera: Camera, namespace: str, name: str) -> list[Coroutine[Any, Any, Any]]:
+def _reflectors(api: Api, camera: Camera, namespace: str, name: str) -> tuple[Reflector[Any], ...]:
     ours = f"{keys.LABEL_WORKFLOW}={name}"
-    workflows = Reflector(
-        api, WORKFLOWS, workflow.parse, on_change=camera.on_workflow, jitter=random.random, namespace=namespace,
-        field_selector=f"metadata.name={name}",
-    )  # fmt: skip
-    taskruns = Reflector(
-        api, TASKRUNS, taskrun.parse, on_change=camera.on_taskrun, jitter=random.random, namespace=namespace,
-        label_selector=ours,
-    )  # fmt: skip
-    pods: Reflector[Mapping[str, Any]] = Reflector(
-        api, PODS, dict, on_change=camera.on_pod, jitter=random.random, namespace=namespace, label_selector=ours
+    return (
+        Reflector(
+            api,
+            WORKFLOWS,
+            workflow.parse,
+            on_change=camera.on_workflow,
+            jitter=random.random,
+            namespace=namespace,
+            field_selector=f"metadata.name={name}",
+        ),
+        Reflector(
+            api,
+            TASKRUNS,
+            taskrun.parse,
+            on_change=camera.on_taskrun,
+            jitter=random.random,
+            namespace=namespace,
+            label_selector=ours,
+        ),
+        Reflector(
+            api,
+            PODS,
+            dict,
+            on_change=camera.on_pod,
+            jitter=random.random,
+            namespace=namespace,
+            label_selector=ours,
+        ),
     )
-    return [workflows.run(), taskruns.run(), pods.run()]
 
 
 def _stands(run: TaskRun) -> tuple[str, int, int, int]:
