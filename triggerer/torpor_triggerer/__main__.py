@@ -1,0 +1,62 @@
+"""`python -m torpor_triggerer --pool default`: builds the clients, passes them in, and stops at SIGTERM."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+
+from torpor_api.api import Api
+from torpor_api.client import connect
+from torpor_api.clock import SystemClock
+from torpor_api.errors import Unconfigured
+from torpor_cel.evaluator import Evaluator
+
+from torpor_triggerer import health, registry, settings, web
+from torpor_triggerer.lent import Sources
+from torpor_triggerer.settings import Settings
+from torpor_triggerer.triggerer import Triggerer
+
+EXIT_SECONDS = 20.0
+"""A trigger that ignores its cancellation must not hold up the exit; a pod has 30 s."""
+
+log = logging.getLogger("torpor_triggerer")
+
+
+async def serve(given: Settings, known: registry.Registry) -> None:
+    """Run one replica until a signal ends it."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _stop, stopping)
+    async with (
+        connect(given.kubeconfig, program="torpor-triggerer", connections=given.concurrency + 16) as transport,
+        Evaluator() as evaluator,
+        web.connect() as client,
+    ):
+        sources = Sources(api=Api(transport, SystemClock()), evaluator=evaluator, web=client)
+        triggerer = Triggerer(sources, known, given)
+        async with health.serve(given.health_port, triggerer.complaint) as port:
+            log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
+            await triggerer.run(stopping)
+
+
+def main() -> int:
+    """The process."""
+    given = settings.parse(sys.argv[1:], os.environ)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        asyncio.run(serve(given, registry.load(given.triggers)))
+    except Unconfigured as error:
+        log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
+        return 1
+    return 0
+
+
+def _stop(stopping: asyncio.Event) -> None:
+    stopping.set()
+    asyncio.get_running_loop().call_later(EXIT_SECONDS, os._exit, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Runs one trigger until its first event, whatever it does on the way.
+
+The border to a stranger's code: everything it raises becomes an outcome, everything it is asked to do at the end has a
+limit, and what it does with a cancellation that was not ours is not taken for one.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from torpor_api.clock import Clock
+
+from torpor_triggerer import limits, outcome
+from torpor_triggerer.outcome import Failed, Fired
+
+log = logging.getLogger(__name__)
+
+
+async def first_event(trigger: Any, subject: str) -> Fired | Failed:
+    """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+    events: AsyncIterator[object] | None = None
+    try:
+        events = trigger.run()
+        async for event in events:
+            return outcome.of_event(event)
+        return outcome.ended()
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return outcome.raised(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        log.warning("%s: the trigger raised", subject, exc_info=error)
+        return outcome.raised(error)
+    finally:
+        await _close(events, subject)
+
+
+async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float, subject: str) -> None:
+    """Call `cleanup` or `on_kill`, if it has one, and give it so long."""
+    asked = getattr(trigger, method, None)
+    if asked is None:
+        return
+    try:
+        await limits.within(clock, seconds, asked())
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        log.warning("%s: %s() of the trigger failed", subject, method, exc_info=error)
+
+
+async def _close(events: AsyncIterator[object] | None, subject: str) -> None:
+    close = getattr(events, "aclose", None)
+    if close is None:
+        return
+    try:
+        await close()
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        log.warning("%s: closing run() of the trigger failed", subject, exc_info=error)
+
+
+def due(trigger: Any, subject: str) -> float | None:
+    """The moment at which it will fire, where it knows; then it needs no task."""
+    if not callable(getattr(trigger, "due", None)) or not callable(getattr(trigger, "payload", None)):
+        return None
+    try:
+        return float(trigger.due())
+    except Exception as error:
+        log.warning("%s: due() of the trigger failed; it is run instead", subject, exc_info=error)
+        return None
+
+
+def payload(trigger: Any, subject: str) -> Fired | Failed:
+    """What it fires at that moment."""
+    try:
+        return outcome.of_payload(trigger.payload())
+    except Exception as error:
+        log.warning("%s: payload() of the trigger failed", subject, exc_info=error)
+        return outcome.raised(error)
+
+
+def last_look(trigger: Any) -> str:
+    """What it found when it last looked, in its own words; empty where it does not say."""
+    found = getattr(trigger, "last_look", "")
+    return found[:300] if isinstance(found, str) else ""

@@ -1,0 +1,68 @@
+"""`/healthz`, answered by the loop that runs the triggers: one that hangs does not answer.
+
+The smallest HTTP server that a probe understands; it never says more than a line.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Never
+
+from torpor_api.clock import Clock
+
+BEAT = 1.0
+LATE = 3.0
+REQUEST_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    """How late the loop is: a beat a second, each noted when it came."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._beat = clock.monotonic()
+
+    def late(self) -> float:
+        """Seconds by which the next beat is overdue."""
+        return max(0.0, self._clock.monotonic() - self._beat - BEAT)
+
+    async def run(self) -> Never:
+        """Beat, for ever."""
+        while True:
+            self._beat = self._clock.monotonic()
+            await self._clock.sleep(BEAT)
+
+
+@asynccontextmanager
+async def serve(port: int, complaint: Callable[[], str]) -> AsyncIterator[int]:
+    """Answer 200 while there is no complaint, else 503 with it. Yields the port, which `port` 0 leaves open."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                request = await reader.readuntil(b"\r\n\r\n")
+                writer.write(_response(request, complaint()))
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            log.debug("a probe went away: %s", error)
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, port=port)
+    async with server:
+        yield int(server.sockets[0].getsockname()[1])
+
+
+def _response(request: bytes, complaint: str) -> bytes:
+    path = request.split(b" ", 2)[1:2]
+    if path != [b"/healthz"]:
+        status, body = "404 Not Found", "there is only /healthz"
+    elif complaint:
+        status, body = "503 Service Unavailable", complaint
+    else:
+        status, body = "200 OK", "ok"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body) + 1}\r\nConnection: close"
+    return f"{head}\r\n\r\n{body}\n".encode()

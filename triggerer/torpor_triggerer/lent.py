@@ -1,0 +1,98 @@
+"""What triggers borrow (`torpor.triggers.services`), over the real sources: API server, expressions, HTTP.
+
+One set of sources for the process, one small value for each wait, since all a wait adds is its namespace.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from torpor.triggers.services import Answer, NotYetError
+from torpor_api.api import Api
+from torpor_cel import syntax
+from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.evaluator import Evaluating, Unavailable
+from torpor_cel.value import JSON, Value
+from torpor_wire.canonical import Json
+
+from torpor_triggerer import objects
+
+UNAVAILABLE_DELAY = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Web(Protocol):
+    """What sends HTTP requests."""
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+        """The answer, redirects followed. Raises OSError where there is none in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is lent, made by whoever starts the process."""
+
+    api: Api
+    evaluator: Evaluating
+    web: Web
+
+    def lend(self, namespace: str) -> "Lent":
+        """For a wait in this namespace."""
+        return Lent(namespace=namespace, sources=self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """Implements `torpor.triggers.services.Services`."""
+
+    namespace: str
+    sources: Sources
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.sources.api.clock.now()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+        await self.sources.api.clock.sleep(seconds)
+
+    def jitter(self) -> float:
+        """A number from 0 to 1."""
+        return self.sources.api.jitter()
+
+    def check(self, expression: str, roots: frozenset[str]) -> None:
+        """Raise ValueError for an expression that cannot work."""
+        problem = syntax.check(expression, roots=roots)
+        if problem is not None:
+            raise ValueError(f"{expression[:200]!r}: {problem.message}")
+
+    async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
+        """The value of an expression, as soon as there is a process to compute it in."""
+        while True:
+            try:
+                found = await self.sources.evaluator.evaluate(expression, cast("Mapping[str, JSON]", variables))
+            except Unavailable as error:
+                log.warning("no expression can be evaluated, trying again: %s", error)
+                await self.sleep(UNAVAILABLE_DELAY)
+            else:
+                return _value(expression, found)
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+        """One HTTP request."""
+        return await self.sources.web.request(method, url, headers=headers, seconds=seconds)
+
+    def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
+        """An object of the namespace as it is and each time it changes."""
+        return objects.versions(self.sources.api, objects.Subject(api_version, kind, self.namespace, name))
+
+
+def _value(expression: str, found: Value | ExpressionError) -> Json:
+    match found:
+        case Value(json=value):
+            return cast("Json", value)
+        case ExpressionError(reason=Reason.FAILED, message=message):
+            raise NotYetError(message)
+        case ExpressionError(message=message):
+            raise ValueError(f"{expression[:200]!r}: {message}")

@@ -1,0 +1,157 @@
+"""Which replicas of the pool are alive: a Lease each, renewed from the loop that runs the triggers.
+
+A loop that hangs does not renew, so the others take over; and a view of the others that could not be renewed either is
+not trusted: while the API server cannot be reached, membership stays as it was, and after it everybody is given a whole
+duration to be seen again. A Lease says who should work; it gives no right to write.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Never
+
+from torpor_api import errors, lease
+from torpor_api.api import Api
+from torpor_api.lease import Lease, Sighting, Terms
+from torpor_api.reflector import Notice, Reflector, Unreadable
+from torpor_api.resources import LEASES
+from torpor_wire import keys
+
+from torpor_triggerer.limits import within
+from torpor_triggerer.settings import Settings
+
+LABEL_POOL = f"{keys.GROUP}/trigger-pool"
+JUDGE_EVERY = 1.0
+RETRY_AFTER = 1.0
+FORGET_AFTER = 20
+"""Durations after which the Lease of a replica that died is deleted by whoever sees it."""
+
+log = logging.getLogger(__name__)
+
+
+class Membership:
+    """This replica's Lease, and the others'. `on_members` gets the names of the live ones, this one's among them."""
+
+    def __init__(self, api: Api, settings: Settings, *, on_members: Callable[[frozenset[str]], None]) -> None:
+        self._api = api
+        self._clock = api.clock
+        self._renew_every = settings.lease_renew
+        self._on_members = on_members
+        self._terms = Terms(
+            namespace=settings.namespace,
+            name=f"torpor-triggerer-{settings.pool}-{settings.identity}",
+            identity=settings.identity,
+            duration=settings.lease_duration,
+            labels={LABEL_POOL: settings.pool},
+        )
+        self._others = Reflector(
+            api,
+            LEASES,
+            lease.parse,
+            on_change=self._note,
+            jitter=api.jitter,
+            namespace=settings.namespace,
+            label_selector=f"{LABEL_POOL}={settings.pool}",
+        )
+        self._sightings: dict[str, Sighting] = {}
+        self._members: frozenset[str] = frozenset()
+        self._renewed = float("-inf")
+        self._held = False
+
+    @property
+    def name(self) -> str:
+        """This replica among the members."""
+        return self._terms.name
+
+    def silent_for(self) -> float:
+        """Seconds since this replica's Lease was last renewed."""
+        return self._clock.monotonic() - self._renewed
+
+    async def run(self) -> Never:
+        """Keep the Lease and watch the others', for ever."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._others.run())
+            group.create_task(self._keep())
+            await self._others.synced.wait()
+            while True:
+                self._judge()
+                await self._clock.sleep(JUDGE_EVERY)
+
+    async def release(self) -> None:
+        """Let the others take over at once, best effort."""
+        if not self._held:
+            return
+        try:
+            await within(self._clock, self._renew_every, self._delete(self._terms.name))
+        except (errors.ApiError, TimeoutError) as error:
+            log.info("the lease %s is left to expire: %s", self._terms.name, error)
+
+    async def _keep(self) -> Never:
+        while True:
+            started = self._clock.monotonic()
+            renewed = await self._renew()
+            if renewed:
+                if not self._held:
+                    self._forgive(started)
+                self._renewed = started
+                self._judge()
+            self._held = renewed
+            await self._sweep()
+            await self._clock.sleep(self._renew_every if renewed else RETRY_AFTER)
+
+    async def _renew(self) -> bool:
+        try:
+            await within(self._clock, self._renew_every, self._renew_or_acquire())
+        except (errors.ApiError, TimeoutError) as error:
+            log.warning("cannot renew the lease %s: %s", self._terms.name, error)
+            return False
+        return True
+
+    async def _renew_or_acquire(self) -> None:
+        if self._held:
+            try:
+                await lease.renew(self._api, self._terms)
+            except (errors.LostRace, errors.NotFound) as error:
+                log.warning("the lease %s was taken or deleted: %s", self._terms.name, error)
+            else:
+                return
+        found = await lease.fetch(self._api, self._terms)
+        await lease.acquire(self._api, self._terms, found)
+
+    async def _sweep(self) -> None:
+        """Delete the Leases of replicas that died long ago: nobody else will."""
+        long_ago = self._clock.monotonic() - FORGET_AFTER * self._terms.duration
+        for name in [name for name, seen in self._sightings.items() if seen.since < long_ago and name != self.name]:
+            try:
+                await within(self._clock, self._renew_every, self._delete(name))
+            except (errors.ApiError, TimeoutError) as error:
+                log.info("the lease %s of a replica that died stays for now: %s", name, error)
+                return
+
+    def _forgive(self, now: float) -> None:
+        """Nobody can be blamed for not renewing while this replica could not either."""
+        self._sightings = {name: Sighting(lease=seen.lease, since=now) for name, seen in self._sightings.items()}
+
+    def _judge(self) -> None:
+        now = self._clock.monotonic()
+        if not self._others.synced.is_set() or now - self._renewed >= self._terms.duration:
+            return
+        live = frozenset(one.name for one in lease.live(self._sightings, now)) | {self.name}
+        if live != self._members:
+            log.info("members: %s", ", ".join(sorted(live)))
+            self._members = live
+            self._on_members(live)
+
+    def _note(self, notice: Notice[Lease]) -> None:
+        if isinstance(notice, Unreadable):
+            log.warning("the lease %s cannot be read: %s", notice.name, notice.message)
+        elif notice.item is None:
+            self._sightings.pop(notice.name, None)
+        else:
+            seen = lease.sight(self._sightings.get(notice.name), notice.item, self._clock.monotonic())
+            self._sightings[notice.name] = seen
+        if self._others.synced.is_set():
+            self._judge()
+
+    async def _delete(self, name: str) -> None:
+        await self._api.delete(LEASES, self._terms.namespace, name)

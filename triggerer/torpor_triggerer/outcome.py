@@ -1,0 +1,142 @@
+"""What can come of a wait, and the one fenced patch that says so.
+
+Pure. Whatever a trigger does, there is an outcome for it with a sentence that a person can act on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from types import TracebackType
+from typing import Any, TypeAlias, assert_never
+
+from torpor_wire import canonical, edge, keys, retry
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.wait import Wait
+
+_TEXT_MAX = 600
+_AGAIN_THE_SAME = frozenset({Reason.TRIGGER_UNKNOWN, Reason.TRIGGER_INVALID})
+"""Another attempt would defer to the same trigger and find the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fired:
+    """The event's JSON text."""
+
+    event: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Why the wait has come to nothing."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """A person, or the Workflow's end, cancelled it."""
+
+
+Outcome: TypeAlias = Fired | Failed | Cancelled
+
+
+def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
+    """The transition that the outcome is."""
+    match outcome:
+        case Fired(event=event):
+            return edge.fire(wait.pin, event, now=now) if wait.resumes else edge.succeed(wait.pin, event, now=now)
+        case Failed(reason=reason, message=message):
+            policy = retry.Policy() if reason in _AGAIN_THE_SAME else wait.retries
+            return edge.fail(wait.pin, policy, reason=reason, message=message, now=now)
+        case Cancelled():
+            return edge.cancel(wait.pin, message=f"cancelled while it waited for {_subject(wait)}", now=now)
+        case _:
+            assert_never(outcome)
+
+
+def of_event(event: object) -> Fired | Failed:
+    """What a trigger yielded."""
+    try:
+        payload = event.payload  # type: ignore[attr-defined]
+    except Exception:  # noqa: BLE001 - a trigger's own class
+        return _invalid_event(f"the trigger yielded a {type(event).__name__}, not a TriggerEvent")
+    return of_payload(payload)
+
+
+def of_payload(payload: object) -> Fired | Failed:
+    """An event's payload; moments in it become RFC 3339 text, as Airflow's triggers yield them."""
+    try:
+        text = canonical.plain(_plain(payload))
+    except (canonical.NotJsonError, RecursionError) as error:
+        return _invalid_event(f"the event is not JSON: {error}")
+    except Exception as error:  # noqa: BLE001 - a payload may be a Mapping of the trigger's own
+        return _invalid_event(f"the event cannot be read: {type(error).__name__}: {said(error)}")
+    size = len(text.encode())
+    if size > keys.EVENT_MAX:
+        return _invalid_event(f"the event is {size} bytes of JSON and {keys.EVENT_MAX} fit: pass on where to find it")
+    return Fired(event=text)
+
+
+def raised(error: BaseException) -> Failed:
+    """A trigger raised: type, text, and the last frame."""
+    return Failed(
+        reason=Reason.TRIGGER_FAILED, message=f"{type(error).__name__}: {said(error)}{_frame(error.__traceback__)}"
+    )
+
+
+def ended() -> Failed:
+    """A trigger ended without an event."""
+    return Failed(
+        reason=Reason.TRIGGER_ENDED, message="the trigger ended without an event: its run() must yield a TriggerEvent"
+    )
+
+
+def too_late(wait: Wait, last_look: str) -> Failed:
+    """The deadline of the wait, or of the whole attempt, has passed."""
+    task = wait.deadline_is_the_tasks
+    message = f"{_subject(wait)} did not happen before {'the timeout of the task' if task else 'the deadline'}"
+    if last_look:
+        message += f"; at the last look: {last_look}"
+    return Failed(reason=Reason.TIMEOUT if task else Reason.DEFERRAL_TIMEOUT, message=message)
+
+
+def said(error: BaseException) -> str:
+    """The text of an exception; never raises, whatever the exception does."""
+    try:
+        return str(error)[:_TEXT_MAX]
+    except Exception:  # noqa: BLE001 - any exception's __str__ is a stranger's code
+        return "(its text cannot be had)"
+
+
+def _invalid_event(message: str) -> Failed:
+    return Failed(reason=Reason.EVENT_INVALID, message=message)
+
+
+def _subject(wait: Wait) -> str:
+    return wait.asked.waits_for if wait.asked and wait.asked.waits_for else "its trigger"
+
+
+def _frame(trace: TracebackType | None) -> str:
+    if trace is None:
+        return ""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    return f" (at {PurePath(code.co_filename).name}:{trace.tb_lineno} in {code.co_name})"
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Mapping():
+            return {name: _plain(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_plain(one) for one in value]
+        case _:
+            return value

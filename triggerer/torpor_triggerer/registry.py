@@ -1,0 +1,79 @@
+"""The trigger classes that may run here, by registered name: an allow-list, not an import path.
+
+A name on a TaskRun is a stranger's word; it is looked up and never imported. Everything is imported at start, so that
+the loop never waits for a disk, and what cannot be imported fails only who asks for it.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+log = logging.getLogger(__name__)
+
+BUILT_IN = {
+    "duration": "torpor.triggers:Duration",
+    "http": "torpor.triggers:Http",
+    "kubernetes": "torpor.triggers:Kubernetes",
+    "time": "torpor.triggers:Time",
+}
+
+
+class TriggerClass(Protocol):
+    """Makes triggers from keyword arguments."""
+
+    def __call__(self, **kwargs: Any) -> Any:
+        """A trigger; raises for arguments that make no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """No class for a name, and what to do about it."""
+
+    message: str
+
+
+class Registry:
+    """Names and classes, fixed at start."""
+
+    def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, str] | None = None) -> None:
+        self._classes = dict(classes)
+        self._broken = dict(broken or {})
+
+    def find(self, name: str) -> TriggerClass | Unknown:
+        """The class registered by this name."""
+        found = self._classes.get(name)
+        if found is not None:
+            return found
+        if name in self._broken:
+            return Unknown(message=f"trigger {name[:100]!r} is registered, but not usable: {self._broken[name]}")
+        names = ", ".join(sorted(self._classes))
+        return Unknown(
+            message=f"no trigger is registered as {name[:100]!r}; there are {names}. "
+            "To add one, start the triggerer with --trigger name=module:Class (or TORPOR_TRIGGERS)"
+        )
+
+
+def load(entries: Mapping[str, str]) -> Registry:
+    """The built-in classes and those named: registered name to `module:Class`."""
+    classes: dict[str, TriggerClass] = {}
+    broken: dict[str, str] = {}
+    for name, target in {**BUILT_IN, **entries}.items():
+        try:
+            classes[name] = _load(target)
+        except Exception as error:  # noqa: BLE001 - importing runs a stranger's module
+            broken[name] = f"{target}: {type(error).__name__}: {error}"
+            log.error("trigger %s cannot be used: %s", name, broken[name])  # noqa: TRY400 - the message says it
+    return Registry(classes, broken)
+
+
+def _load(target: str) -> TriggerClass:
+    module, _, path = target.partition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    if not callable(getattr(found, "run", None)):
+        raise TypeError("it has no run(), so it is not a trigger")
+    loaded: TriggerClass = found
+    return loaded

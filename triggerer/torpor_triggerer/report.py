@@ -1,0 +1,116 @@
+"""Writes the outcome of a wait: one fenced patch, repeated only where nobody knows whether it was carried out.
+
+Losing the race is success: another triggerer fired, or the wait was cancelled. The Event that explains a failure
+follows the write, never precedes it, and its loss is nobody's failure.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+
+from torpor_api import errors, event
+from torpor_api.api import Api
+from torpor_api.resources import TASKRUNS
+from torpor_wire.edge import Patch
+from torpor_wire.reason import Reason
+
+from torpor_triggerer import outcome as outcomes
+from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
+from torpor_triggerer.wait import Wait
+
+FIRST_DELAY = 0.2
+LAST_DELAY = 10.0
+REFUSED_DELAY = 60.0
+CONTROLLER = "torpor.dev/triggerer"
+
+log = logging.getLogger(__name__)
+
+
+class Reporter:
+    """One for a process: it bounds how many writes are under way."""
+
+    def __init__(self, api: Api, *, identity: str, concurrency: int) -> None:
+        self._api = api
+        self._identity = identity
+        self._room = asyncio.Semaphore(concurrency)
+
+    async def report(self, wait: Wait, outcome: Outcome, left: Callable[[], bool]) -> None:
+        """Write it, until it is written or there is nothing to write: `left` says the TaskRun no longer waits."""
+        patch = outcomes.patch(wait, outcome, self._api.clock.now())
+        for tries in itertools.count():
+            if left():
+                return
+            try:
+                await self._write(wait, patch)
+            except (errors.LostRace, errors.NotFound) as error:
+                log.info("%s: the wait was over already: %s", _name(wait), error.message)
+                return
+            except errors.Refused as error:
+                await self._refused(wait, outcome, error, left)
+                return
+            except (errors.Unavailable, errors.Conflict) as error:
+                log.warning("%s: cannot be written, trying again: %s", _name(wait), error.message)
+                await self._pause(min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(tries, 16)), error.retry_after)
+            except errors.ApiError as error:
+                await self._forbidden(wait, error, first=tries == 0)
+            else:
+                await self._written(wait, outcome)
+                return
+
+    async def announce(self, wait: Wait, reason: str, message: str) -> None:
+        """Post a warning on the TaskRun, best effort."""
+        await self.warn(namespace=wait.namespace, name=wait.name, uid=wait.turn.uid, reason=reason, message=message)
+
+    async def warn(self, *, namespace: str, name: str, uid: str, reason: str, message: str) -> None:
+        """The same for a TaskRun that cannot be read."""
+        body = event.build(
+            event.reference(TASKRUNS, namespace=namespace, name=name, uid=uid),
+            reason=reason,
+            message=message,
+            type="Warning",
+            reporting_controller=CONTROLLER,
+            reporting_instance=self._identity,
+            now=self._api.clock.now(),
+        )
+        try:
+            await event.post(self._api, body)
+        except errors.ApiError as error:
+            log.info("%s/%s: no Event: %s", namespace, name, error.message)
+
+    async def _write(self, wait: Wait, patch: Patch) -> None:
+        async with self._room:
+            await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
+
+    async def _written(self, wait: Wait, outcome: Outcome) -> None:
+        match outcome:
+            case Fired():
+                log.debug("%s: fired", _name(wait))
+            case Cancelled():
+                log.info("%s: cancelled", _name(wait))
+            case Failed(reason=reason, message=message):
+                log.info("%s: %s: %s", _name(wait), reason, message)
+                await self.announce(wait, reason, message)
+
+    async def _refused(self, wait: Wait, outcome: Outcome, error: errors.Refused, left: Callable[[], bool]) -> None:
+        """The server will never take this write, so the TaskRun fails with its reasons rather than wait for ever."""
+        log.error("%s: refused: %s", _name(wait), error.message)
+        if not isinstance(outcome, Failed):
+            failed = Failed(
+                reason=Reason.REPORT_REFUSED, message=f"the outcome of the wait was refused: {error.message}"
+            )
+            await self.report(wait, failed, left)
+
+    async def _forbidden(self, wait: Wait, error: errors.ApiError, *, first: bool) -> None:
+        """Somebody may put it right, so it is tried again, slowly."""
+        log.error("%s: the triggerer may not write it: %s", _name(wait), error.message)
+        if first:
+            await self.announce(wait, Reason.REPORT_REFUSED, f"the triggerer may not write it: {error.message}")
+        await self._pause(REFUSED_DELAY, error.retry_after)
+
+    async def _pause(self, seconds: float, asked: float | None) -> None:
+        await self._api.clock.sleep(max(seconds * (0.5 + self._api.jitter() / 2), asked or 0.0))
+
+
+def _name(wait: Wait) -> str:
+    return f"{wait.namespace}/{wait.name}"

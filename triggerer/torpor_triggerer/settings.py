@@ -1,0 +1,99 @@
+"""What an operator of the triggerer may set: by argument, else by environment, else a default. Frozen at start."""
+
+import argparse
+import os
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torpor_wire import keys
+
+CAPACITY = 20_000
+CONCURRENCY = 64
+HEALTH_PORT = 8081
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One replica. Times are in seconds; `namespace` is where the Leases are."""
+
+    pool: str = keys.DEFAULT_POOL
+    namespace: str = "torpor-system"
+    identity: str = "triggerer"
+    capacity: int = CAPACITY
+    concurrency: int = CONCURRENCY
+    lease_duration: int = 15
+    lease_renew: float = 5.0
+    stop_seconds: float = 5.0
+    kill_seconds: float = 10.0
+    look_seconds: float = 10.0
+    health_port: int = HEALTH_PORT
+    triggers: Mapping[str, str]
+    kubeconfig: str | None = None
+
+
+def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
+    """The settings of this process; exits with a usage message where they cannot be understood."""
+    parser = _parser(environ)
+    given = parser.parse_args(arguments)
+    try:
+        triggers = dict(map(entry, [*_listed(environ.get("TORPOR_TRIGGERS", "")), *given.trigger]))
+    except ValueError as error:
+        parser.error(str(error))
+    return Settings(
+        pool=given.pool,
+        namespace=given.namespace,
+        identity=_label(given.identity),
+        capacity=given.capacity,
+        lease_duration=given.lease_duration,
+        lease_renew=given.lease_duration / 3,
+        health_port=given.health_port,
+        triggers=triggers,
+        kubeconfig=given.kubeconfig,
+    )
+
+
+def entry(text: str) -> tuple[str, str]:
+    """`name=module:Class`, or a class path as Airflow writes it, as its name and where it is loaded from."""
+    name, equals, target = text.strip().partition("=")
+    if not equals:
+        module, _, cls = name.rpartition(".")
+        target = f"{module}:{cls}"
+    if not name or not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", target):
+        raise ValueError(f"trigger {text!r}: write name=module:Class, or package.module.Class")
+    return name, target
+
+
+def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="torpor-triggerer", description="Runs the triggers of one pool.")
+    add = parser.add_argument
+    add("--pool", default=environ.get("TORPOR_POOL", keys.DEFAULT_POOL), help="the spec.triggerPool it serves")
+    add("--namespace", default=environ.get("NAMESPACE", "torpor-system"), help="where the replicas' Leases are")
+    add("--identity", default=environ.get("POD_NAME") or _hostname(), help="unique among the replicas of a pool")
+    add("--capacity", type=_count, default=environ.get("TORPOR_CAPACITY", CAPACITY), help="how many waits at a time")
+    add("--lease-duration", type=_count, default=15, help="seconds until a silent replica is replaced")
+    add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz is; 0 for any free port")
+    add("--trigger", action="append", default=[], metavar="NAME=MODULE:CLASS", help="a trigger class to allow")
+    add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
+    return parser
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def _hostname() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _listed(text: str) -> list[str]:
+    return [part for part in re.split(r"[,\s]+", text) if part]
+
+
+def _label(text: str) -> str:
+    """As a part of a Lease's name."""
+    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:200] or "triggerer"

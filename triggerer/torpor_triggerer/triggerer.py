@@ -1,0 +1,97 @@
+"""One replica put together: members decide the shards, shards the streams, streams the runs.
+
+Everything that reaches outside is passed in (API, expressions, HTTP, clock, jitter), so a simulation runs this very
+code. Cancelling `run` is a crash; `stopping` is SIGTERM.
+"""
+
+import asyncio
+import logging
+
+from torpor_api.store import Key, Unreadable
+from torpor_wire.reason import Reason
+
+from torpor_triggerer import rendezvous, streams
+from torpor_triggerer.health import LATE, Heartbeat
+from torpor_triggerer.lent import Sources
+from torpor_triggerer.membership import Membership
+from torpor_triggerer.registry import Registry
+from torpor_triggerer.report import Reporter
+from torpor_triggerer.runner import Means, Runner
+from torpor_triggerer.settings import Settings
+from torpor_triggerer.wait import Wait
+from torpor_triggerer.watches import Watches
+
+log = logging.getLogger(__name__)
+
+
+class Triggerer:
+    """Runs the triggers of its shards until it is told to stop."""
+
+    def __init__(self, sources: Sources, registry: Registry, settings: Settings) -> None:
+        self._api = sources.api
+        self._sources = sources
+        self._registry = registry
+        self._settings = settings
+        self._reporter = Reporter(sources.api, identity=settings.identity, concurrency=settings.concurrency)
+        self._heartbeat = Heartbeat(sources.api.clock)
+        self._membership = Membership(sources.api, settings, on_members=self._divide)
+        self._tasks = asyncio.TaskGroup()
+        means = Means(
+            registry=registry,
+            reporter=self._reporter,
+            clock=sources.api.clock,
+            lend=sources.lend,
+            spawn=self._tasks.create_task,
+        )
+        self._runner = Runner(means, settings, self._find)
+        self._watches = Watches(
+            sources.api, self._tasks.create_task, on_change=self._runner.settle, on_unreadable=self._complain
+        )
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Work until `stopping` is set, then hand over: triggers end with `cleanup`, the Lease is given up."""
+        async with self._tasks as tasks:
+            working = [
+                tasks.create_task(self._heartbeat.run()),
+                tasks.create_task(self._runner.alarms.run()),
+                tasks.create_task(self._membership.run()),
+            ]
+            await stopping.wait()
+            log.info("stopping: %d waits are left to the others", len(self._runner))
+            self._watches.stop()
+            for task in working:
+                task.cancel()
+            await self._runner.stop()
+            await self._membership.release()
+
+    def complaint(self) -> str:
+        """What is wrong with this replica; empty if nothing is."""
+        late = self._heartbeat.late()
+        if late > LATE:
+            return f"the loop is {late:.1f} s late"
+        silent = self._membership.silent_for()
+        if silent > self._settings.lease_duration:
+            return f"the lease was not renewed for {silent:.0f} s"
+        return ""
+
+    def _find(self, key: Key) -> Wait | None:
+        return self._watches.find(key)
+
+    def _divide(self, members: frozenset[str]) -> None:
+        owned = rendezvous.owned(self._membership.name, members)
+        log.info("%d of the shards are this replica's", len(owned))
+        self._runner.own(owned)
+        self._watches.want(streams.selectors(self._settings.pool, owned))
+        for key in self._watches.keys() | self._runner.keys():
+            self._runner.settle(key)
+
+    def _complain(self, unreadable: Unreadable) -> None:
+        self._tasks.create_task(
+            self._reporter.warn(
+                namespace=unreadable.namespace,
+                name=unreadable.name,
+                uid=unreadable.uid,
+                reason=Reason.STATUS_INVALID,
+                message=f"the triggerer cannot read this TaskRun: {unreadable.message}",
+            )
+        )

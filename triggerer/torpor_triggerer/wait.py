@@ -1,0 +1,95 @@
+"""A deferred TaskRun as the triggerer needs it: a few fields, since thousands are held.
+
+Pure. What it says about its trigger is what somebody wrote, not yet believed: see `admission`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from torpor_api import taskrun
+from torpor_wire import retry, times
+from torpor_wire.edge import Pin
+from torpor_wire.state import State
+
+_ROUNDING = 0.002
+
+
+class Asked(NamedTuple):
+    """`status.trigger` as it stands there."""
+
+    class_name: str
+    kwargs: str
+    key: str
+    shard: int
+    waits_for: str
+
+
+class Turn(NamedTuple):
+    """One wait of one TaskRun: another attempt or segment is another wait."""
+
+    uid: str
+    attempt: int
+    segment: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Moments are seconds since the epoch. `resumes`: a pod goes on after the event, rather than the task ending."""
+
+    namespace: str
+    name: str
+    turn: Turn
+    created: str
+    pool: str
+    asked: Asked | None
+    deferred_at: float
+    deadline: float | None
+    deadline_is_the_tasks: bool
+    cancelled: bool
+    resumes: bool
+    retries: retry.Policy
+
+    @property
+    def pin(self) -> Pin:
+        """What must still hold when its outcome is written."""
+        return Pin(self.turn.uid, self.created, State.DEFERRED, self.turn.attempt, self.turn.segment)
+
+    @property
+    def shard(self) -> int:
+        """The shard it says it belongs to."""
+        return self.asked.shard if self.asked else 0
+
+
+def parse(raw: Mapping[str, Any]) -> Wait:
+    """A wait from the API server's JSON. Raises ValueError for what is no TaskRun."""
+    found = taskrun.parse(raw)
+    metadata, spec, status = found.metadata, found.spec, found.status
+    deadline = None if status.deadline is None else times.epoch(status.deadline)
+    return Wait(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        turn=Turn(metadata.uid, status.attempt, status.segment),
+        created=metadata.creation_timestamp,
+        pool=spec.trigger_pool,
+        asked=_asked(status.trigger),
+        deferred_at=times.epoch(status.deferred_at) if status.deferred_at else 0.0,
+        deadline=deadline,
+        deadline_is_the_tasks=_is_the_tasks(deadline, status.started_at, spec.timeout),
+        cancelled=status.cancel is not None,
+        resumes=spec.trigger is None,
+        retries=spec.retries.policy(),
+    )
+
+
+def _asked(waiting: taskrun.Waiting | None) -> Asked | None:
+    if waiting is None:
+        return None
+    return Asked(waiting.class_name, waiting.kwargs, waiting.key, waiting.shard, waiting.waits_for)
+
+
+def _is_the_tasks(deadline: float | None, started: str | None, timeout: str | None) -> bool:
+    """Whether the deadline is the end of the attempt's own time, rather than of this wait's."""
+    if deadline is None or started is None or timeout is None:
+        return False
+    return abs(times.epoch(started) + times.seconds(timeout) - deadline) <= _ROUNDING
