@@ -121,7 +121,8 @@ def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: Ap
         JSON + b'Content-Length: 90\r\nConnection: close\r\n\r\n{"a":',
         JSON + b'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{"a":',
         JSON + b'Connection: close\r\n\r\n{"a":',
-        JSON + b"Content-Length: 99999999999\r\nConnection: close\r\n\r\n",
+        JSON + b"Content-Length: 90\r\nConnection: close\r\n\r\n{}",
+        JSON + b"Content-Length: 999999999999999\r\nConnection: close\r\n\r\n",
         b"SSH-2.0-OpenSSH\r\n",
     ],
 )
