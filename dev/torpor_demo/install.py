@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from torpor_dev.progress import step
 
@@ -16,6 +17,7 @@ from torpor_demo.kubectl import Kubectl
 NAMESPACE = "torpor-demo"
 SYSTEM = "torpor-system"
 _OVERLAY = ROOT / "manifests/overlays/dev"
+_NAMESPACE = ROOT / "manifests/namespace"
 _CRDS = ("crd/workflows.torpor.dev", "crd/taskruns.torpor.dev")
 _DEPLOYMENTS = ("deployment/torpor-operator", "deployment/torpor-triggerer")
 
@@ -40,6 +42,12 @@ def apply(kubectl: Kubectl, image_id: str) -> None:
             kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
 
 
+def prepare(kubectl: Kubectl, namespace: str) -> None:
+    """Have a namespace in which workflows may run."""
+    kustomization = {"resources": [_NAMESPACE], "namespace": namespace}
+    kubectl.run("apply", "--server-side", "-f", "-", stdin=_built(kubectl, kustomization))
+
+
 def _rendered(kubectl: Kubectl, image_id: str) -> str:
     """The overlay with the image's id on the pods: a new build under the same tag restarts them."""
     annotation = {"torpor.dev/image-id": image_id}
@@ -49,11 +57,14 @@ def _rendered(kubectl: Kubectl, image_id: str) -> str:
         "metadata": {"name": "any"},
         "spec": {"template": {"metadata": {"annotations": annotation}}},
     }
+    target = {"kind": "Deployment", "namespace": SYSTEM}
+    return _built(kubectl, {"resources": [_OVERLAY], "patches": [{"target": target, "patch": json.dumps(patch)}]})
+
+
+def _built(kubectl: Kubectl, kustomization: dict[str, Any]) -> str:
+    """What kustomize makes of it; its folders are given as absolute paths, which kustomize itself does not take."""
     with tempfile.TemporaryDirectory() as folder:
-        kustomization = {
-            # kustomize takes folders by relative path only.
-            "resources": [os.path.relpath(_OVERLAY, Path(folder).resolve())],
-            "patches": [{"target": {"kind": "Deployment", "namespace": SYSTEM}, "patch": json.dumps(patch)}],
-        }
-        Path(folder, "kustomization.yaml").write_text(json.dumps(kustomization))
-        return kubectl.run("kustomize", folder)
+        here = Path(folder).resolve()
+        folders = [os.path.relpath(each, here) for each in kustomization["resources"]]
+        Path(here, "kustomization.yaml").write_text(json.dumps({**kustomization, "resources": folders}))
+        return kubectl.run("kustomize", here)

@@ -27,7 +27,7 @@ def _what(run: TaskRun, before: TaskRun | None) -> str:
             return f"in pod {status.pod.name}" if status.pod else ""
         case State.DEFERRED:
             waits_for = status.trigger.waits_for if status.trigger else ""
-            return f"waits for {waits_for}, " + ("without ever a pod" if run.spec.trigger else "gives its pod back")
+            return ("waits, and never has a pod: " if run.spec.trigger else "gives its pod back and waits: ") + waits_for
         case State.UP_FOR_RETRY:
             return f"{status.reason}: {status.message}; again at {status.retry_at}"
         case State.SUCCEEDED:
