@@ -31,6 +31,7 @@ TOKEN_SECONDS = 60.0
 REQUEST_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
 WATCH_MARGIN_SECONDS = 15.0
+CLOSE_SECONDS = 0.02
 KEEPALIVE = (
     (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
     (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 30),
@@ -89,8 +90,11 @@ class HttpTransport:
             ) as response:
                 if response.status != HTTPStatus.OK:
                     raise errors.of(await _answer(response))
-                async for line in lines(response.content.iter_any()):
-                    yield json.loads(line)
+                try:
+                    async for line in lines(response.content.iter_any()):
+                        yield json.loads(line)
+                finally:
+                    _hang_up(response)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
             raise self._unreachable(f"watch of {path}", exc) from exc
 
@@ -125,6 +129,13 @@ async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             rest = bytearray(tail)
 
 
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Cut a stream that is left in the middle: TLS would wait for the server's goodbye, and outlive the session."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+
+
 async def _answer(response: aiohttp.ClientResponse) -> Response:
     text = await response.read()
     try:
@@ -146,11 +157,15 @@ async def connect(
     """
     cluster = await _find(kubeconfig)
     headers = {"User-Agent": f"{program}/{version('torpor-api')}"}
-    async with (
-        aiohttp.ClientSession(connector=_connector(cluster, connections), headers=headers) as requests,
-        aiohttp.ClientSession(connector=_connector(cluster, 0), headers=headers) as watches,
-    ):
-        yield HttpTransport(cluster, requests, watches)
+    try:
+        async with (
+            aiohttp.ClientSession(connector=_connector(cluster, connections), headers=headers) as requests,
+            aiohttp.ClientSession(connector=_connector(cluster, 0), headers=headers) as watches,
+        ):
+            yield HttpTransport(cluster, requests, watches)
+    finally:
+        # A connection that was given up while it was made is closed by the loop alone, a few turns later.
+        await asyncio.sleep(CLOSE_SECONDS)
 
 
 def _connector(cluster: Cluster, limit: int) -> aiohttp.TCPConnector:
