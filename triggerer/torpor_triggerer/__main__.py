@@ -36,7 +36,7 @@ async def serve(given: Settings, known: registry.Registry) -> None:
     ):
         sources = Sources(api=Api(transport, SystemClock()), evaluator=evaluator, web=client)
         triggerer = Triggerer(sources, known, given)
-        async with health.serve(given.health_port, triggerer.complaint) as port:
+        async with health.serve(given.health_port, {"/healthz": triggerer.ails, "/livez": triggerer.hangs}) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             await triggerer.run(stopping)
 

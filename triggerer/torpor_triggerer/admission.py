@@ -4,6 +4,7 @@ Nothing that was written is believed: key and shard are computed again, the clas
 judges the kwargs. Constructing runs the class's `__init__` and nothing else.
 """
 
+import inspect
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from torpor_wire import trigger
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.outcome import Failed, said
-from torpor_triggerer.registry import Registry, Unknown
+from torpor_triggerer.registry import Registry, TriggerClass, Unknown
 from torpor_triggerer.wait import Asked, Wait
 
 
@@ -67,8 +68,19 @@ def _made(
         if hasattr(made, "bind"):
             made.bind(services)
         return Admitted(trigger=made)
-    except Exception as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs
-        return _invalid(f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {said(error)}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
+        message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {said(error)}"
+        return _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))
+
+
+def _taken(found: TriggerClass) -> str:
+    """What the class does take."""
+    try:
+        return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"
+    except (TypeError, ValueError):
+        return ""
 
 
 def _invalid(message: str) -> Failed:

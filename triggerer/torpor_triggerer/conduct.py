@@ -14,6 +14,8 @@ from torpor_api.clock import Clock
 from torpor_triggerer import limits, outcome
 from torpor_triggerer.outcome import Failed, Fired
 
+_LOOK_MAX = 300
+
 log = logging.getLogger(__name__)
 
 
@@ -41,11 +43,10 @@ async def first_event(trigger: Any, subject: str) -> Fired | Failed:
 
 async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float, subject: str) -> None:
     """Call `cleanup` or `on_kill`, if it has one, and give it so long."""
-    asked = getattr(trigger, method, None)
-    if asked is None:
-        return
     try:
-        await limits.within(clock, seconds, asked())
+        asked = getattr(trigger, method, None)
+        if asked is not None:
+            await limits.within(clock, seconds, asked())
     except asyncio.CancelledError:
         raise
     except BaseException as error:
@@ -66,11 +67,12 @@ async def _close(events: AsyncIterator[object] | None, subject: str) -> None:
 
 def due(trigger: Any, subject: str) -> float | None:
     """The moment at which it will fire, where it knows; then it needs no task."""
-    if not callable(getattr(trigger, "due", None)) or not callable(getattr(trigger, "payload", None)):
-        return None
     try:
-        return float(trigger.due())
-    except Exception as error:
+        known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
+        return float(trigger.due()) if known else None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         log.warning("%s: due() of the trigger failed; it is run instead", subject, exc_info=error)
         return None
 
@@ -79,12 +81,18 @@ def payload(trigger: Any, subject: str) -> Fired | Failed:
     """What it fires at that moment."""
     try:
         return outcome.of_payload(trigger.payload())
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         log.warning("%s: payload() of the trigger failed", subject, exc_info=error)
         return outcome.raised(error)
 
 
-def last_look(trigger: Any) -> str:
+def last_look(trigger: Any, subject: str) -> str:
     """What it found when it last looked, in its own words; empty where it does not say."""
-    found = getattr(trigger, "last_look", "")
-    return found[:300] if isinstance(found, str) else ""
+    try:
+        found = getattr(trigger, "last_look", "")
+        return found[:_LOOK_MAX] if isinstance(found, str) else ""
+    except Exception as error:
+        log.warning("%s: last_look of the trigger failed", subject, exc_info=error)
+        return ""

@@ -1,11 +1,13 @@
-"""`/healthz`, answered by the loop that runs the triggers: one that hangs does not answer.
+"""Health, answered by the loop that runs the triggers: one that hangs does not answer.
+
+`/livez` asks whether a restart would help, `/healthz` also whether this replica is a member of its pool.
 
 The smallest HTTP server that a probe understands; it never says more than a line.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Never
 
@@ -37,14 +39,14 @@ class Heartbeat:
 
 
 @asynccontextmanager
-async def serve(port: int, complaint: Callable[[], str]) -> AsyncIterator[int]:
-    """Answer 200 while there is no complaint, else 503 with it. Yields the port, which `port` 0 leaves open."""
+async def serve(port: int, checks: Mapping[str, Callable[[], str]]) -> AsyncIterator[int]:
+    """Answer each path 200, or 503 with what is wrong. Yields the port, which `port` 0 leaves open."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 request = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_response(request, complaint()))
+                writer.write(_response(request, checks))
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             log.debug("a probe went away: %s", error)
@@ -56,10 +58,12 @@ async def serve(port: int, complaint: Callable[[], str]) -> AsyncIterator[int]:
         yield int(server.sockets[0].getsockname()[1])
 
 
-def _response(request: bytes, complaint: str) -> bytes:
-    path = request.split(b" ", 2)[1:2]
-    if path != [b"/healthz"]:
-        status, body = "404 Not Found", "there is only /healthz"
+def _response(request: bytes, checks: Mapping[str, Callable[[], str]]) -> bytes:
+    path = b"".join(request.split(b" ", 2)[1:2]).decode(errors="replace")
+    check = checks.get(path)
+    complaint = check() if check else ""
+    if check is None:
+        status, body = "404 Not Found", f"there are {', '.join(checks)}"
     elif complaint:
         status, body = "503 Service Unavailable", complaint
     else:

@@ -49,6 +49,7 @@ class Run:
     task: asyncio.Task[None] | None = None
     timer: Timer[tuple["Run", Due]] | None = None
     verdict: Outcome | None = None
+    looking: bool = False
     reporting: bool = False
     left: bool = False
 
@@ -81,6 +82,7 @@ class Runner:
         self._owned: frozenset[int] = frozenset()
         self._runs: dict[Key, Run] = {}
         self._queue: list[tuple[float, Key]] = []
+        self._queued: set[Key] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
 
@@ -139,27 +141,28 @@ class Runner:
         if len(self._runs) < self._settings.capacity:
             self._runs[key] = run = Run(wait=wait)
             self._start(run)
-        else:
+        elif key not in self._queued:
+            self._queued.add(key)
             heapq.heappush(self._queue, (wait.deferred_at, key))
 
     def _next_in_queue(self) -> None:
         """The oldest wait takes the room; what left the queue meanwhile is skipped."""
         while self._queue and len(self._runs) < self._settings.capacity:
             key = heapq.heappop(self._queue)[1]
+            self._queued.discard(key)
             if key not in self._runs:
                 self.settle(key)
 
     def _start(self, run: Run) -> None:
         admitted = admit(run.wait, self._means.registry, self._means.lend(run.wait.namespace))
         if not isinstance(admitted, Admitted):
-            verdict = Cancelled() if run.wait.cancelled else admitted
-            self._spawn(run, self._report(run, verdict))
+            self._conclude(run, Cancelled() if run.wait.cancelled else admitted)
             return
         run.trigger = admitted.trigger
         due = conduct.due(run.trigger, run.subject)
         deadline = self._deadline(run.wait)
         if run.wait.cancelled:
-            self._spawn(run, self._kill(run))
+            self._conclude(run, Cancelled())
         elif due is not None and (deadline is None or due <= deadline):
             run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
         else:
@@ -182,7 +185,7 @@ class Runner:
             case Due.PAYLOAD:
                 self._conclude(run, conduct.payload(run.trigger, run.subject))
             case Due.DEADLINE:
-                self._conclude(run, outcome.too_late(run.wait, conduct.last_look(run.trigger)))
+                self._conclude(run, outcome.too_late(run.wait, conduct.last_look(run.trigger, run.subject)))
             case Due.ABANDON:
                 self._abandon(run)
             case _:
@@ -195,10 +198,11 @@ class Runner:
         run.verdict = verdict
         if run.timer is not None:
             self.alarms.discard(run.timer)
-        if run.task is None:
-            self._spawn(run, self._report(run, verdict))
+        if run.task is not None:
+            run.task.cancel()
+        if not run.looking:
+            self._spawn(run, self._end(run, verdict))
             return
-        run.task.cancel()
         patience = 2 * self._settings.kill_seconds + self._settings.stop_seconds
         run.timer = self.alarms.add(self._clock.now() + patience, (run, Due.ABANDON))
 
@@ -218,6 +222,7 @@ class Runner:
 
     async def _conduct(self, run: Run) -> None:
         ends: Outcome
+        run.looking = True
         try:
             ends = await conduct.first_event(run.trigger, run.subject)
             run.reporting = True
@@ -233,11 +238,12 @@ class Runner:
             await self._tell(run, "cleanup")
         await self._report(run, ends)
 
-    async def _kill(self, run: Run) -> None:
-        """A wait that was cancelled before it was seen here: what its trigger began elsewhere is still to be ended."""
-        await self._tell(run, "on_kill")
-        await self._tell(run, "cleanup")
-        await self._report(run, Cancelled())
+    async def _end(self, run: Run, ends: Outcome) -> None:
+        """The end of a wait whose trigger does not run here; what it began elsewhere is still to be killed."""
+        if isinstance(ends, Cancelled):
+            await self._tell(run, "on_kill")
+            await self._tell(run, "cleanup")
+        await self._report(run, ends)
 
     async def _tell(self, run: Run, method: str) -> None:
         seconds = self._settings.kill_seconds

@@ -64,11 +64,15 @@ class Triggerer:
             await self._runner.stop()
             await self._membership.release()
 
-    def complaint(self) -> str:
-        """What is wrong with this replica; empty if nothing is."""
+    def hangs(self) -> str:
+        """What a restart would cure; empty if nothing."""
         late = self._heartbeat.late()
-        if late > LATE:
-            return f"the loop is {late:.1f} s late"
+        return f"the loop is {late:.1f} s late" if late > LATE else ""
+
+    def ails(self) -> str:
+        """What is wrong with this replica; empty if nothing is."""
+        if self.hangs():
+            return self.hangs()
         silent = self._membership.silent_for()
         if silent > self._settings.lease_duration:
             return f"the lease was not renewed for {silent:.0f} s"
