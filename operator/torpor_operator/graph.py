@@ -8,7 +8,7 @@ from torpor_api.workflow import Task, WorkflowSpec
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 
-from torpor_operator import inputs
+from torpor_operator import inputs, scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ def build(spec: WorkflowSpec) -> Graph | Problem:
             return before
         upstream[task.name] = before
     try:
-        order = tuple(TopologicalSorter(upstream).static_order())
+        order = tuple(TopologicalSorter({name: sorted(upstream[name]) for name in sorted(upstream)}).static_order())
     except CycleError as error:
         ring = " -> ".join(reversed(error.args[1]))
         return Problem("WorkflowInvalid", f"tasks wait for each other: {ring}; remove one `after` or reference")
@@ -50,7 +50,7 @@ def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> fr
         if name not in by_name:
             return Problem("WorkflowInvalid", _unknown(f"task {task.name}: after: {name}", "task", name, by_name))
     for where, expression in inputs.expressions(task):
-        found = references.of(expression) if isinstance(expression, str) else expression
+        found = references.of(expression, roots=scope.ROOTS) if isinstance(expression, str) else expression
         if isinstance(found, ExpressionError):
             return Problem(found.reason, f"task {task.name}: {where}: {found.message}")
         place = f"task {task.name}: {where}"

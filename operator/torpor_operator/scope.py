@@ -18,6 +18,7 @@ from torpor_operator.actions import Evaluate, Need, Variables
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Answer, Presence
 
+ROOTS = frozenset({"params", "tasks"})
 _RESULTS_MAX = 256 * 1024
 
 
@@ -54,7 +55,7 @@ class Scope:
         return seen if isinstance(seen, ExpressionError) else Value(json=seen)
 
     def _request(self, expression: str) -> Evaluate | ExpressionError:
-        found = references.of(expression)
+        found = references.of(expression, roots=ROOTS)
         if isinstance(found, ExpressionError):
             return found
         tasks: dict[str, JSON] = {}
