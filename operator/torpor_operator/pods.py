@@ -117,7 +117,7 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     spec = taskrun.spec
     return {
         keys.LABEL_TASKRUN_UID: taskrun.metadata.uid,
-        keys.LABEL_TASK: spec.task,
+        keys.LABEL_TASK: spec.task.rstrip("_"),
         # A label holds 63 characters, a Workflow's name 253: the owner reference is what counts.
         keys.LABEL_WORKFLOW: spec.workflow.name[:63].rstrip("-."),
         keys.LABEL_INDEX: str(spec.map_index) if spec.map_index >= 0 else "unmapped",

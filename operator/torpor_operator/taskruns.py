@@ -37,7 +37,7 @@ def build(
         "metadata": {
             "name": name_of(workflow, task.name, index),
             "namespace": metadata.namespace,
-            "labels": {keys.LABEL_WORKFLOW: metadata.name[:63].rstrip("-."), keys.LABEL_TASK: task.name},
+            "labels": {keys.LABEL_WORKFLOW: metadata.name[:63].rstrip("-."), keys.LABEL_TASK: task.name.rstrip("_")},
             "ownerReferences": [owner_reference("Workflow", metadata.name, metadata.uid)],
         },
         "spec": spec.to_json(),
