@@ -87,7 +87,17 @@ def _items(task: Task, scope: Scope, max_map_size: int) -> tuple[str, ...] | Out
     if len(over.json) > max_map_size:
         message = f"expand {entry.name}: over {len(over.json)} items; at most {max_map_size} are allowed"
         return _failed(task, Reason.EXPAND_INVALID, message)
-    return tuple(canonical.plain(item) for item in over.json)
+    return _texts(task, over.json)
+
+
+def _texts(task: Task, items: list[JSON]) -> tuple[str, ...] | Outcome:
+    """The items as they stand on TaskRuns, or the failure of a task with one that does not fit there."""
+    texts = tuple(canonical.plain(item) for item in items)
+    for index, text in enumerate(texts):
+        if (size := len(text.encode())) > keys.RESULT_MAX:
+            message = f"expand {task.expand[0].name}: item {index} is {size} bytes; {keys.RESULT_MAX} fit"
+            return _failed(task, Reason.EXPAND_INVALID, message)
+    return texts
 
 
 def _given(task: Task, scope: Scope) -> tuple[tuple[Argument, ...], TriggerCall | None] | Outcome | Unknown:
@@ -128,6 +138,9 @@ def _trigger(task: Task, scope: Scope) -> TriggerCall | Outcome | Unknown:
 
 def _argument(name: str, value: JSON, scope: Scope) -> Argument | ExpressionError | Unknown:
     resolved = inputs.resolve(value, scope)
+    if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE:
+        source = _source(value, scope)
+        return resolved if source is None else Argument(name=name, source=source)
     if isinstance(resolved, Unknown | ExpressionError):
         return resolved
     text = canonical.plain(resolved.json)
@@ -157,7 +170,7 @@ def _source(value: JSON, scope: Scope) -> ArgumentSource | None:
 
 
 def _failed(task: Task, reason: str, message: str) -> Outcome:
-    return decided(task.name, TaskState.FAILED, reason, message[:1024])
+    return decided(task.name, TaskState.FAILED, reason, message)
 
 
 def _kind(value: JSON) -> str:

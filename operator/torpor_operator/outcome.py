@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState, TaskStatus
+from torpor_wire import keys
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
@@ -54,7 +55,7 @@ class Outcome:
 
 def decided(task: str, state: TaskState, reason: str | None = None, message: str | None = None) -> Outcome:
     """The outcome of a task that has no instances: it waits, was skipped, or failed before its first."""
-    return Outcome(task=task, state=state, runs={}, reason=reason, message=message)
+    return Outcome(task=task, state=state, runs={}, reason=reason, message=message and message[: keys.MESSAGE_MAX])
 
 
 def of_instances(task: str, *, mapped: bool, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:
@@ -77,4 +78,6 @@ def of_instances(task: str, *, mapped: bool, total: int, created: int, runs: Map
 
 
 def _told(run: TaskRun) -> str:
-    return f"TaskRun {run.metadata.name}: {run.status.message or run.status.reason or run.status.state}"[:1024]
+    return f"TaskRun {run.metadata.name}: {run.status.message or run.status.reason or run.status.state}"[
+        : keys.MESSAGE_MAX
+    ]
