@@ -1,13 +1,14 @@
 """Each task's turn: its outcome so far, the TaskRuns it still has to start, and what must be answered first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import Task, TaskState
 from torpor_wire import keys
 from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
 
 from torpor_operator import gate, instances, taskruns
 from torpor_operator.actions import ConfirmTaskRun, Need
@@ -64,7 +65,7 @@ def _turn(snapshot: Snapshot, task: Task, upstream: list[Outcome], scope: Scope)
         return Turn(outcome=closed)
     match instances.resolve(task, scope, snapshot.settings.max_map_size):
         case Outcome() as outcome:
-            return Turn(outcome=outcome)
+            return Turn(outcome=_once_ended(outcome, total=total, created=created, runs=runs))
         case Unknown(needs):
             state = TaskState.RUNNING if created else TaskState.PENDING
             waiting = Outcome(task=task.name, state=state, created=created, total=total, runs=runs)
@@ -86,7 +87,8 @@ def _begun(snapshot: Snapshot, task: Task, created: int, runs: Mapping[int, Task
                 continue
             case Presence.UNREADABLE:
                 message = f"TaskRun {name} cannot be read: its fields are not of this version"
-                return Turn(outcome=decided(task.name, TaskState.FAILED, Reason.STATUS_INVALID, message))
+                failed = decided(task.name, TaskState.FAILED, Reason.STATUS_INVALID, message)
+                return Turn(outcome=_once_ended(failed, total=created, created=created, runs=runs))
             case _:
                 unconfirmed.append(asked)
     outcome = of_instances(task.name, mapped=bool(task.expand), total=created, created=created, runs=runs)
@@ -106,6 +108,13 @@ def _started(snapshot: Snapshot, task: Task, found: Instances, runs: Mapping[int
     )
     outcome = of_instances(task.name, mapped=bool(task.expand), total=found.total, created=created, runs=runs)
     return Turn(outcome=outcome, starts=bodies, needs_pod=task.python is not None)
+
+
+def _once_ended(outcome: Outcome, *, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:
+    """The outcome of a task that starts no more instances: those that were started go on to their end first."""
+    if all(run.status.state in TERMINAL for run in runs.values()):
+        return replace(outcome, total=total, created=created, runs=runs)
+    return Outcome(task=outcome.task, state=TaskState.RUNNING, total=total, created=created, runs=runs)
 
 
 def _indices(task: Task, total: int) -> list[int]:
