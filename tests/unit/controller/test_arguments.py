@@ -1,0 +1,95 @@
+"""What a task is called with: values, expressions, and references to what is too large to copy."""
+
+import json
+
+from tests.unit.controller.world import World, python, wait
+
+
+def test_a_value_stands_on_the_taskrun_as_json_text() -> None:
+    world = World(python("a", args={"whole": 1, "real": 1.0, "none": None, "deep": {"b": [1], "a": "é"}})).settle()
+    assert world.arguments("a") == {"whole": "1", "real": "1.0", "none": "null", "deep": '{"b":[1],"a":"é"}'}
+
+
+def test_a_string_that_is_one_expression_keeps_its_type_and_a_longer_one_is_text() -> None:
+    args = {"n": "${params.n + 1}", "text": "n is ${params.n}", "escaped": "$${params.n}"}
+    world = World(python("a", args=args), params={"n": 41}).settle()
+    assert world.arguments("a") == {"n": "42", "text": '"n is 41"', "escaped": '"${params.n}"'}
+
+
+def test_what_an_expression_yields_is_never_read_again() -> None:
+    world = World(python("a", args={"x": "${params.x}"}), params={"x": "${params.secret}", "secret": "no"}).settle()
+    assert world.arguments("a") == {"x": '"${params.secret}"'}
+
+
+def test_a_small_result_is_copied() -> None:
+    world = World(python("a"), python("b", args={"rows": "${tasks.a.result}"})).settle().succeed("a", '{"n": 1.0}')
+    assert world.arguments("b") == {"rows": '{"n":1.0}'}
+
+
+def test_a_large_result_is_read_by_the_worker_from_where_it_is() -> None:
+    world = World(python("a"), python("b", args={"rows": "${tasks.a.result}"})).settle()
+    world.succeed("a", json.dumps("x" * 2000))
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "result", "count": 1}}
+
+
+def test_large_results_are_read_by_the_worker_with_their_count() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [1, 2]}])
+    world = World(mapped, python("b", args={"rows": "${tasks.a.results}"})).settle()
+    for index in (0, 1):
+        world.succeed("a", json.dumps("x" * 1000), index)
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 2}}
+
+
+def test_results_too_large_to_evaluate_can_still_be_passed_whole() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": list(range(40))}])
+    args = {"rows": "${tasks.a.results}"}
+    world = World(mapped, python("b", args=args), python("c", args={"n": "${size(tasks.a.results)}"})).settle()
+    for index in range(40):
+        world.succeed("a", json.dumps("x" * 8000), index)
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 40}}
+    assert world.task("c").reason == "ExpressionTooExpensive"
+    assert "as the argument ${tasks.a.results}" in (world.task("c").message or "")
+
+
+def test_a_large_value_that_is_no_whole_result_is_copied_up_to_the_limit_of_a_result() -> None:
+    world = World(python("a", args={"text": "x" * 8000}), python("b", args={"text": "x" * 9000})).settle()
+    assert world.tasks() == {"a": "Running", "b": "Failed"}
+    assert world.task("b").reason == "ExpressionFailed"
+    assert "args: text: its value is 9002 bytes; 8192 fit" in (world.task("b").message or "")
+
+
+def test_an_expression_that_fails_names_the_argument() -> None:
+    world = World(python("a", args={"n": "${params.rows[9]}"}), params={"rows": []}).settle()
+    assert world.task("a").reason == "ExpressionFailed"
+    assert (world.task("a").message or "").startswith("args: n: ")
+
+
+def test_a_task_is_not_used_whole() -> None:
+    world = World(python("a"), python("b", args={"x": "${tasks.a}"})).settle().succeed("a")
+    assert world.task("b").reason == "ExpressionInvalid"
+    assert "write tasks.a.result" in (world.task("b").message or "")
+
+
+def test_a_task_has_no_other_fields() -> None:
+    world = World(python("a"), python("b", when="tasks.a.reslt == 1")).settle().succeed("a")
+    assert "a task has `result`, `results` and `state`" in (world.task("b").message or "")
+
+
+def test_kwargs_of_a_trigger_too_large_for_a_taskrun_fail_the_task() -> None:
+    world = World(wait("a", kwargs={"text": "x" * 5000})).settle()
+    assert world.task("a").reason == "TriggerInvalid"
+    assert world.task("a").message == "trigger: its kwargs are 5011 bytes; 4096 fit"
+
+
+def test_a_taskrun_carries_what_its_task_says() -> None:
+    task = python("a", image="other:1", timeout="1h", retries={"limit": 3, "delay": "1s"})
+    world = World(task, trigger_pool="x", triggerPool="edge").settle()
+    spec = world.run("a").spec
+    assert (spec.image, spec.timeout, spec.retries.limit, spec.trigger_pool) == ("other:1", "1h", 3, "edge")
+    assert spec.workflow.uid == "workflow-uid"
+
+
+def test_a_task_whose_name_ends_in_a_dash_below_has_valid_labels() -> None:
+    world = World(python("load_")).settle()
+    bodies = [*world.taskruns.values(), *world.pods.values()]
+    assert [body["metadata"]["labels"]["torpor.dev/task"] for body in bodies] == ["load", "load"]
