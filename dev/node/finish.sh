@@ -13,7 +13,7 @@ rm -f /lib/systemd/system/multi-user.target.wants/* /etc/systemd/system/*.wants/
   /lib/systemd/system/sockets.target.wants/*initctl* /lib/systemd/system/basic.target.wants/*
 echo ReadKMsg=no >> /etc/systemd/journald.conf
 ln -sf /usr/lib/systemd/systemd /sbin/init
-systemctl enable kubelet.service containerd.service undo-mount-hacks.service
+systemctl enable kubelet.service containerd.service undo-mount-hacks.service refuse-early.service
 systemctl mask systemd-binfmt.service # it would register things kernel-wide
 
 ln -sf /usr/bin/containerd /usr/local/bin/containerd

@@ -19,6 +19,7 @@ from torpor_dev.progress import say, step
 
 _READY_LIMIT = 180.0
 _MEND_LIMIT = 90.0
+_PATIENCE = 45.0  # what a node takes to come up again when the engine has just restarted it
 _DNS = "10.96.0.10"
 
 
@@ -116,23 +117,39 @@ def _create(wanted: Wanted) -> None:
 
 def _mend(wanted: Wanted, action: Action) -> bool:
     with step("mending the cluster that was found"):
-        if action is Action.START and not kind.start(kind.containers()):
-            return False
         try:
-            kind.export_kubeconfig()
-        except CommandError:
-            return False
-        faults = _await_health(wanted, limit=_MEND_LIMIT)
+            faults = _started(wanted) if action is Action.START else _waited_for(wanted)
+        except CommandError as error:
+            faults = [str(error)]
     if faults:
         say(f"it cannot be mended: {'; '.join(faults)}")
     return not faults
 
 
+def _started(wanted: Wanted) -> list[str]:
+    kind.start(kind.containers())
+    kind.export_kubeconfig()
+    return _await_health(wanted, limit=_MEND_LIMIT)
+
+
+def _waited_for(wanted: Wanted) -> list[str]:
+    """All nodes run, so it may only need time, or its kubeconfig; if not, a restart may still help."""
+    kind.export_kubeconfig()
+    if _await_health(wanted, limit=_PATIENCE):
+        kind.restart(kind.containers())
+        return _await_health(wanted, limit=_MEND_LIMIT)
+    return []
+
+
 def _await_health(wanted: Wanted, *, limit: float) -> list[str]:
     deadline = time.monotonic() + limit
+    told = ""
     while faults := _faults(wanted):
         if time.monotonic() > deadline:
             return faults
+        if (reason := faults[0].partition(":")[0]) != told:
+            told = reason
+            say(f"  {told}")
         time.sleep(0.5)
     return []
 
@@ -150,8 +167,10 @@ def _faults(wanted: Wanted) -> list[str]:
         deployments, daemonsets = (
             api.get(f"/apis/apps/v1/{kinds}")["items"] for kinds in ("deployments", "daemonsets")
         )
-    except (UnreachableError, CommandError) as error:
-        return [str(error)]
+    except UnreachableError as error:
+        return [f"the API server does not answer: {error}"]
+    except CommandError as error:
+        return [f"a node cannot be configured: {error}"]
     own = {"kube-system", "local-path-storage"}
     faults += health.workload_faults(
         [each for each in deployments if each["metadata"]["namespace"] in own],

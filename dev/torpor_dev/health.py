@@ -25,7 +25,12 @@ class Container:
 
     name: str
     image: str
-    running: bool
+    state: str
+
+    @property
+    def running(self) -> bool:
+        """Whether its processes run: neither ended nor paused."""
+        return self.state == "running"
 
 
 def plan(containers: Sequence[Container], *, image: str, nodes: int, faults: Sequence[str]) -> Action:

@@ -4,13 +4,18 @@ import json
 from pathlib import Path
 
 from torpor_dev import cache, command, golang
-from torpor_dev.errors import CommandError
 from torpor_dev.health import Container
 
 NAME = "torpor"
 _LABEL = f"label=io.x-k8s.kind.cluster={NAME}"
 _CREATE_LIMIT = 420.0
-_RATE = {"kube-api-qps": "200", "kube-api-burst": "400"}
+_ARGUMENTS = {
+    # The default rates (20 and 50 requests a second) would be what a bench measures.
+    "kube-api-qps": "200",
+    "kube-api-burst": "400",
+    # There is one of each; after a crash it would wait 15 s for its own lease to run out.
+    "leader-elect": "false",
+}
 
 
 def kubeconfig() -> Path:
@@ -21,8 +26,7 @@ def kubeconfig() -> Path:
 def config(*, nodes: int, official: bool) -> str:
     """The configuration of kind, as JSON, which is YAML too.
 
-    The default client rates of controller manager and scheduler (20 and 50 requests a second) would be what a
-    bench measures. A node image built here has no network plugin of kind's; `network` stands in.
+    A node image built here has no network plugin of kind's; `network` stands in.
     """
     kubelet = {"kind": "KubeletConfiguration", "failCgroupV1": False}
     roles = ["control-plane", *["worker"] * (nodes - 1)]
@@ -31,7 +35,7 @@ def config(*, nodes: int, official: bool) -> str:
             "kind": "Cluster",
             "apiVersion": "kind.x-k8s.io/v1alpha4",
             "networking": {"disableDefaultCNI": not official},
-            "kubeadmConfigPatches": [json.dumps(kubelet), json.dumps(_rates(v1beta4=official))],
+            "kubeadmConfigPatches": [json.dumps(kubelet), json.dumps(_arguments(v1beta4=official))],
             "nodes": [{"role": role} for role in roles],
         },
         indent=1,
@@ -45,7 +49,7 @@ def containers() -> list[Container]:
         return []
     found = json.loads(command.run("docker", "inspect", *ids, limit=60))
     nodes = [
-        Container(name=each["Name"].lstrip("/"), image=each["Config"]["Image"], running=each["State"]["Running"])
+        Container(name=each["Name"].lstrip("/"), image=each["Config"]["Image"], state=each["State"]["Status"])
         for each in found
     ]
     return sorted(nodes, key=lambda node: node.name)
@@ -72,23 +76,25 @@ def delete() -> None:
     kubeconfig().unlink(missing_ok=True)
 
 
-def start(nodes: list[Container]) -> bool:
-    """Start stopped nodes; whether the engine could."""
-    try:
-        for node in nodes:
-            if not node.running:
-                command.run("docker", "start", node.name, limit=120)
-    except CommandError:
-        return False
-    return True
+def start(nodes: list[Container]) -> None:
+    """Start stopped nodes and let paused ones go on; raises CommandError if the engine cannot."""
+    for node in nodes:
+        if not node.running:
+            command.run("docker", "unpause" if node.state == "paused" else "start", node.name, limit=120)
 
 
-def _rates(*, v1beta4: bool) -> dict[str, object]:
-    """The rates as kubeadm takes them; its newer form is a list, which replaces kind's, so kind's is repeated."""
+def restart(nodes: list[Container]) -> None:
+    """Restart nodes, with whatever the engine runs for them such as the forwarding of the API's port."""
+    for node in nodes:
+        command.run("docker", "restart", "--time", "3", node.name, limit=120)
+
+
+def _arguments(*, v1beta4: bool) -> dict[str, object]:
+    """The arguments as kubeadm takes them; its newer form is a list, which replaces kind's, so kind's is repeated."""
     if not v1beta4:
-        arguments: dict[str, object] = {"extraArgs": _RATE}
-        return {"kind": "ClusterConfiguration", "controllerManager": arguments, "scheduler": arguments}
-    listed = [{"name": name, "value": value} for name, value in _RATE.items()]
+        extra: dict[str, object] = {"extraArgs": _ARGUMENTS}
+        return {"kind": "ClusterConfiguration", "controllerManager": extra, "scheduler": extra}
+    listed = [{"name": name, "value": value} for name, value in _ARGUMENTS.items()]
     own = {"name": "enable-hostpath-provisioner", "value": "true"}
     return {
         "kind": "ClusterConfiguration",

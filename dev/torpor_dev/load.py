@@ -6,7 +6,7 @@ from torpor_dev import command, engine, kind, supplied
 from torpor_dev.errors import DevError
 from torpor_dev.progress import say, step
 
-_IMPORT = ("ctr", "--namespace=k8s.io", "images", "import", "--digests", "--snapshotter=overlayfs", "-")
+_IMPORT = ("ctr", "--namespace=k8s.io", "images", "import", "--snapshotter=overlayfs", "-")
 
 
 def onto_nodes(images: Sequence[str]) -> None:

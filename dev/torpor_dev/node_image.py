@@ -106,6 +106,7 @@ def _finish(root: Path, machine: host.Host) -> None:
         "PAUSE": versions.PAUSE,
         "RESTRICT_OOM": "false" if machine.sys_resource else "true",
     }
+    shutil.copyfile(_DATA / "refuse-early.service", root / "etc/systemd/system/refuse-early.service")
     script = (_DATA / "finish.sh").read_text()
     command.run("chroot", root, "sh", "-s", limit=120, env=env, stdin=script)
     shutil.copyfile(_DATA / "storage.yaml", root / "kind/manifests/default-storage.yaml")
