@@ -16,7 +16,7 @@
     fake.objects.rules["TaskRun"] = function    # (before, after) -> what is wrong, answered as 422 with causes
     fake.objects.graceful_pods = True           # a deleted pod stays, with deletionTimestamp, until fake.remove
 
-    fake.compact()                              # 410 for who is behind, on opening a watch or the next page
+    fake.compact()                              # 410 for who is behind, inside its watch or for its next page
     fake.bookmark(); fake.end_watches(); fake.end_watches(Gone("..."))
     fake.hold_watches(); fake.release_watches() # watchers fall behind meanwhile
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from torpor_api import errors
 from torpor_api.clock import Clock
-from torpor_api.transport import Response
 
 from tests.fake_api.history import History, Object, event_of
 from tests.fake_api.objects import DeniedError
@@ -56,10 +55,8 @@ class Watches:
         self.wake()
 
     async def open(self, route: Route, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
-        """The events after the resourceVersion asked for."""
+        """The events after the resourceVersion asked for; where that is compacted, an ERROR event with code 410."""
         version = int(query["resourceVersion"])
-        if version < self._history.compacted:
-            raise errors.of(Response(HTTPStatus.GONE, _gone()))
         watcher = _Watcher(path=route.resource.path(route.namespace or None))
         self._watchers.append(watcher)
         timer = asyncio.create_task(self._time_out(watcher, float(query.get("timeoutSeconds", "1800"))))

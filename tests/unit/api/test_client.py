@@ -21,6 +21,7 @@ class Server:
         self.chunks: list[bytes] = []
         self.cut = False
         self.hang = asyncio.Event()
+        self.watching = 0
         self.url = ""
 
     async def echo(self, request: web.Request) -> web.Response:
@@ -57,6 +58,7 @@ class Server:
         if self.cut and request.transport:
             request.transport.abort()
         if request.query["resourceVersion"] == "hang":
+            self.watching += 1
             await self.hang.wait()
         return response
 
@@ -179,8 +181,9 @@ async def test_a_request_has_a_limit(transport: client.HttpTransport, monkeypatc
 async def test_watches_do_not_use_up_the_connections_of_requests(server: Server, tmp_path: Path) -> None:
     async with client.connect(kubeconfig(tmp_path, server.url), connections=1) as transport:
         watches = [asyncio.create_task(watched(transport, "hang")) for _ in range(5)]
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
         assert (await transport.request("GET", "/echo")).status == 200
+        assert server.watching == 5
         server.hang.set()
         await asyncio.gather(*watches)
 

@@ -106,17 +106,16 @@ async def test_after_410_what_vanished_meanwhile_is_reported(
     fake.put(TASKRUNS, body("stays"))
     fake.put(TASKRUNS, body("goes"))
     async with running(fake, clock, seen.append) as reflector:
-        if inside:
-            fake.hold_watches()
-        else:
-            fake.inject(Fault(method="WATCH", status=503, times=1))
-            fake.end_watches(errors.Unreachable("the connection broke"))
-            await settle()
+        fake.hold_watches()
         seen.clear()
         fake.remove(TASKRUNS, "ns", "goes")
         fake.put(TASKRUNS, body("comes"))
-        fake.compact()
-        fake.release_watches()
+        if inside:
+            fake.compact()
+            fake.release_watches()
+        else:
+            fake.inject(Fault(method="WATCH", status=410))
+            fake.end_watches(errors.Unreachable("the connection broke"))
         await clock.advance(1)
         assert reflector.relists == 2
         assert sorted(told(seen)) == ["delete goes", "upsert comes"]
@@ -174,6 +173,8 @@ async def test_pages_that_cannot_be_finished_are_read_again_as_one(fake: FakeApi
         assert reflector.synced.is_set()
         assert len(reflector.store) == 699
         assert told(seen).count("delete t0") == 1
+        lists = [request.query.get("limit") for request in fake.requests if request.method == "GET"]
+        assert lists == ["500", "500", None]
 
 
 async def test_failures_are_spaced_out_up_to_ten_seconds_and_forgotten_after_a_good_event(
