@@ -109,8 +109,9 @@ def _finished(snapshot: Snapshot) -> Plan:
         kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)
         actions.append(SetFinalizers(finalizers=kept))
     expires = _expires_at(snapshot)
-    if expires is not None and snapshot.now >= expires and workflow.metadata.deletion_timestamp is None:
-        actions.append(DeleteWorkflow())
+    if expires is not None and snapshot.now >= expires:
+        if workflow.metadata.deletion_timestamp is None:
+            actions.append(DeleteWorkflow())
         expires = None
     return Plan(actions=tuple(actions), again_at=_soonest([*(step.again_at for step in steps), expires]))
 
