@@ -2,7 +2,8 @@
 
 import json
 
-from tests.unit.controller.world import World, python, wait
+from tests.unit.controller.bodies import python, wait
+from tests.unit.controller.world import World
 
 
 def test_a_value_stands_on_the_taskrun_as_json_text() -> None:

@@ -5,7 +5,8 @@ from torpor_api.workflow import WorkflowSpec
 from torpor_operator import graph
 from torpor_wire.state import State
 
-from tests.unit.controller.world import World, python, wait
+from tests.unit.controller.bodies import python, wait
+from tests.unit.controller.world import World
 
 
 def test_a_task_waits_for_the_tasks_it_comes_after() -> None:

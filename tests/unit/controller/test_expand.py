@@ -5,7 +5,8 @@ import json
 import pytest
 from torpor_operator.settings import Settings
 
-from tests.unit.controller.world import World, python, wait
+from tests.unit.controller.bodies import python, wait
+from tests.unit.controller.world import World
 
 
 def over(value: object, **fields: object) -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.unit.controller.world import World, python
+from tests.unit.controller.bodies import python
+from tests.unit.controller.world import World
 
 
 def test_a_task_whose_when_is_true_runs() -> None:

@@ -6,7 +6,6 @@ TaskRun.
 """
 
 import itertools
-from collections import defaultdict
 from typing import Any, assert_never
 
 from torpor_api import taskrun as taskruns
@@ -38,23 +37,10 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from tests.fake_api import json_patch
+from tests.unit.controller import bodies, invariants
+from tests.unit.controller.bodies import NAME, NAMESPACE, NOW, UID, Body
 
-NOW = 1_700_000_000.0
-NAMESPACE, NAME, UID = "ns", "run", "workflow-uid"
 ROUNDS = 50
-
-Body = dict[str, Any]
-
-
-def python(name: str, **fields: Any) -> Body:
-    """A task that calls a function in a pod."""
-    return {"name": name, "python": f"ingest.tasks:{name}", **fields}
-
-
-def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
-    """A task whose body is a trigger; `kwargs` and `timeout` are the trigger's."""
-    call = {name: fields.pop(name) for name in ("kwargs", "timeout") if name in fields}
-    return {"name": name, "trigger": {"class": class_name, **call}, **fields}
 
 
 class World:
@@ -63,17 +49,7 @@ class World:
     def __init__(self, *tasks: Body, settings: Settings | None = None, now: float = NOW, **spec: Any) -> None:
         self.now = now
         self.settings = settings or Settings()
-        self.workflow: Body = {
-            "metadata": {
-                "name": NAME,
-                "namespace": NAMESPACE,
-                "uid": UID,
-                "generation": 1,
-                "creationTimestamp": times.rfc3339(now),
-                "finalizers": [keys.FINALIZER],
-            },
-            "spec": {"image": "ingest:1.4", "tasks": list(tasks), **spec},
-        }
+        self.workflow: Body = bodies.workflow(list(tasks), spec, now)
         self.taskruns: dict[str, Body] = {}
         self.pods: dict[str, Body] = {}
         self.events: list[PostEvent] = []
@@ -87,20 +63,11 @@ class World:
     # What the operator does.
 
     def snapshot(self, known: dict[Need, Answer] | None = None) -> Snapshot:
-        seen = set(self.taskruns) - self.unseen - self.unreadable
-        runs = {name: taskruns.parse(self.taskruns[name]) for name in sorted(seen)}
-        by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
-        for run in runs.values():
-            by_task[run.spec.task][run.spec.map_index] = run
-        found = [pods.parse(body) for name, body in self.pods.items() if name not in self.unseen]
-        return Snapshot(
-            workflow=workflows.parse(self.workflow),
-            taskruns=runs,
-            by_task=by_task,
-            pods={
-                run.metadata.uid: tuple(pod for pod in found if pod.owner_uid == run.metadata.uid)
-                for run in runs.values()
-            },
+        hidden = self.unseen | self.unreadable
+        return bodies.snapshot(
+            self.workflow,
+            [body for name, body in sorted(self.taskruns.items()) if name not in hidden],
+            [body for name, body in self.pods.items() if name not in hidden],
             known=known or {},
             settings=self.settings,
             now=self.now,
@@ -120,16 +87,17 @@ class World:
     def apply(self, made: Plan) -> None:
         for action in made.actions:
             self.act(action)
-        self.events += [event for event in made.events if event.key not in {said.key for said in self.events}]
+        self._hear(made)
         if made.status is not None:
             self.workflow["status"] = made.status.to_json()
-        self._check()
+        invariants.check(self.taskruns.values(), self.pods.values(), self.stored.spec.parallelism)
 
     def settle(self) -> "World":
         """Plan and apply until there is nothing left to do."""
         for _ in range(ROUNDS):
             made = self.plan()
             if not made.actions and made.status in {None, self.stored.status}:
+                self._hear(made)
                 return self
             self.apply(made)
         raise AssertionError(f"the plan does not come to an end: {made.actions}")
@@ -246,7 +214,7 @@ class World:
         self.patch(run, edge.succeed(run.pin(), result, now=self.now))
         return self.settle()
 
-    def kubelet(self, task: str, index: int = keys.UNMAPPED, **status: Any) -> "World":
+    def kubelet(self, task: str, status: Body, index: int = keys.UNMAPPED) -> "World":
         """The kubelet writes the status of the present pod."""
         self.pods[pods.name_of(self.run(task, index))]["status"] = status
         return self.settle()
@@ -282,6 +250,10 @@ class World:
         body["status"] = {name: value for name, value in body["status"].items() if value is not None}
         self.taskruns[run.metadata.name] = body
 
+    def _hear(self, made: Plan) -> None:
+        heard = {event.key for event in self.events}
+        self.events += [event for event in made.events if event.key not in heard]
+
     def _claimed(self, task: str, index: int) -> TaskRun:
         if self.state(task, index) is State.SCHEDULED:
             self.claim(task, index)
@@ -296,18 +268,15 @@ class World:
         if name in self.taskruns:
             self.unseen.discard(name)
             return
-        stamp = {"uid": f"taskrun-{next(self._numbers)}", "creationTimestamp": times.rfc3339(self.now)}
-        status = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
-        self.taskruns[name] = body | {"metadata": body["metadata"] | stamp, "status": status}
+        self.taskruns[name] = bodies.created(body, f"taskrun-{next(self._numbers)}", self.now, bodies.FRESH)
 
     def _create_pod(self, run: TaskRun, body: Body) -> None:
         name = body["metadata"]["name"]
         if name in self.pods:
             self.unseen.discard(name)
             return
-        stamp = {"uid": f"pod-{next(self._numbers)}", "creationTimestamp": times.rfc3339(self.now)}
         if run.metadata.name in self.taskruns:
-            self.pods[name] = body | {"metadata": body["metadata"] | stamp, "status": {"phase": "Pending"}}
+            self.pods[name] = bodies.created(body, f"pod-{next(self._numbers)}", self.now, {"phase": "Pending"})
 
     def _delete_pod(self, name: str, uid: str) -> None:
         pod = self.pods.get(name)
@@ -335,12 +304,3 @@ class World:
                 return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
             case _:
                 assert_never(need)
-
-    def _check(self) -> None:
-        """What must never be, whatever happens."""
-        runs = {run.metadata.uid: run for run in map(taskruns.parse, self.taskruns.values())}
-        live = [pod for pod in map(pods.parse, self.pods.values()) if not pod.terminal]
-        owners = [pod.owner_uid for pod in live]
-        assert len(owners) == len(set(owners)), f"two live pods of one TaskRun: {sorted(pod.name for pod in live)}"
-        occupied = [uid for uid in owners if runs[uid].status.state in {State.SCHEDULED, State.RUNNING}]
-        assert len(occupied) <= self.stored.spec.parallelism, f"{len(occupied)} pods are too many"

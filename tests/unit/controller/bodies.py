@@ -1,0 +1,78 @@
+"""Objects as JSON, and what the controller's observer makes of them: the raw material of the tests of the plan."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torpor_api import taskrun as taskruns
+from torpor_api import workflow as workflows
+from torpor_api.taskrun import TaskRun
+from torpor_operator import pods
+from torpor_operator.actions import Need
+from torpor_operator.settings import Settings
+from torpor_operator.snapshot import Answer, Snapshot
+from torpor_wire import keys, times
+
+NOW = 1_700_000_000.0
+NAMESPACE, NAME, UID = "ns", "run", "workflow-uid"
+
+Body = dict[str, Any]
+
+FRESH: Body = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+
+
+def python(name: str, **fields: Any) -> Body:
+    """A task that calls a function in a pod."""
+    return {"name": name, "python": f"ingest.tasks:{name}", **fields}
+
+
+def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
+    """A task whose body is a trigger; `kwargs` and `timeout` are the trigger's."""
+    call = {name: fields.pop(name) for name in ("kwargs", "timeout") if name in fields}
+    return {"name": name, "trigger": {"class": class_name, **call}, **fields}
+
+
+def workflow(tasks: list[Body], spec: Body, now: float) -> Body:
+    """A Workflow that has its finalizer already."""
+    metadata = {
+        "name": NAME,
+        "namespace": NAMESPACE,
+        "uid": UID,
+        "generation": 1,
+        "creationTimestamp": times.rfc3339(now),
+        "finalizers": [keys.FINALIZER],
+    }
+    return {"metadata": metadata, "spec": {"image": "ingest:1.4", "tasks": tasks, **spec}}
+
+
+def created(body: Body, uid: str, now: float, status: Body) -> Body:
+    """The object as the API server stores it on its creation."""
+    stamp = {"uid": uid, "creationTimestamp": times.rfc3339(now)}
+    return body | {"metadata": body["metadata"] | stamp, "status": dict(status)}
+
+
+def snapshot(  # noqa: PLR0913 - what a Snapshot has
+    workflow: Body,
+    taskrun_bodies: Iterable[Body],
+    pod_bodies: Iterable[Body],
+    *,
+    known: Mapping[Need, Answer],
+    settings: Settings,
+    now: float,
+) -> Snapshot:
+    """What the observer makes of objects."""
+    runs = [taskruns.parse(body) for body in taskrun_bodies]
+    by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
+    for run in runs:
+        by_task[run.spec.task][run.spec.map_index] = run
+    found = [pods.parse(body) for body in pod_bodies]
+    owned = {run.metadata.uid: tuple(pod for pod in found if pod.owner_uid == run.metadata.uid) for run in runs}
+    return Snapshot(
+        workflow=workflows.parse(workflow),
+        taskruns={run.metadata.name: run for run in runs},
+        by_task=by_task,
+        pods=owned,
+        known=known,
+        settings=settings,
+        now=now,
+    )

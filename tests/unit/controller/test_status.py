@@ -1,0 +1,95 @@
+"""What the Workflow's status and its Events say."""
+
+from torpor_api import workflow as workflows
+from torpor_wire import times
+
+from tests.unit.controller.bodies import NOW, python, wait
+from tests.unit.controller.world import World
+
+
+def test_counts_follow_the_instances() -> None:
+    mapped = python("load", expand=[{"name": "n", "over": [0, 1, 2, 3]}], retries={"limit": 1})
+    world = World(mapped).settle().succeed("load", None, 0).fail("load", "", 1).defer("load", 2)
+    task = world.task("load")
+    assert (task.total, task.created) == (4, 4)
+    assert (task.active, task.deferred, task.succeeded, task.failed) == (2, 1, 1, 0)
+
+
+def test_progress_counts_what_is_done_of_what_is_known() -> None:
+    mapped = python("load", expand=[{"name": "n", "over": [0, 1]}])
+    skipped = python("skipped", when="false")
+    world = World(mapped, python("report", after=["load"]), skipped).settle()
+    assert world.status.progress == "0/3"
+    assert world.succeed("load", None, 0).status.progress == "1/3"
+
+
+def test_conditions_of_a_run_that_goes_on() -> None:
+    world = World(python("a")).settle()
+    assert world.condition("Succeeded")[:2] == ("Unknown", "Running")
+    assert world.condition("Reconciling")[:2] == ("True", "Running")
+    assert world.condition("Stalled")[:2] == ("False", "Running")
+
+
+def test_conditions_of_a_run_that_went_well() -> None:
+    world = World(python("a")).settle().succeed("a")
+    assert world.condition("Succeeded")[:2] == ("True", "Succeeded")
+    assert world.condition("Reconciling")[0] == "False"
+    assert world.condition("Stalled")[0] == "False"
+    assert world.status.state == "Succeeded"
+
+
+def test_conditions_of_a_run_that_failed_say_why() -> None:
+    world = World(python("a")).settle().fail("a", "no disk")
+    for name in ("Succeeded", "Stalled"):
+        assert world.condition(name)[1] == "Error"
+        assert "no disk" in world.condition(name)[2]
+    assert world.condition("Reconciling")[0] == "False"
+
+
+def test_a_transition_is_dated_when_the_status_changed_and_not_when_it_was_written() -> None:
+    world = World(python("a"), python("b")).settle()
+    world.now += 100
+    world.succeed("a")
+    world.now += 100
+    world.succeed("b")
+    dates = {entry.type: entry.last_transition_time for entry in world.status.conditions}
+    assert dates["Stalled"] == times.rfc3339(NOW)
+    assert dates["Succeeded"] == dates["Reconciling"] == times.rfc3339(NOW + 200)
+    assert (world.status.start_time, world.status.completion_time) == (times.rfc3339(NOW), times.rfc3339(NOW + 200))
+
+
+def test_the_status_speaks_of_the_generation_it_has_seen() -> None:
+    assert World(python("a")).settle().change(parallelism=2).status.observed_generation == 2
+
+
+def test_a_stored_status_comes_back_equal_so_that_it_is_not_written_again() -> None:
+    world = World(python("a"), wait("b"), python("c", when="false"), python("d", after=["a"])).settle()
+    made = world.fail("a").plan().status
+    body = world.workflow | {"status": made.to_json() if made else None}
+    assert workflows.parse(body).status == made
+
+
+def test_a_status_lists_no_instances() -> None:
+    many = python("load", expand=[{"name": "n", "over": list(range(500))}])
+    world = World(many, parallelism=500).settle()
+    assert len(str(world.workflow["status"])) < 2_000
+
+
+def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
+    world = World(python("a", retries={"limit": 1, "delay": "10s"})).settle().fail("a", "once")
+    (event,) = world.events
+    assert event.regarding is not None
+    assert (event.reason, event.warning) == ("Error", True)
+    assert event.message == f"once; tried again at {times.rfc3339(NOW + 10)}"
+    world.advance(10).fail("a", "twice")
+    assert [event.message for event in world.events if event.regarding][1:] == ["twice"]
+
+
+def test_the_end_of_a_run_is_one_event_on_it() -> None:
+    world = World(python("a")).settle().succeed("a")
+    assert [(event.regarding, event.reason, event.warning) for event in world.events] == [(None, "Succeeded", False)]
+
+
+def test_a_skipped_run_succeeds() -> None:
+    world = World(python("a", when="false")).settle()
+    assert (world.condition()[0], world.status.progress) == ("True", "0/0")
