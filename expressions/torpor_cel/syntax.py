@@ -110,7 +110,6 @@ def _scopes(node: tree.Node) -> Iterator[tuple[tree.Node, frozenset[str]]]:
         case tree.Loop():
             yield from ((child, frozenset()) for child in node.outside)
             yield from ((child, node.variables) for child in node.body)
-            yield node.result, frozenset({node.accumulator})
 
 
 def _unknown(expression: str, uses: tuple[Use, ...], roots: frozenset[str]) -> ExpressionError | None:
@@ -138,7 +137,7 @@ def _depth(node: tree.Node) -> tuple[int, int]:
     match node:
         case tree.Loop():
             inside = max(_depth(child)[0] for child in node.body) + int(node.repeats)
-            return max((inside, node.at), *(_depth(child) for child in (*node.outside, node.result)))
+            return max((inside, node.at), *(_depth(child) for child in node.outside))
         case tree.Field():
             return _depth(node.operand)
         case tree.Call(operands=children) | tree.Group(members=children):

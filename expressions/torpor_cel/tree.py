@@ -25,6 +25,7 @@ class _Kind(IntEnum):
 _STRING_VALUE = 6
 _POSITIONS = 4
 _ENTRIES = 2
+_VARIABLES = (1, 8, 3)
 _TEST_ONLY = 3
 _INDEX = "_[_]"
 _FIELD_CALLS = frozenset({_INDEX, "_?._", "_[?_]"})
@@ -75,14 +76,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """What a macro such as `map` or `all` becomes. `body` sees all its variables, `result` only the accumulator."""
+    """What a macro becomes. Only `body` sees its variables; `optMap` binds one and repeats nothing."""
 
     at: int
     variables: frozenset[str]
-    accumulator: str
     outside: "tuple[Node, ...]"
     body: "tuple[Node, ...]"
-    result: "Node"
     repeats: bool
 
 
@@ -143,15 +142,11 @@ def _call(at: int, body: bytes, offsets: dict[int, int]) -> Node:
 
 def _loop(at: int, body: bytes, offsets: dict[int, int]) -> Loop:
     (over,) = _children(body, offsets, 2)
-    (result,) = _children(body, offsets, 7)
-    accumulator = _string(body, 3)
     return Loop(
         at=at,
-        variables=frozenset({_string(body, 1), _string(body, 8), accumulator}),
-        accumulator=accumulator,
+        variables=frozenset(_string(body, number) for number in _VARIABLES),
         outside=(over, *_children(body, offsets, 4)),
-        body=_children(body, offsets, 5, 6),
-        result=result,
+        body=_children(body, offsets, 5, 6, 7),
         repeats=not (isinstance(over, Group) and not over.members),
     )
 

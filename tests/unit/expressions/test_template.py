@@ -14,7 +14,17 @@ texts = st.text(alphabet=st.sampled_from("ab$${}\"'\\ \né"), max_size=20)
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
 values = st.recursive(leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner), max_leaves=8)
 sources = st.sampled_from(
-    ["params.a", "{'a': {'b': 1}}.a", "'}' + \"}\"", "x['${']", "r'\\' + '}'", "'''}'\n}'''", "1 // }\n", "`a}b`.c"]
+    [
+        "params.a",
+        "{'a': {'b': 1}}.a",
+        "'}' + \"}\"",
+        '"""}"}"""',
+        "x['${']",
+        "r'\\' + '}'",
+        "'''}'\n}'''",
+        "1 // }\n",
+        "`a}b`.c",
+    ]
 )
 
 
