@@ -160,6 +160,7 @@ class _Child:
             str(self._memory_bytes),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,  # A terminal's Ctrl-C is for the parent, which ends its children.
         )
         _, answers = _pipes(process)
         try:

@@ -220,6 +220,13 @@ async def test_where_no_child_can_start_that_is_no_fault_of_the_expression(monke
             await pool.evaluate("1", {})
 
 
+async def test_a_child_does_not_hear_the_terminal() -> None:
+    async with Evaluator(children=1) as pool:
+        assert await good(pool)
+        (child,) = children()
+        assert os.getpgid(child) == child
+
+
 async def test_a_child_inherits_no_open_file() -> None:
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
