@@ -98,6 +98,8 @@ def workflows() -> Schema:
     spec = schema["properties"]["spec"]
     spec["x-kubernetes-validations"] = crd_rules.workflow_spec()
     spec["properties"]["tasks"]["items"]["x-kubernetes-validations"] = crd_rules.workflow_task()
+    task = spec["properties"]["tasks"]["items"]["properties"]
+    task["pod"]["properties"]["volumes"]["items"]["x-kubernetes-validations"] = crd_rules.volume()
     del schema["properties"]["status"]["default"]
     return _crd(_WORKFLOW, schema)
 

@@ -11,6 +11,8 @@ from torpor_wire import state
 
 from torpor_api.crd_schema import Schema
 
+_ONE_BODY = "[has(self.python), has(self.container), has(self.trigger)].filter(b, b).size() == 1"
+
 
 def taskrun_status() -> list[Schema]:
     """Transitions of TaskRun.status: legal edges, counters that only grow, finished is finished."""
@@ -48,7 +50,7 @@ def taskrun_spec() -> list[Schema]:
     """A TaskRun's spec: written once, and one kind of body."""
     return [
         _rule("self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow and run it anew"),
-        _rule("has(self.python) != has(self.trigger)", message="give exactly one of python and trigger"),
+        _rule(_ONE_BODY, message="give exactly one of python, container and trigger"),
     ]
 
 
@@ -56,8 +58,8 @@ def workflow_spec() -> list[Schema]:
     """A Workflow's spec: what concerns more than one task."""
     return [
         _rule(
-            "has(self.image) || self.tasks.all(t, has(t.image) || !has(t.python))",
-            message="a python task needs an image: give the task an image, or spec.image for all of them",
+            "has(self.image) || self.tasks.all(t, has(t.image) || has(t.trigger))",
+            message="a task with a pod needs an image: give the task an image, or spec.image for all of them",
             path=".image",
         ),
     ]
@@ -67,9 +69,9 @@ def workflow_task() -> list[Schema]:
     """A task, taken by itself."""
     return [
         _rule(
-            "has(self.python) != has(self.trigger)",
-            message="a task has exactly one body: either python (a function that runs in a pod) "
-            "or trigger (a wait that needs none)",
+            _ONE_BODY,
+            message="a task has exactly one body: python (a function that runs in a pod), container (a program that "
+            "does) or trigger (a wait that needs none)",
         ),
         _rule(
             "!has(self.trigger) || !has(self.image)",
@@ -77,9 +79,25 @@ def workflow_task() -> list[Schema]:
             path=".image",
         ),
         _rule(
+            "!has(self.trigger) || !has(self.pod)",
+            message="a trigger task has no pod, so it takes no pod fields",
+            path=".pod",
+        ),
+        _rule(
             "!has(self.after) || !(self.name in self.after)",
             message="a task cannot come after itself; remove its own name from after",
             path=".after",
+        ),
+    ]
+
+
+def volume() -> list[Schema]:
+    """A volume of a task's pod: one of the safe kinds."""
+    kinds = "[has(self.emptyDir), has(self.configMap), has(self.secret), has(self.persistentVolumeClaim)]"
+    return [
+        _rule(
+            f"{kinds}.filter(k, k).size() == 1",
+            message="a volume is exactly one of emptyDir, configMap, secret and persistentVolumeClaim",
         ),
     ]
 

@@ -51,6 +51,8 @@ def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
             "nullable": True,
             "x-kubernetes-preserve-unknown-fields": True,
         }
+    if source.get("x-object"):
+        return {**_description(source), "type": "object", "x-kubernetes-preserve-unknown-fields": True}
     node: Schema = {key: source[key] for key in _KEPT if key in source}
     if "exclusiveMaximum" in source:
         node["maximum"] = source["exclusiveMaximum"] - 1

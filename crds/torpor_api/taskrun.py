@@ -57,6 +57,19 @@ class Argument(Model):
     )
 
 
+class Command(Model):
+    """What a container task runs; literal, but for Kubernetes' own `$(name)` of environment variables."""
+
+    command: Annotated[
+        tuple[Annotated[str, Field(max_length=4096)], ...],
+        Field(max_length=64, description="Instead of the image's entrypoint."),
+    ] = ()
+    args: Annotated[
+        tuple[Annotated[str, Field(max_length=4096)], ...],
+        Field(max_length=64, description="Instead of the image's arguments."),
+    ] = ()
+
+
 class TriggerCall(Model):
     """A trigger as the workflow asks for it, its expressions evaluated."""
 
@@ -78,6 +91,7 @@ class TaskRunSpec(Model):
     python: Annotated[
         str | None, Field(max_length=253, description="The function to call: `package.module:function`.")
     ] = None
+    container: Annotated[Command | None, Field(description="The program to run in the image.")] = None
     trigger: Annotated[TriggerCall | None, Field(description="The wait that is this task; no pod is started.")] = None
     arguments: Annotated[
         tuple[Argument, ...], Field(max_length=64, description="Keyword arguments of the function.")

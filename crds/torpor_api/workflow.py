@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field
 from torpor_wire import keys
 
+from torpor_api.podspec import PodFields
 from torpor_api.schema import Condition, Count, Duration, Expression, Identifier, Metadata, Model, Name, Time
-from torpor_api.taskrun import Retries
+from torpor_api.taskrun import Command, Retries
 
 Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
 
@@ -48,7 +49,7 @@ class Expansion(Model):
 
 
 class Task(Model):
-    """A task: a Python function in a pod, or a trigger without one."""
+    """A task: a Python function in a pod, a container, or a trigger without a pod."""
 
     name: Annotated[Identifier, Field(description="Lower-case identifier, unique in the Workflow.")]
     after: Annotated[
@@ -61,6 +62,13 @@ class Task(Model):
             max_length=253,
             pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$",
             description="The function, or operator class, to run in a pod: `package.module:name`.",
+        ),
+    ] = None
+    container: Annotated[
+        Command | None,
+        Field(
+            description="Any image's program instead of a function. `args` arrive as environment variables; the "
+            "result is what it writes to /dev/termination-log."
         ),
     ] = None
     trigger: Annotated[TriggerTask | None, Field(description="A wait instead of a function; it needs no pod.")] = None
@@ -85,6 +93,7 @@ class Task(Model):
     timeout: Annotated[
         Duration | None, Field(description="Total time an attempt may take, time spent deferred included.")
     ] = None
+    pod: Annotated[PodFields | None, Field(description="The fields of the task's pod that are yours to set.")] = None
 
 
 class WorkflowSpec(Model):

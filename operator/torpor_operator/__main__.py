@@ -22,6 +22,7 @@ from torpor_operator import handlers
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
+from torpor_operator.orphans import Orphans
 from torpor_operator.queue import WorkQueue
 from torpor_operator.reconciler import Reconciler
 from torpor_operator.settings import Settings
@@ -50,11 +51,18 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
     async with client.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
         queue = WorkQueue(clock)
-        observer = Observer(api, touched=queue.add, jitter=random.random)
+        orphans = Orphans(api, clock)
+        observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=random.random)
         applier = Applier(api, clock, observer, settings)
         answerer = Answerer(api, observer, evaluator)
         reconciler = Reconciler(
-            clock=clock, queue=queue, observer=observer, answerer=answerer, applier=applier, settings=settings
+            clock=clock,
+            queue=queue,
+            observer=observer,
+            answerer=answerer,
+            applier=applier,
+            orphans=orphans,
+            settings=settings,
         )
         terms = Terms(
             namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration

@@ -36,6 +36,26 @@ class DeletePod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LiftGate:
+    """A container task's pod, claimed by the operator, may be scheduled; `gates` are those it was seen with."""
+
+    namespace: str
+    name: str
+    uid: str
+    gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetGo:
+    """A container task's pod whose outcome is stored, or that has none; `finalizers` are those it was seen with."""
+
+    namespace: str
+    name: str
+    uid: str
+    finalizers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatchTaskRun:
     """One fenced transition, or explanation, on a TaskRun's status."""
 
@@ -66,7 +86,9 @@ class PostEvent:
     key: str
 
 
-Action: TypeAlias = CreateTaskRun | CreatePod | DeletePod | PatchTaskRun | SetFinalizers | DeleteWorkflow | PostEvent
+Action: TypeAlias = (
+    CreateTaskRun | CreatePod | DeletePod | LiftGate | LetGo | PatchTaskRun | SetFinalizers | DeleteWorkflow | PostEvent
+)
 
 
 @dataclass(frozen=True, slots=True)

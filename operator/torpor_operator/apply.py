@@ -24,6 +24,8 @@ from torpor_operator.actions import (
     CreateTaskRun,
     DeletePod,
     DeleteWorkflow,
+    LetGo,
+    LiftGate,
     PatchTaskRun,
     PostEvent,
     SetFinalizers,
@@ -85,6 +87,10 @@ class Applier:
                 await self._create_pod(action)
             case DeletePod():
                 await self._api.delete(PODS, action.namespace, action.name, uid=action.uid)
+            case LiftGate():
+                await self._lift_gate(action)
+            case LetGo():
+                await self.let_go(action)
             case PatchTaskRun():
                 await self._patch_taskrun(action)
             case SetFinalizers():
@@ -136,6 +142,26 @@ class Applier:
         pin, now = action.taskrun.pin(), self._clock.now()
         patch = edge.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
         await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+
+    async def _lift_gate(self, action: LiftGate) -> None:
+        seen = [{"name": gate} for gate in action.gates]
+        kept = [{"name": gate} for gate in action.gates if gate != keys.POD_GATE]
+        await self._patch_pod(action, "/spec/schedulingGates", seen, kept)
+
+    async def let_go(self, action: LetGo) -> None:
+        """Lift our finalizer and nobody else's: `test` pins the list that it is taken from."""
+        kept = [name for name in action.finalizers if name != keys.POD_FINALIZER]
+        await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
+
+    async def _patch_pod(self, action: LiftGate | LetGo, path: str, seen: object, kept: object) -> None:
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": action.uid},
+            {"op": "test", "path": path, "value": seen},
+            {"op": "replace", "path": path, "value": kept},
+        ]
+        stored = await self._api.patch(PODS, action.namespace, action.name, ops)
+        if "deletionTimestamp" not in stored["metadata"]:
+            self._observer.pods.store.absorb(stored)
 
     async def _patch_taskrun(self, action: PatchTaskRun) -> None:
         metadata = action.taskrun.metadata

@@ -107,8 +107,8 @@ def _given(task: Task, scope: Scope) -> tuple[tuple[Argument, ...], TriggerCall 
         return ((), trigger) if isinstance(trigger, TriggerCall) else trigger
     arguments: list[Argument] = []
     needs: list[Unknown] = []
-    for name, value in task.args.items():
-        match _argument(name, value, scope):
+    for name in task.args:
+        match _argument(task, name, scope):
             case Argument() as argument:
                 arguments.append(argument)
             case Unknown() as unknown:
@@ -136,7 +136,8 @@ def _trigger(task: Task, scope: Scope) -> TriggerCall | Outcome | Unknown:
     return TriggerCall(class_name=asked.class_name, kwargs=text, timeout=asked.timeout)
 
 
-def _argument(name: str, value: JSON, scope: Scope) -> Argument | ExpressionError | Unknown:
+def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Unknown:
+    value = task.args[name]
     resolved = inputs.resolve(value, scope)
     if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE:
         source = _source(value, scope)
@@ -147,11 +148,11 @@ def _argument(name: str, value: JSON, scope: Scope) -> Argument | ExpressionErro
     size = len(text.encode())
     if size <= keys.ARGUMENT_INLINE_MAX:
         return Argument(name=name, value=text)
-    if (source := _source(value, scope)) is not None:
+    if task.python is not None and (source := _source(value, scope)) is not None:
         return Argument(name=name, source=source)
     if size > keys.RESULT_MAX:
         return errors.failed(
-            f"its value is {size} bytes; {keys.RESULT_MAX} fit, unless it is one whole `${{tasks.x.result}}`",
+            f"its value is {size} bytes; {keys.RESULT_MAX} fit; a python task can take a whole `${{tasks.x.result}}`",
         )
     return Argument(name=name, value=text)
 

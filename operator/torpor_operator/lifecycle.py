@@ -5,62 +5,28 @@ TaskRun, and nothing is decided on a pod's absence from the store alone: absence
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from torpor_api.taskrun import TaskRun, TriggerCall
+from torpor_api.taskrun import TriggerCall
 from torpor_wire import edge, retry, times, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
-from torpor_operator.actions import Action, ConfirmPod, DeletePod, Need, PatchTaskRun, PostEvent
-from torpor_operator.pods import Pod, name_of
-from torpor_operator.settings import Settings
-from torpor_operator.snapshot import Answer, Presence
+from torpor_operator import containers, steps
+from torpor_operator.actions import ConfirmPod, PatchTaskRun
+from torpor_operator.pods import Pod
+from torpor_operator.snapshot import Presence
+from torpor_operator.view import Step, View, both
 
 _PULL_FAILURES = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 _CONFIG_FAILURES = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """A TaskRun as one plan sees it."""
-
-    taskrun: TaskRun
-    pods: tuple[Pod, ...]
-    known: Mapping[Need, Answer]
-    settings: Settings
-    now: float
-
-    @property
-    def current_pod(self) -> Pod | None:
-        """The pod of the present attempt, segment and launch."""
-        name = name_of(self.taskrun)
-        return next((pod for pod in self.pods if pod.name == name), None)
-
-    @property
-    def former_pods(self) -> tuple[Pod, ...]:
-        """Pods of earlier segments, launches or attempts that may still run a process."""
-        name = name_of(self.taskrun)
-        return tuple(pod for pod in self.pods if pod.name != name and not pod.terminal)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What follows for one TaskRun. `wants_pod`: it is Scheduled, and nothing but a free slot is missing."""
-
-    actions: tuple[Action, ...] = ()
-    needs: tuple[Need, ...] = ()
-    again_at: float | None = None
-    wants_pod: bool = False
-    events: tuple[PostEvent, ...] = field(default=())
-
-
-NOTHING = Step()
-
-
 def next_step(view: View) -> Step:
     """What the TaskRun's state and pods ask for."""
+    return both(_next_step(view), containers.let_go(view))
+
+
+def _next_step(view: View) -> Step:
     match view.taskrun.status.state:
         case State.SCHEDULED:
             return _scheduled(view)
@@ -71,7 +37,7 @@ def next_step(view: View) -> Step:
         case State.UP_FOR_RETRY:
             return _up_for_retry(view)
         case _:
-            return _dismiss(view, view.pods, since=view.taskrun.status.completion_time)
+            return steps.dismiss(view, view.pods, since=view.taskrun.status.completion_time)
 
 
 def cancel(view: View, message: str) -> Step:
@@ -81,9 +47,12 @@ def cancel(view: View, message: str) -> Step:
         return next_step(view)
     if status.state is State.DEFERRED:
         return _cancel_wait(view, message)
-    stop = tuple(_delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
+    stop = tuple(steps.delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
     patch = edge.cancel(view.taskrun.pin(), message=message, now=view.now)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch), *stop))
+    return both(
+        Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch), *stop)),
+        containers.let_go(view),
+    )
 
 
 def _cancel_wait(view: View, message: str) -> Step:
@@ -111,9 +80,9 @@ def _scheduled(view: View) -> Step:
         return _former(view)
     if pod.terminal:
         return _ended_silently(view, pod)
-    if pod.waiting_reason in _PULL_FAILURES | _CONFIG_FAILURES:
-        return _stuck(view, pod)
-    return Step(again_at=_attempt_deadline(view))
+    if pod.gated and not pod.deleting:
+        return containers.claim(view, pod)
+    return _alive(view, pod)
 
 
 def _defer(view: View, asked: TriggerCall) -> Step:
@@ -128,7 +97,7 @@ def _defer(view: View, asked: TriggerCall) -> Step:
             now=view.now,
         )
     except trigger.TriggerError as error:
-        return _fail(view, Reason.TRIGGER_INVALID, str(error), policy=retry.Policy())
+        return steps.fail(view, Reason.TRIGGER_INVALID, str(error), policy=retry.Policy())
     limits = [times.seconds(limit) for limit in (asked.timeout, spec.timeout) if limit is not None]
     deadline = view.now + min(limits) if limits else None
     patch = edge.defer(view.taskrun.pin(), wait, resume=None, deadline=deadline, now=view.now)
@@ -139,8 +108,11 @@ def _former(view: View) -> Step:
     """A segment's pod is created only when no pod of an earlier one can still run a process."""
     if not view.former_pods:
         return Step(wants_pod=True, again_at=_attempt_deadline(view))
+    late = next((pod for pod in view.former_pods if pod.overdue is not None), None)
+    if late is not None and late.overdue is not None:
+        return _overdue(view, late, late.overdue)
     status = view.taskrun.status
-    return _dismiss(view, view.former_pods, since=status.fired_at or status.deferred_at or status.retry_at)
+    return steps.dismiss(view, view.former_pods, since=status.fired_at or status.deferred_at or status.retry_at)
 
 
 def _running(view: View) -> Step:
@@ -149,25 +121,46 @@ def _running(view: View) -> Step:
     claimed = view.taskrun.status.pod
     if claimed is None:
         message = "Running without a pod in its status: written by another hand than Torpor's"
-        return _fail(view, Reason.STATUS_INVALID, message, policy=retry.Policy())
+        return steps.fail(view, Reason.STATUS_INVALID, message, policy=retry.Policy())
     pod = next((pod for pod in view.pods if pod.uid == claimed.uid), None)
     if pod is None:
         return _maybe_gone(view, ConfirmPod(view.taskrun.metadata.namespace, claimed.name, claimed.uid or ""))
     if pod.terminal:
-        return _ended_silently(view, pod)
+        done = view.taskrun.spec.container is not None and pod.exit_code == 0
+        return containers.success(view, pod) if done else _ended_silently(view, pod)
+    if pod.gated:
+        return _relaunch(view) if pod.deleting else containers.release(pod)
+    return _alive(view, pod)
+
+
+def _alive(view: View, pod: Pod) -> Step:
+    """A pod that is there and has not ended: it may be unable to start, or unable to end."""
+    if pod.waiting_reason in _PULL_FAILURES | _CONFIG_FAILURES:
+        return _stuck(view, pod)
+    if pod.overdue is not None:
+        return _overdue(view, pod, pod.overdue)
     return Step(again_at=_attempt_deadline(view))
+
+
+def _overdue(view: View, pod: Pod, ends: str) -> Step:
+    """A pod past its deletion on a node that does not answer may still run a process: nobody else may start."""
+    due = times.epoch(ends) + view.settings.node_grace
+    if view.now < due:
+        return Step(again_at=_earlier(due, _attempt_deadline(view)))
+    message = f"pod {pod.name} was to end at {ends}, and its node does not say that it did: mend or delete the node"
+    return steps.explain(view, Reason.NODE_LOST, message, again_at=_attempt_deadline(view))
 
 
 def _deferred(view: View) -> Step:
     status = view.taskrun.status
-    lingering = _dismiss(view, view.pods, since=status.deferred_at)
+    lingering = steps.dismiss(view, view.pods, since=status.deferred_at)
     if status.deadline is None:
         return lingering
     due = times.epoch(status.deadline) + view.settings.triggerer_grace
     if view.now < due:
         return Step(actions=lingering.actions, again_at=_earlier(lingering.again_at, due))
     message = f"the wait for {_waits_for(view)} was over at {status.deadline}, and no triggerer said so"
-    return _fail(view, Reason.DEFERRAL_TIMEOUT, message)
+    return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message)
 
 
 def _up_for_retry(view: View) -> Step:
@@ -183,9 +176,9 @@ def _timed_out(view: View) -> Step | None:
     deadline = _attempt_deadline(view)
     if deadline is None or view.now < deadline:
         return None
-    stop = tuple(_delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
+    stop = tuple(steps.delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
     message = f"the attempt ran longer than its timeout of {view.taskrun.spec.timeout}"
-    failed = _fail(view, Reason.TIMEOUT, message)
+    failed = steps.fail(view, Reason.TIMEOUT, message)
     return Step(actions=(*failed.actions, *stop))
 
 
@@ -200,8 +193,15 @@ def _ended_silently(view: View, pod: Pod) -> Step:
     """A pod that ended without a report. A report still under way wins: the patch is fenced."""
     status = view.taskrun.status
     if pod.disrupted and status.launch < view.settings.max_launches:
-        return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=edge.relaunch(view.taskrun.pin(launch=True))),))
-    return _fail(view, Reason.LOST, f"pod {pod.name} ended without a report ({pod.ending or pod.phase})")
+        return _relaunch(view)
+    if view.taskrun.spec.container is not None and pod.exit_code is not None:
+        return steps.fail(view, Reason.ERROR, pod.ending)
+    return steps.fail(view, Reason.LOST, f"pod {pod.name} ended without a report ({pod.ending or pod.phase})")
+
+
+def _relaunch(view: View) -> Step:
+    patch = edge.relaunch(view.taskrun.pin(launch=True))
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def _maybe_gone(view: View, confirm: ConfirmPod) -> Step:
@@ -209,7 +209,7 @@ def _maybe_gone(view: View, confirm: ConfirmPod) -> Step:
         case None:
             return Step(needs=(confirm,))
         case Presence.GONE:
-            return _fail(view, Reason.LOST, f"pod {confirm.name} is gone and left no report")
+            return steps.fail(view, Reason.LOST, f"pod {confirm.name} is gone and left no report")
         case _:
             return Step(again_at=view.now + view.settings.former_pod_grace)
 
@@ -223,38 +223,9 @@ def _stuck(view: View, pod: Pod) -> Step:
     message = f"{what}: {pod.waiting_reason}: {pod.waiting_message}"
     due = times.epoch(pod.created) + view.settings.image_pull_grace
     if view.now >= due:
-        failed = _fail(view, reason, message)
-        return Step(actions=(*failed.actions, _delete(pod)))
-    if view.taskrun.status.reason == reason:
-        return Step(again_at=due)
-    patch = edge.explain(view.taskrun.pin(), reason=reason, message=message)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch), _event(view, reason, message)), again_at=due)
-
-
-def _dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None) -> Step:
-    """Pods that have had their last word linger a moment by themselves; what does not end is deleted."""
-    live = [pod for pod in pods if not pod.terminal and not pod.deleting]
-    if not live:
-        return NOTHING
-    due = (times.epoch(since) if since else view.now) + view.settings.former_pod_grace
-    if since is not None and view.now < due:
-        return Step(again_at=due)
-    return Step(actions=tuple(_delete(pod) for pod in live))
-
-
-def _fail(view: View, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
-    policy = view.taskrun.spec.retries.policy() if policy is None else policy
-    patch = edge.fail(view.taskrun.pin(), policy, reason=reason, message=message, now=view.now)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
-
-
-def _event(view: View, reason: Reason, message: str) -> PostEvent:
-    key = f"{view.taskrun.metadata.uid}/{view.taskrun.status.attempt}/{reason}"
-    return PostEvent(regarding=view.taskrun, reason=reason, message=message, warning=True, key=key)
-
-
-def _delete(pod: Pod) -> DeletePod:
-    return DeletePod(namespace=pod.namespace, name=pod.name, uid=pod.uid)
+        failed = steps.fail(view, reason, message)
+        return Step(actions=(*failed.actions, steps.delete(pod)))
+    return steps.explain(view, reason, message, again_at=due)
 
 
 def _waits_for(view: View) -> str:

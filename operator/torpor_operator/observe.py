@@ -32,8 +32,11 @@ _LOG = logging.getLogger(__name__)
 class Observer:
     """The three stores, and who to tell that a Workflow should be looked at."""
 
-    def __init__(self, api: Api, *, touched: Callable[[Key], None], jitter: Callable[[], float]) -> None:
+    def __init__(
+        self, api: Api, *, touched: Callable[[Key], None], suspect: Callable[[Pod], None], jitter: Callable[[], float]
+    ) -> None:
         self._touched = touched
+        self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
         self.taskruns: Reflector[TaskRun] = Reflector(
             api, TASKRUNS, parse_taskrun, on_change=self._taskrun_changed, index=_by_workflow, jitter=jitter
@@ -114,6 +117,8 @@ class Observer:
         run = self.taskruns.store.by_uid(pod.owner_uid) if pod is not None else None
         if run is not None:
             self._touched(Key(run.metadata.namespace, run.spec.workflow.name))
+        elif change.item is not None and change.item.held and change.item.deleting:
+            self._suspect(change.item)
 
 
 def _older(seen: Workflow, held: Workflow) -> bool:

@@ -7,17 +7,18 @@ concern is a module of its own (`graph`, `gate`, `instances`, `lifecycle`, `stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import WorkflowStatus
 from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, graph, lifecycle, pods, status, tasks
+from torpor_operator import announce, graph, launch, lifecycle, status, tasks
 from torpor_operator.actions import Action, CreatePod, CreateTaskRun, DeleteWorkflow, Need, PostEvent, SetFinalizers
-from torpor_operator.lifecycle import Step, View
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.status import Verdict
+from torpor_operator.view import Step, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,6 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = waiting[: max(slots, 0)]
     starts = [] if workflow.spec.suspend else _starts(turns, slots - len(launched))
-    account = snapshot.settings.task_service_account
     return _stated(
         snapshot,
         outcomes,
@@ -63,7 +63,7 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
         Plan(
             actions=(
                 *_actions(step for _, step in steps),
-                *(CreatePod(taskrun=run, body=pods.build(run, account)) for run in launched),
+                *_launches(snapshot, launched),
                 *starts,
             ),
             needs=_needs(turns, [step for _, step in steps]),
@@ -71,6 +71,12 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
             again_at=_soonest([*(step.again_at for _, step in steps), _timeout_at(snapshot)]),
         ),
     )
+
+
+def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
+    chosen = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
+    account = snapshot.settings.task_service_account
+    return [CreatePod(taskrun=run, body=launch.build(run, account, chosen.get(run.spec.task))) for run in runs]
 
 
 def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:

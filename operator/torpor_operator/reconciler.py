@@ -18,6 +18,7 @@ from torpor_operator.actions import Need
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
+from torpor_operator.orphans import Orphans
 from torpor_operator.plan import Plan, plan
 from torpor_operator.queue import Key, WorkQueue
 from torpor_operator.settings import Settings
@@ -49,6 +50,7 @@ class Reconciler:
         observer: Observer,
         answerer: Answerer,
         applier: Applier,
+        orphans: Orphans,
         settings: Settings,
     ) -> None:
         self._clock = clock
@@ -56,6 +58,7 @@ class Reconciler:
         self._observer = observer
         self._answerer = answerer
         self._applier = applier
+        self._orphans = orphans
         self._settings = settings
         self._memories: defaultdict[Key, Memory] = defaultdict(Memory)
 
@@ -63,6 +66,7 @@ class Reconciler:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._resync())
+            group.create_task(self._orphans.run(self._applier))
             for _ in range(self._settings.reconcilers):
                 group.create_task(self._work())
 

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torpor_api.schema import Condition
+from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
 
 from torpor_operator.outcome import BROKEN, Outcome
 
@@ -60,18 +62,26 @@ def build(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now:
         start_time=started,
         completion_time=completed,
         tasks=tasks,
-        conditions=_conditions(workflow, result, now),
+        conditions=_conditions(workflow, outcomes, result, now),
     )
 
 
-def _conditions(workflow: Workflow, result: Verdict, now: float) -> tuple[Condition, ...]:
-    stalled = result.succeeded == "False"
+def _conditions(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float) -> tuple[Condition, ...]:
+    lost = _lost(outcomes)
+    stalled = result.succeeded == "False" or lost is not None
+    reason, message = (lost.status.reason or "", lost.status.message or "") if lost else (result.reason, result.message)
     wanted = (
         ("Succeeded", result.succeeded, result.reason, result.message),
         ("Reconciling", "False" if result.final else "True", result.reason, ""),
-        ("Stalled", "True" if stalled else "False", result.reason, result.message if stalled else ""),
+        ("Stalled", "True" if stalled else "False", reason, message if stalled else ""),
     )
     return tuple(_condition(workflow, now, *entry) for entry in wanted)
+
+
+def _lost(outcomes: Sequence[Outcome]) -> TaskRun | None:
+    """A TaskRun whose pod is on a node that does not answer: it goes on only when somebody acts on the node."""
+    runs = (run for outcome in outcomes for run in outcome.runs.values() if run.status.state not in TERMINAL)
+    return next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)
 
 
 def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917

@@ -6,7 +6,7 @@ from torpor_api.taskrun import Argument, TaskRunSpec, TriggerCall, WorkflowRef
 from torpor_api.workflow import Task, Workflow
 from torpor_wire import keys, names
 
-from torpor_operator.pods import owner_reference
+from torpor_operator.owner import reference
 
 
 def name_of(workflow: Workflow, task: str, index: int) -> str:
@@ -24,8 +24,9 @@ def build(
         task=task.name,
         map_index=index,
         trigger_pool=workflow.spec.trigger_pool,
-        image=(task.image or workflow.spec.image) if task.python else None,
+        image=None if task.trigger else task.image or workflow.spec.image,
         python=task.python,
+        container=task.container,
         trigger=trigger,
         arguments=arguments,
         retries=task.retries,
@@ -38,7 +39,7 @@ def build(
             "name": name_of(workflow, task.name, index),
             "namespace": metadata.namespace,
             "labels": {keys.LABEL_WORKFLOW: metadata.name[:63].rstrip("-."), keys.LABEL_TASK: task.name.rstrip("_")},
-            "ownerReferences": [owner_reference("Workflow", metadata.name, metadata.uid)],
+            "ownerReferences": [reference("Workflow", metadata.name, metadata.uid)],
         },
         "spec": spec.to_json(),
     }

@@ -107,7 +107,7 @@ def _started(snapshot: Snapshot, task: Task, found: Instances, runs: Mapping[int
         for index in _indices(task, found.total)[created:]
     )
     outcome = of_instances(task.name, mapped=bool(task.expand), total=found.total, created=created, runs=runs)
-    return Turn(outcome=outcome, starts=bodies, needs_pod=task.python is not None)
+    return Turn(outcome=outcome, starts=bodies, needs_pod=task.trigger is None)
 
 
 def _once_ended(outcome: Outcome, *, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:

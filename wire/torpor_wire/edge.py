@@ -67,9 +67,9 @@ def fire(pin: Pin, event: str, *, now: float) -> Patch:
 
 def succeed(pin: Pin, result: str | None, *, now: float) -> Patch:
     """Running or Deferred -> Succeeded with the result's JSON text."""
-    clears = ("trigger", "deadline", "message") if pin.state is State.DEFERRED else ("message",)
+    wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()
     sets: dict[str, Json] = {"result": result, "completionTime": times.rfc3339(now)}
-    return _transition(pin, State.SUCCEEDED, sets=sets, clears=clears)
+    return _transition(pin, State.SUCCEEDED, sets=sets, clears=(*wait, "message", "reason"))
 
 
 def fail(pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float) -> Patch:

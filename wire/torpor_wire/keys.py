@@ -12,6 +12,8 @@ LABEL_TASK = f"{GROUP}/task"
 LABEL_INDEX = f"{GROUP}/index"
 LABEL_TASKRUN_UID = f"{GROUP}/taskrun-uid"
 FINALIZER = f"{GROUP}/cancel-first"
+POD_FINALIZER = f"{GROUP}/outcome"
+POD_GATE = f"{GROUP}/claim"
 
 DEFAULT_POOL = "default"
 SHARDS = 256

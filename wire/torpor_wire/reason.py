@@ -18,6 +18,7 @@ class Reason(StrEnum):
     DEFERRAL_INVALID = "DeferralInvalid"
     TIMEOUT = "Timeout"
     LOST = "Lost"  # the pod ended without a word
+    NODE_LOST = "NodeLost"  # the pod was to end, and its node does not say that it did
     LAUNCH_FAILED = "LaunchFailed"
     IMAGE_PULL_FAILED = "ImagePullFailed"
     REPORT_REFUSED = "ReportRefused"

@@ -75,12 +75,12 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     "succeed from a pod": (
         edge.succeed(pin(State.RUNNING), "42", now=NOW),
         {"state": "Succeeded", "result": "42", "completionTime": STAMP},
-        {"message"},
+        {"message", "reason"},
     ),
     "succeed without a pod": (
         edge.succeed(pin(State.DEFERRED), None, now=NOW),
         {"state": "Succeeded", "completionTime": STAMP},
-        {"message", "trigger", "deadline", "result"},
+        {"message", "reason", "trigger", "deadline", "result"},
     ),
     "fail for good": (
         edge.fail(pin(State.RUNNING), retry.Policy(limit=1), reason=Reason.ERROR, message="no", now=NOW),

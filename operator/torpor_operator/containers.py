@@ -1,0 +1,67 @@
+"""Container tasks: nobody in the pod speaks for it, so the operator claims before it may start and reads how it ended.
+
+The pod is created with a scheduling gate. The claim pins its uid; only then is the gate lifted, so a second pod for the
+same segment (a stale operator's) never runs. A finalizer keeps the pod until its outcome is stored on the TaskRun.
+"""
+
+import json
+
+from torpor_wire import canonical, edge, keys
+from torpor_wire.edge import Claim
+from torpor_wire.state import State
+
+from torpor_operator.actions import LetGo, LiftGate, PatchTaskRun
+from torpor_operator.pods import Pod, name_of
+from torpor_operator.view import Step, View
+
+CLAIMANT = "operator"
+
+
+def claim(view: View, pod: Pod) -> Step:
+    """Scheduled -> Running for a pod that is still gated."""
+    who = Claim(pod=pod.name, pod_uid=pod.uid, nonce=CLAIMANT)
+    patch = edge.claim(view.taskrun.pin(launch=True), who, started=view.taskrun.status.started_at, now=view.now)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+
+
+def release(pod: Pod) -> Step:
+    """The claim is stored: the pod may be scheduled."""
+    return Step(actions=(LiftGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
+
+
+def success(view: View, pod: Pod) -> Step:
+    """Exit code 0: the result is the termination message, as JSON if it is JSON and else as a string."""
+    patch = edge.succeed(view.taskrun.pin(), _result(pod.said), now=view.now)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+
+
+def let_go(view: View) -> Step:
+    """The pods that need not be kept: their outcome is stored, or they have none to come."""
+    return Step(actions=tuple(freed(pod) for pod in view.pods if pod.held and _spent(view, pod)))
+
+
+def freed(pod: Pod) -> LetGo:
+    """The action that lifts the pod's finalizer."""
+    return LetGo(namespace=pod.namespace, name=pod.name, uid=pod.uid, finalizers=pod.finalizers)
+
+
+def _spent(view: View, pod: Pod) -> bool:
+    status = view.taskrun.status
+    match status.state:
+        case State.RUNNING:
+            return status.pod is None or status.pod.uid != pod.uid
+        case State.SCHEDULED:
+            return pod.deleting or pod.name != name_of(view.taskrun)
+        case _:
+            return True
+
+
+def _result(said: str) -> str | None:
+    text = said.strip()
+    if not text:
+        return None
+    try:
+        value = canonical.plain(json.loads(text))
+    except (ValueError, RecursionError):
+        value = canonical.plain(text)
+    return value if len(value.encode()) <= keys.RESULT_MAX else canonical.plain(text[: keys.RESULT_MAX // 4])

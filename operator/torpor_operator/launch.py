@@ -1,0 +1,138 @@
+"""How a task's pod is built: one small container, Pod Security `restricted`, nothing that the task has no use for.
+
+A python task's pod gets no mounted account token but a projected one of an hour, since it claims and reports by itself.
+A container task's pod gets none: the operator claims for it before it may be scheduled, and reads its outcome off the
+pod, which a finalizer keeps until the outcome is stored.
+"""
+
+import json
+from typing import Any
+
+from torpor_api.podspec import PodFields
+from torpor_api.taskrun import TaskRun
+from torpor_wire import keys
+
+from torpor_operator.owner import reference
+from torpor_operator.pods import name_of
+
+MAIN = "main"
+_TOKEN_SECONDS = 3600
+_CREDENTIALS: list[dict[str, Any]] = [
+    {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}},
+    {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+]
+_UNSET = PodFields()
+
+
+def build(taskrun: TaskRun, service_account: str, chosen: PodFields | None = None) -> dict[str, Any]:
+    """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task's author set."""
+    chosen = chosen or _UNSET
+    container = taskrun.spec.container is not None
+    spec = {
+        "restartPolicy": "Never",
+        "serviceAccountName": chosen.service_account_name or service_account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 10,
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [_container(taskrun, chosen)],
+        "volumes": [*_volumes(chosen), *([] if container else [_credentials()])],
+        "imagePullSecrets": list(chosen.image_pull_secrets),
+        "nodeSelector": chosen.node_selector,
+        "tolerations": list(chosen.tolerations),
+        "affinity": chosen.affinity,
+        "schedulingGates": [{"name": keys.POD_GATE}] if container else None,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(taskrun, chosen),
+        "spec": {name: value for name, value in spec.items() if value not in (None, [], {})},
+    }
+
+
+def _metadata(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
+    metadata = taskrun.metadata
+    return {
+        "name": name_of(taskrun),
+        "namespace": metadata.namespace,
+        "labels": {**chosen.labels, **_labels(taskrun)},
+        "annotations": chosen.annotations,
+        "ownerReferences": [reference("TaskRun", metadata.name, metadata.uid)],
+        "finalizers": [keys.POD_FINALIZER] if taskrun.spec.container is not None else [],
+    }
+
+
+def _labels(taskrun: TaskRun) -> dict[str, str]:
+    spec = taskrun.spec
+    return {
+        keys.LABEL_TASKRUN_UID: taskrun.metadata.uid,
+        keys.LABEL_TASK: spec.task.rstrip("_"),
+        # A label holds 63 characters, a Workflow's name 253: the owner reference is what counts.
+        keys.LABEL_WORKFLOW: spec.workflow.name[:63].rstrip("-."),
+        keys.LABEL_INDEX: str(spec.map_index) if spec.map_index >= 0 else "unmapped",
+    }
+
+
+def _container(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
+    program = taskrun.spec.container
+    resources = chosen.resources.to_json() if chosen.resources else {"requests": {"cpu": "10m", "memory": "32Mi"}}
+    mounts = [mount.to_json() for mount in chosen.volume_mounts]
+    body: dict[str, Any] = {
+        "name": MAIN,
+        "image": taskrun.spec.image,
+        "envFrom": [source.to_json() for source in chosen.env_from],
+        "resources": resources,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    own = [variable.to_json() for variable in chosen.env]
+    if program is not None:
+        return body | {
+            "command": list(program.command),
+            "args": list(program.args),
+            "env": [*own, *_arguments(taskrun)],
+            "volumeMounts": mounts,
+        }
+    credentials = {"name": "torpor-credentials", "mountPath": keys.CREDENTIALS, "readOnly": True}
+    return body | {
+        "command": ["python", "-m", "torpor"],
+        "env": [*own, *_environment(taskrun)],
+        "volumeMounts": [*mounts, credentials],
+    }
+
+
+def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
+    return [volume.to_json() for volume in chosen.volumes]
+
+
+def _credentials() -> dict[str, Any]:
+    return {"name": "torpor-credentials", "projected": {"sources": _CREDENTIALS}}
+
+
+def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
+    """A container's arguments as environment variables: strings as they are, other values as JSON text."""
+    values = {argument.name: argument.value or "null" for argument in taskrun.spec.arguments}
+    return [{"name": name, "value": _plain(text)} for name, text in values.items()]
+
+
+def _plain(text: str) -> str:
+    value = json.loads(text)
+    return value if isinstance(value, str) else text
+
+
+def _environment(taskrun: TaskRun) -> list[dict[str, Any]]:
+    metadata, status = taskrun.metadata, taskrun.status
+    values = {
+        keys.ENV_TASKRUN: metadata.name,
+        keys.ENV_NAMESPACE: metadata.namespace,
+        keys.ENV_TASKRUN_UID: metadata.uid,
+        keys.ENV_CREATED: metadata.creation_timestamp,
+        keys.ENV_STARTED: status.started_at or "",
+        keys.ENV_ATTEMPT: str(status.attempt),
+        keys.ENV_SEGMENT: str(status.segment),
+        keys.ENV_LAUNCH: str(status.launch),
+        keys.ENV_POD_NAME: name_of(taskrun),
+    }
+    fixed: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
+    return [*fixed, {"name": keys.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]

@@ -1,0 +1,49 @@
+"""The steps that several rules end in: fail, say why nothing moves, see a pod off."""
+
+from torpor_wire import edge, retry, times
+from torpor_wire.reason import Reason
+
+from torpor_operator.actions import DeletePod, PatchTaskRun, PostEvent
+from torpor_operator.pods import Pod
+from torpor_operator.view import NOTHING, Step, View
+
+
+def explain(view: View, reason: Reason, message: str, again_at: float | None = None) -> Step:
+    """Say on the object, once, why it does not move."""
+    if view.taskrun.status.reason == reason:
+        return Step(again_at=again_at)
+    patch = edge.explain(view.taskrun.pin(), reason=reason, message=message)
+    return Step(
+        actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),),
+        events=(event(view, reason, message),),
+        again_at=again_at,
+    )
+
+
+def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None) -> Step:
+    """Pods that have had their last word linger a moment by themselves; what does not end is deleted."""
+    live = [pod for pod in pods if not pod.terminal and not pod.deleting]
+    if not live:
+        return NOTHING
+    due = (times.epoch(since) if since else view.now) + view.settings.former_pod_grace
+    if since is not None and view.now < due:
+        return Step(again_at=due)
+    return Step(actions=tuple(delete(pod) for pod in live))
+
+
+def fail(view: View, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
+    """End the attempt; `policy` is the TaskRun's own unless a retry cannot help."""
+    policy = view.taskrun.spec.retries.policy() if policy is None else policy
+    patch = edge.fail(view.taskrun.pin(), policy, reason=reason, message=message, now=view.now)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+
+
+def event(view: View, reason: Reason, message: str) -> PostEvent:
+    """A warning on the TaskRun, once an attempt and reason."""
+    key = f"{view.taskrun.metadata.uid}/{view.taskrun.status.attempt}/{reason}"
+    return PostEvent(regarding=view.taskrun, reason=reason, message=message, warning=True, key=key)
+
+
+def delete(pod: Pod) -> DeletePod:
+    """The action that ends a pod."""
+    return DeletePod(namespace=pod.namespace, name=pod.name, uid=pod.uid)

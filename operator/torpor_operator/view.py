@@ -1,0 +1,60 @@
+"""One TaskRun as a plan sees it, and what may follow for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torpor_api.taskrun import TaskRun
+
+from torpor_operator.actions import Action, Need, PostEvent
+from torpor_operator.pods import Pod, name_of
+from torpor_operator.settings import Settings
+from torpor_operator.snapshot import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A TaskRun as one plan sees it."""
+
+    taskrun: TaskRun
+    pods: tuple[Pod, ...]
+    known: Mapping[Need, Answer]
+    settings: Settings
+    now: float
+
+    @property
+    def current_pod(self) -> Pod | None:
+        """The pod of the present attempt, segment and launch."""
+        name = name_of(self.taskrun)
+        return next((pod for pod in self.pods if pod.name == name), None)
+
+    @property
+    def former_pods(self) -> tuple[Pod, ...]:
+        """Pods of earlier segments, launches or attempts that may still run a process."""
+        name = name_of(self.taskrun)
+        return tuple(pod for pod in self.pods if pod.name != name and not pod.terminal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What follows for one TaskRun. `wants_pod`: it is Scheduled, and nothing but a free slot is missing."""
+
+    actions: tuple[Action, ...] = ()
+    needs: tuple[Need, ...] = ()
+    again_at: float | None = None
+    wants_pod: bool = False
+    events: tuple[PostEvent, ...] = ()
+
+
+NOTHING = Step()
+
+
+def both(one: Step, other: Step) -> Step:
+    """Two steps at once."""
+    moments = [moment for moment in (one.again_at, other.again_at) if moment is not None]
+    return Step(
+        actions=(*one.actions, *other.actions),
+        needs=(*one.needs, *other.needs),
+        again_at=min(moments, default=None),
+        wants_pod=one.wants_pod or other.wants_pod,
+        events=(*one.events, *other.events),
+    )
