@@ -1,0 +1,67 @@
+"""A cluster with Torpor and the tests' image in it, as `make demo` installs it, and a namespace for each test.
+
+All tests and fixtures share one event loop: the crowd's runs go on while other tests look at theirs.
+"""
+
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from torpor_api.api import Api
+from torpor_api.client import connect
+from torpor_api.clock import SystemClock
+from torpor_demo import images
+from torpor_demo.images import Image
+from torpor_demo.install import install, prepare
+from torpor_demo.kubectl import Kubectl
+
+from tests.e2e.crowd import CROWD
+from tests.e2e.stage import Stage
+
+TASKS = Image(name="torpor-e2e:dev", context=Path(__file__).parent / "image")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+            if pytest_asyncio.is_async_test(item):
+                item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> Kubectl:
+    return install([*images.ALL, TASKS])
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def api(kubectl: Kubectl) -> AsyncIterator[Api]:
+    async with connect(str(kubectl.kubeconfig), program="torpor-e2e") as transport:
+        yield Api(transport, SystemClock())
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def stage(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+    """A namespace of the test's own."""
+    async with _namespace(api, kubectl) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def crowd(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+    """A namespace where runs that are independent of each other, good and bad, all go on at once."""
+    async with _namespace(api, kubectl) as made:
+        for name, spec in CROWD.items():
+            await made.start(name, spec)
+        yield made
+
+
+@asynccontextmanager
+async def _namespace(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+    name = f"e2e-{uuid.uuid4().hex[:8]}"
+    prepare(kubectl, name)
+    yield Stage(api, name)
+    kubectl.run("delete", "namespace", name, "--wait=false", "--ignore-not-found")

@@ -1,0 +1,127 @@
+"""Tasks of the e2e tests. They run in pods, from an image built FROM the worker image."""
+
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from torpor import BaseOperator, Context, Deferral, TaskFailed, context, defer, task
+from torpor.triggers import Duration
+
+
+@task
+def echo(value: Any = None) -> Any:
+    return value
+
+
+@task
+def nap(seconds: float, **_: Any) -> float:
+    time.sleep(seconds)
+    return time.time()
+
+
+@task
+def wait(length: str, kept: Any = None, timeout: str | None = None) -> Deferral:
+    return defer(Duration(length), then=tell, timeout=timeout, kept=kept, before=socket.gethostname())
+
+
+def tell(event: Any, kept: Any, before: str) -> dict[str, Any]:
+    now = context()
+    return {
+        "event": event,
+        "kept": kept,
+        "before": before,
+        "here": socket.gethostname(),
+        "attempt": now.attempt,
+        "segment": now.segment,
+    }
+
+
+@task
+class WaitTwice(BaseOperator):
+    """Defers from below `execute`, then once more from the method it came back to."""
+
+    def __init__(self, *, length: str) -> None:
+        super().__init__()
+        self.length = length
+
+    def execute(self, context: Context) -> NoReturn:
+        self._deeper(context)
+
+    def _deeper(self, context: Context) -> NoReturn:
+        self.defer(trigger=Duration(self.length), method_name="again", kwargs={"seen": [context.segment]})
+
+    def again(self, context: Context, event: Any, seen: list[int]) -> NoReturn:
+        kwargs = {"seen": [*seen, context.segment]}
+        self.defer(trigger=Duration(self.length), method_name="finish", kwargs=kwargs)
+
+    def finish(self, context: Context, event: Any, seen: list[int]) -> list[int]:
+        return [*seen, context.segment]
+
+
+@task
+def flaky(good_from: int) -> int:
+    attempt = context().attempt
+    if attempt < good_from:
+        raise RuntimeError(f"attempt {attempt} was not meant to work")
+    return attempt
+
+
+@task
+def broken() -> NoReturn:
+    raise ValueError("the day has no files")
+
+
+@task
+def hopeless() -> NoReturn:
+    raise TaskFailed("the day does not exist")
+
+
+@task
+def not_json() -> object:
+    return {"made", "of", "sets"}
+
+
+@task
+def too_large() -> str:
+    return "x" * 10_000
+
+
+@task
+def needs(day: str) -> str:
+    return day
+
+
+class Written(NamedTuple):
+    """A trigger as it is written down, whatever it may be."""
+
+    name: str
+    kwargs: Mapping[str, Any]
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        return self.name, self.kwargs
+
+
+@task
+def wait_for(name: str, kwargs: dict[str, Any]) -> Deferral:
+    return defer(Written(name, kwargs), then=tell, kept=None, before="")
+
+
+@task
+def keep_too_much() -> Deferral:
+    return defer(Duration("1s"), then=tell, kept="x" * 5_000, before="")
+
+
+@task
+def keep_not_json() -> Deferral:
+    return defer(Duration("1s"), then=tell, kept=object(), before="")
+
+
+@task
+def wait_at_length(length: int) -> Deferral:
+    return defer(Written("http", {"url": "x" * length}), then=tell, kept=None, before="")
+
+
+@task
+def wait_for_object() -> Deferral:
+    return defer(Written("http", {"url": object()}), then=tell, kept=None, before="")

@@ -1,0 +1,88 @@
+"""Bad input found late: a condition with a reason and an Event on the object, within seconds; nobody else disturbed.
+
+What the API server refuses at once is tried by the integration tests; here is what only a running cluster can find.
+"""
+
+import pytest
+from torpor_api.errors import ApiError
+from torpor_api.taskrun import TaskRun
+from torpor_wire import times
+from torpor_wire.state import State
+
+from tests.e2e import crowd as runs
+from tests.e2e.stage import Stage, condition
+
+
+@pytest.mark.parametrize("name", runs.FAILING)
+async def test_a_task_that_cannot_go_well_says_why_on_its_taskrun(crowd: Stage, name: str) -> None:
+    reason = runs.FAILING[name][1]
+    found = await crowd.ended(name)
+    (run,) = await crowd.taskruns(name)
+    assert (run.status.state, condition(run)) == (State.FAILED, ("False", reason)), run.status.message
+    assert run.status.message
+    assert await _event(crowd, run.metadata.uid, reason)
+    assert condition(found) == ("False", reason)
+    assert run.metadata.name in next(entry.message for entry in found.status.conditions if entry.type == "Succeeded")
+
+
+@pytest.mark.parametrize("name", runs.INVALID)
+async def test_a_workflow_that_cannot_go_on_says_why_on_itself(crowd: Stage, name: str) -> None:
+    reason = runs.INVALID[name][1]
+    found = await crowd.ended(name)
+    assert condition(found) == ("False", reason), found.status.conditions
+    assert condition(found, "Stalled") == ("True", reason)
+    assert next(entry.message for entry in found.status.conditions if entry.type == "Succeeded")
+    assert await _event(crowd, found.metadata.uid, reason)
+
+
+async def test_retries_are_used_up_where_they_may_help_and_not_where_they_cannot(crowd: Stage) -> None:
+    attempts = {name: (await crowd.taskruns(name))[0].status.attempt for name in ("raises", "gives-up", "no-argument")}
+    assert attempts == {"raises": 2, "gives-up": 1, "no-argument": 1}
+
+
+async def test_a_traceback_is_in_the_pods_log_and_its_last_line_on_the_taskrun(crowd: Stage) -> None:
+    await crowd.ended("raises")
+    (run,) = await crowd.taskruns("raises")
+    assert run.status.message is not None
+    assert "ValueError: the day has no files" in run.status.message
+    assert run.status.pod is not None
+    log = await crowd.log(run.status.pod.name)
+    assert "Traceback" in log
+    assert "the day has no files" in log
+
+
+async def test_an_image_that_cannot_be_pulled_is_told_at_once_and_fails_after_a_grace(crowd: Stage) -> None:
+    async def told() -> TaskRun | None:
+        return next((run for run in await crowd.taskruns(runs.STUCK) if run.status.reason == "ImagePullFailed"), None)
+
+    run = await crowd.until(told, 45, "the TaskRun to say that its image cannot be pulled")
+    assert "registry.invalid/no-such-image:1" in (run.status.message or "")
+    assert await _event(crowd, run.metadata.uid, "ImagePullFailed")
+    found = await crowd.ended(runs.STUCK, limit=150)
+    assert condition(found) == ("False", "ImagePullFailed")
+
+
+async def test_a_broken_run_is_told_within_seconds(crowd: Stage) -> None:
+    for name in ("no-module", "result-not-json", "task-trigger-unknown"):
+        await crowd.ended(name)
+        (run,) = await crowd.taskruns(name)
+        began = run.status.started_at or run.metadata.creation_timestamp
+        assert times.epoch(run.status.completion_time or "") - times.epoch(began) < 10, name
+
+
+async def test_the_spec_of_a_running_workflow_cannot_be_edited(stage: Stage) -> None:
+    await stage.start("running", runs.spec(runs.wait("it", "5s")))
+    with pytest.raises(ApiError, match="cannot change"):
+        await stage.edit("running", "image", "another:1")
+    with pytest.raises(ApiError, match="cannot change"):
+        await stage.edit("running", "tasks/0/trigger/kwargs/duration", "1s")
+    await stage.edit("running", "parallelism", 7)
+    assert (await stage.ended("running")).status.state == "Succeeded"
+
+
+async def _event(stage: Stage, uid: str, reason: str) -> str:
+    async def posted() -> str | None:
+        return (await stage.reasons(uid)).get(reason)
+
+    note: str = await stage.until(posted, 10, f"the Event {reason}")
+    return note

@@ -1,0 +1,105 @@
+"""How runs end before their tasks have: deleted, cancelled, out of time, or with their namespace."""
+
+import asyncio
+
+from torpor_api.errors import NotFound
+from torpor_api.resources import TASKRUNS, WORKFLOWS
+from torpor_api.workflow import TaskState
+from torpor_demo.kubectl import Kubectl
+from torpor_wire.state import TERMINAL, State
+
+from tests.e2e.crowd import Spec, python, spec, wait
+from tests.e2e.stage import Stage, condition
+
+_BUSY: Spec = spec(
+    python("nap", "nap", args={"seconds": 300}),
+    wait("far", "1h"),
+    python("later", "echo", after=["nap"]),
+)
+
+
+async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage) -> None:
+    await _busy(stage)
+    async with stage.watching("torpor.dev/task=nap") as pods:
+        states = asyncio.create_task(_states(stage))
+        await stage.api.delete(WORKFLOWS, stage.namespace, "w")
+        await stage.until(lambda: _gone(stage), 60, "the Workflow to go")
+        assert await states >= {State.CANCELLED}
+        assert (await stage.api.list(TASKRUNS, stage.namespace)).items == []
+        await stage.until(lambda: _ended(pods.states[-1].phase), 30, "its pod to end")
+
+
+async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
+    await _busy(stage)
+    await stage.edit("w", "cancel", value=True)
+    found = await stage.ended("w", limit=90)
+    assert condition(found) == ("False", "Cancelled")
+    assert {task.name: task.state for task in found.status.tasks} == dict.fromkeys(
+        ("nap", "far", "later"), TaskState.CANCELLED
+    )
+    assert {run.status.state for run in await stage.taskruns("w")} == {State.CANCELLED}
+
+
+async def test_a_run_that_takes_too_long_is_cancelled(stage: Stage) -> None:
+    await stage.start("w", {**_BUSY, "timeout": "6s"})
+    found = await stage.ended("w", limit=90)
+    assert condition(found) == ("False", "Timeout")
+    assert all(run.status.state in TERMINAL for run in await stage.taskruns("w"))
+
+
+async def test_what_comes_after_a_failure_is_upstream_failed(stage: Stage) -> None:
+    await stage.start(
+        "w",
+        spec(
+            python("bad", "broken"),
+            python("next_one", "echo", after=["bad"]),
+            python("clean_up", "echo", after=["next_one"], rule="all_done"),
+        ),
+    )
+    found = await stage.ended("w")
+    assert condition(found) == ("False", "Error")
+    assert {task.name: task.state for task in found.status.tasks} == {
+        "bad": TaskState.FAILED,
+        "next_one": TaskState.UPSTREAM_FAILED,
+        "clean_up": TaskState.SUCCEEDED,
+    }
+
+
+async def test_a_suspended_run_starts_nothing_until_it_is_resumed(stage: Stage) -> None:
+    await stage.start("w", spec(wait("a", "1s"), python("b", "echo", after=["a"]), suspend=True))
+    await asyncio.sleep(4)
+    assert await stage.taskruns("w") == []
+    await stage.edit("w", "suspend", value=False)
+    assert (await stage.ended("w")).status.state == "Succeeded"
+
+
+async def test_a_namespace_with_a_run_in_it_can_be_deleted(stage: Stage, kubectl: Kubectl) -> None:
+    await _busy(stage)
+    kubectl.run("delete", "namespace", stage.namespace, "--timeout=120s", limit=150)
+
+
+async def _busy(stage: Stage) -> None:
+    await stage.start("w", _BUSY)
+    await stage.reached("w", "nap", State.RUNNING)
+    await stage.reached("w", "far", State.DEFERRED)
+
+
+async def _states(stage: Stage) -> set[State]:
+    """The states that TaskRuns went through until there were none left."""
+    seen: set[State] = set()
+    while runs := await stage.taskruns("w"):
+        seen |= {run.status.state for run in runs}
+        await asyncio.sleep(0.02)
+    return seen
+
+
+async def _gone(stage: Stage) -> bool | None:
+    try:
+        await stage.workflow("w")
+    except NotFound:
+        return True
+    return None
+
+
+async def _ended(phase: str) -> bool | None:
+    return True if phase not in {"Pending", "Running"} else None

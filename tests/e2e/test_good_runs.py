@@ -1,0 +1,96 @@
+"""What a run does when its tasks do as they were told, beside forty others of which half are broken."""
+
+import json
+
+import pytest
+from torpor_api.errors import NotFound
+from torpor_api.workflow import TaskState, Workflow
+from torpor_wire import times
+from torpor_wire.state import State
+
+from tests.e2e.crowd import GOOD
+from tests.e2e.stage import Stage, condition
+
+
+def states(found: Workflow) -> dict[str, TaskState]:
+    return {task.name: task.state for task in found.status.tasks}
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD if name != "passing"])
+async def test_a_good_run_succeeds_beside_broken_ones(crowd: Stage, name: str) -> None:
+    found = await crowd.ended(name, limit=120)
+    assert found.status.state == "Succeeded", found.status.conditions
+    assert condition(found) == ("True", "Succeeded")
+    assert condition(found, "Reconciling")[0] == condition(found, "Stalled")[0] == "False"
+
+
+async def test_a_result_reaches_the_next_task_unchanged(crowd: Stage) -> None:
+    await crowd.ended("good")
+    first, second = await crowd.taskruns("good")
+    assert first.status.result == second.status.result
+    assert json.loads(second.status.result or "") == [1, 2.0, None, {"b": 1, "a": "ü"}]
+
+
+async def test_a_resumed_pod_gets_method_state_and_event(crowd: Stage) -> None:
+    await crowd.ended("resumed")
+    (run,) = await crowd.taskruns("resumed")
+    told = json.loads(run.status.result or "")
+    assert run.status.next is not None
+    assert run.status.next.method == "e2e_tasks:tell"
+    assert told["kept"] == {"b": [1.0, None], "a": "ü"}
+    assert json.dumps(told["event"]) == json.dumps(json.loads(run.status.event or ""))
+    assert (told["attempt"], told["segment"]) == (1, 1)
+    assert told["before"] == f"{run.metadata.name}-a1-s0"
+    assert told["here"] == f"{run.metadata.name}-a1-s1"
+
+
+async def test_an_operator_class_defers_twice_from_anywhere_below_execute(crowd: Stage) -> None:
+    await crowd.ended("twice")
+    (run,) = await crowd.taskruns("twice")
+    assert json.loads(run.status.result or "") == [0, 1, 2]
+    assert (run.status.attempt, run.status.segment) == (1, 2)
+
+
+async def test_a_failed_attempt_is_tried_again_after_a_growing_delay(crowd: Stage) -> None:
+    await crowd.ended("flaky")
+    (run,) = await crowd.taskruns("flaky")
+    assert (run.status.state, run.status.attempt, run.status.result) == (State.SUCCEEDED, 3, "3")
+    took = times.epoch(run.status.completion_time or "") - times.epoch(run.metadata.creation_timestamp)
+    assert took >= 2 + 4
+    assert "Error" in await crowd.reasons(run.metadata.uid)
+
+
+async def test_no_more_pods_than_parallelism_run_at_once(crowd: Stage) -> None:
+    await crowd.ended("narrow", limit=120)
+    runs = await crowd.taskruns("narrow")
+    assert len(runs) == 6
+    spans = [(times.epoch(run.status.started_at or ""), times.epoch(run.status.completion_time or "")) for run in runs]
+    assert max(sum(start <= moment < end for start, end in spans) for moment, _ in spans) == 2
+
+
+async def test_what_is_not_wanted_is_skipped_and_a_clean_up_runs_all_the_same(crowd: Stage) -> None:
+    found = await crowd.ended("branches")
+    assert states(found) == {
+        "root": TaskState.SUCCEEDED,
+        "unwanted": TaskState.SKIPPED,
+        "after_unwanted": TaskState.SKIPPED,
+        "empty": TaskState.SKIPPED,
+        "clean_up": TaskState.SUCCEEDED,
+    }
+    assert {run.spec.task for run in await crowd.taskruns("branches")} == {"root", "clean_up"}
+
+
+async def test_a_finished_run_goes_when_its_time_to_live_is_over(crowd: Stage) -> None:
+    async def gone() -> bool | None:
+        try:
+            await crowd.workflow("passing")
+        except NotFound:
+            return True
+        return None
+
+    assert await crowd.until(gone, 60, "the finished Workflow to go")
+    assert await crowd.until(lambda: _none(crowd), 30, "its TaskRuns to go")
+
+
+async def _none(stage: Stage) -> bool | None:
+    return True if not await stage.taskruns("passing") else None

@@ -1,0 +1,89 @@
+"""The operator or a triggerer dies of SIGKILL in the middle of a run; nothing is lost and nothing is done twice."""
+
+import asyncio
+import json
+import time
+from datetime import datetime
+
+from torpor_api.resources import LEASES
+from torpor_demo.kubectl import Kubectl
+from torpor_triggerer import rendezvous
+from torpor_wire.state import State
+
+from tests.e2e import node
+from tests.e2e.crowd import example, python, spec, wait
+from tests.e2e.stage import Stage
+
+_OPERATOR = "torpor_operator"
+_TRIGGERER = "torpor_triggerer"
+_LEASE = 15
+_WAITS = [f"{seconds}s" for seconds in range(12, 22)]
+
+
+async def test_the_leading_operator_killed_in_the_middle_of_the_demo_the_run_ends_right(
+    stage: Stage, kubectl: Kubectl
+) -> None:
+    await stage.start("census", example())
+    await stage.reached("census", "measure", State.RUNNING)
+    leader = await _leader(stage)
+    before = node.restarts(kubectl, leader)
+    assert await asyncio.to_thread(node.kill, kubectl, leader, _OPERATOR) > 0
+    found = await stage.ended("census", limit=120)
+    assert found.status.state == "Succeeded", found.status.conditions
+    runs = await stage.taskruns("census")
+    assert {(run.status.state, run.status.attempt) for run in runs} == {(State.SUCCEEDED, 1)}
+    assert sorted(run.status.segment for run in runs)[-2:] == [0, 1]
+    assert node.restarts(kubectl, leader) == before + 1
+
+
+async def test_a_triggerer_killed_while_it_holds_triggers_each_fires_once_all_the_same(
+    stage: Stage, kubectl: Kubectl
+) -> None:
+    await stage.start(
+        "w",
+        spec(
+            python("mid", "wait", expand=[{"name": "length", "over": _WAITS[:4]}]),
+            *(wait(f"w{position}", length) for position, length in enumerate(_WAITS)),
+        ),
+    )
+    await stage.until(lambda: _all_deferred(stage), 60, "every wait to be deferred")
+    held = await _held(stage)
+    victim = max(held, key=lambda name: len(held[name]))
+    assert held[victim]
+    assert await asyncio.to_thread(node.kill, kubectl, victim, _TRIGGERER) > 0
+    # Gone for good: what it held must go to another, and not back to a container that starts anew under the same name.
+    kubectl.run("delete", "pod", victim, "-n", node.SYSTEM, "--force", "--grace-period=0")
+    found = await stage.ended("w", limit=120)
+    assert found.status.state == "Succeeded", found.status.conditions
+    runs = await stage.taskruns("w")
+    assert {(run.status.attempt, run.status.segment) for run in runs if run.spec.trigger} <= {(1, 0), (1, 1)}
+    resumed = [json.loads(run.status.result or "") for run in runs if run.spec.python]
+    assert [(each["attempt"], each["segment"]) for each in resumed] == [(1, 1)] * 4
+    kubectl.run("rollout", "status", "deployment/torpor-triggerer", "-n", node.SYSTEM, "--timeout=60s", limit=90)
+
+
+async def _leader(stage: Stage) -> str:
+    lease = await stage.api.get(LEASES, node.SYSTEM, "torpor-operator")
+    holder: str = lease["spec"]["holderIdentity"]
+    return holder
+
+
+async def _all_deferred(stage: Stage) -> bool | None:
+    runs = await stage.taskruns("w")
+    return True if len(runs) == 14 and all(run.status.state is State.DEFERRED for run in runs) else None
+
+
+async def _held(stage: Stage) -> dict[str, list[str]]:
+    """The waits that each triggerer's pod runs, by the rule that the triggerers themselves go by."""
+    leases = (await stage.api.list(LEASES, node.SYSTEM, label_selector="torpor.dev/trigger-pool=default")).items
+    holders = {
+        lease["metadata"]["name"]: lease["spec"]["holderIdentity"]
+        for lease in leases
+        if time.time() - datetime.fromisoformat(lease["spec"]["renewTime"]).timestamp() < _LEASE
+    }
+    held: dict[str, list[str]] = {holder: [] for holder in holders.values()}
+    for run in await stage.taskruns("w"):
+        assert run.status.trigger is not None
+        owner = rendezvous.owner(run.status.trigger.shard, holders)
+        held[holders[owner or ""]].append(run.metadata.name)
+    return held

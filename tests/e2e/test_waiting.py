@@ -1,0 +1,40 @@
+"""The promise: what waits has no pod. Seen in the API, by a watch over the pods of the TaskRun that waits."""
+
+import time
+
+from torpor_wire import times
+from torpor_wire.state import State
+
+from tests.e2e.crowd import one, spec, wait
+from tests.e2e.stage import Stage, of_taskrun
+
+_GIVEN_BACK = 5.0
+
+
+async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(stage: Stage) -> None:
+    await stage.start("w", one("wait", args={"length": "20s"}))
+    run = await stage.reached("w", "it", State.DEFERRED)
+    async with stage.watching(of_taskrun(run)) as pods:
+        deferred = time.monotonic() - (time.time() - times.epoch(run.status.deferred_at or ""))
+        await stage.reached("w", "it", State.SUCCEEDED)
+    (fired,) = await stage.taskruns("w", "it")
+    until = deferred + times.epoch(fired.status.fired_at or "") - times.epoch(fired.status.deferred_at or "")
+    assert until - deferred > 19
+    assert pods.live(deferred + _GIVEN_BACK, until) == []
+    assert {state.name for state in pods.states} == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
+
+
+async def test_a_task_that_is_a_wait_never_has_a_pod(stage: Stage) -> None:
+    async with stage.watching("torpor.dev/task=it") as pods:
+        await stage.start("w", spec(wait("it", "2s")))
+        await stage.ended("w")
+    assert pods.states == []
+
+
+async def test_a_wake_up_comes_within_a_second_of_its_time(stage: Stage) -> None:
+    await stage.start("w", spec(wait("it", "3s"), wait("other", "2s")))
+    await stage.ended("w")
+    for run in await stage.taskruns("w"):
+        asked = {"it": 3, "other": 2}[run.spec.task]
+        took = times.epoch(run.status.completion_time or "") - times.epoch(run.status.deferred_at or "")
+        assert asked - 0.1 <= took < asked + 1
