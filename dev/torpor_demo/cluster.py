@@ -26,6 +26,11 @@ def base_image() -> str:
     return _ask("base-image")
 
 
+def kubectl() -> str:
+    """A kubectl for machines that have none."""
+    return _ask("kubectl")
+
+
 def load(images: Sequence[str]) -> None:
     """Bring local images to the cluster's nodes. Raises DevError that says what to do where there is no way."""
     try:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from torpor_dev import command
-from torpor_dev.errors import DevError
+
+from torpor_demo import cluster
 
 
 class Kubectl:
@@ -17,7 +18,7 @@ class Kubectl:
 
     def __init__(self, kubeconfig: Path, program: str | Path | None = None) -> None:
         self.kubeconfig = kubeconfig
-        self._program = program or find()
+        self._program = program or shutil.which("kubectl") or cluster.kubectl()
 
     def run(self, *words: str | Path, limit: float = 60, stdin: str | None = None) -> str:
         """The output of one command. Raises torpor_dev's CommandError with its last lines."""
@@ -26,10 +27,3 @@ class Kubectl:
     def read(self, *words: str) -> Any:
         """The JSON of one `kubectl get`."""
         return json.loads(self.run("get", *words, "-o", "json"))
-
-
-def find() -> Path:
-    """The kubectl on PATH. Raises DevError where there is none."""
-    if found := shutil.which("kubectl"):
-        return Path(found)
-    raise DevError("kubectl is not on PATH; see https://kubernetes.io/docs/tasks/tools/")
