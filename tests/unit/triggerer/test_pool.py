@@ -1,0 +1,172 @@
+"""Several replicas: each wait runs on one of them, moves when they come and go, and fires once."""
+
+from torpor_api.resources import LEASES
+from torpor_triggerer import streams
+
+from tests.fake_api import Fault
+from tests.unit.triggerer.world import World, world
+
+WAITS = 40
+
+
+def holders(made: World) -> dict[str, str]:
+    return {one["metadata"]["name"]: one["spec"].get("holderIdentity", "") for one in made.fake.all(LEASES)}
+
+
+def runs(made: World) -> int:
+    return sum(1 for what, _ in made.log if what == "run")
+
+
+def cleanups(made: World) -> int:
+    return sum(1 for what, _ in made.log if what == "cleanup")
+
+
+def watches(made: World) -> int:
+    return sum(1 for one in made.fake.requests if one.method == "WATCH")
+
+
+async def filled(made: World) -> None:
+    for number in range(WAITS):
+        made.taskrun(f"t{number}")
+
+
+async def test_a_replica_has_a_lease_named_after_its_pool_and_itself() -> None:
+    async with world() as made:
+        await made.start("one")
+        assert holders(made) == {"torpor-triggerer-default-one": "one"}
+        renewed = made.fake.all(LEASES)[0]["spec"]["renewTime"]
+        await made.pass_time(6)
+        assert made.fake.all(LEASES)[0]["spec"]["renewTime"] > renewed
+
+
+async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        assert runs(made) == WAITS
+        await made.start("two")
+        await made.pass_time(2)
+        moved = runs(made) - WAITS
+        assert WAITS / 4 < moved < WAITS * 3 / 4
+        assert cleanups(made) == moved
+        assert ("on_kill", "t0") not in made.log
+
+
+async def test_a_replica_that_stops_hands_over_at_once() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        await made.start("two")
+        await made.pass_time(2)
+        before = runs(made)
+        stopped = made._replicas["one"][1]
+        stopped.set()
+        await made.pass_time(0.5)
+        assert holders(made) == {"torpor-triggerer-default-two": "two"}
+        assert runs(made) - cleanups(made) == WAITS
+        assert runs(made) > before
+        assert "on_kill" not in {what for what, _ in made.log}
+
+
+async def test_a_replica_that_dies_is_replaced_after_its_lease() -> None:
+    async with world() as made:
+        for number in range(WAITS):
+            made.taskrun(f"t{number}", "duration", {"duration": f"{30 + number}s"})
+        await made.start("one")
+        await made.start("two")
+        await made.pass_time(1)
+        before = watches(made)
+        await made.crash("one")
+        await made.pass_time(13)
+        assert watches(made) == before
+        await made.pass_time(3)
+        assert watches(made) > before
+        await made.pass_time(100)
+        assert {made.status(f"t{number}")["segment"] for number in range(WAITS)} == {1}
+        await made.pass_time(400)
+        assert holders(made) == {"torpor-triggerer-default-two": "two"}
+
+
+async def test_two_that_own_the_same_shard_for_a_moment_fire_once() -> None:
+    async with world(latency=0.05) as made:
+        for number in range(WAITS):
+            made.taskrun(f"t{number}", "duration", {"duration": "20s"})
+        await made.start("one")
+        await made.pass_time(5)
+        made.fake.hold_watches()
+        await made.start("two")
+        await made.pass_time(20)
+        made.fake.release_watches()
+        await made.pass_time(5)
+        assert {made.status(f"t{number}")["segment"] for number in range(WAITS)} == {1}
+
+
+async def test_while_the_server_cannot_be_reached_membership_stays_as_it_was() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        await made.start("two")
+        await made.pass_time(2)
+        before = runs(made)
+        made.fake.inject(Fault(times=10_000))
+        made.fake.end_watches()
+        await made.pass_time(60)
+        made.fake._faults.clear()
+        await made.pass_time(60)
+        assert runs(made) == before
+        assert cleanups(made) == before - WAITS
+
+
+async def test_a_lease_that_somebody_deleted_is_made_again() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        made.fake.remove(LEASES, "torpor-system", "torpor-triggerer-default-one")
+        await made.pass_time(10)
+        assert holders(made) == {"torpor-triggerer-default-one": "one"}
+        assert runs(made) == WAITS
+
+
+async def test_pools_do_not_see_each_other() -> None:
+    async with world() as made:
+        made.taskrun("a", spec={"python": "m:f", "triggerPool": "other"})
+        await made.start("one")
+        await made.pass_time(5)
+        assert made.called("a") == []
+
+
+async def test_a_restarted_replica_of_the_same_name_goes_on_at_once() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        await made.crash("one")
+        await made.start("one")
+        assert runs(made) == 2 * WAITS
+
+
+def test_one_stream_where_most_shards_are_ours_else_a_stream_a_shard() -> None:
+    whole = "spec.triggerPool=p,status.state=Deferred"
+    assert streams.selectors("p", frozenset(range(129))) == {whole}
+    assert streams.selectors("p", frozenset({3, 7})) == {f"{whole},status.trigger.shard={shard}" for shard in (3, 7)}
+    assert len(streams.selectors("p", frozenset(range(128)))) == 128
+    assert streams.selectors("p", frozenset()) == frozenset()
+
+
+async def test_health_complains_until_the_lease_is_held_and_when_it_is_not_renewed() -> None:
+    async with world() as made:
+        made.fake.inject(Fault(times=3, path="/leases"))
+        triggerer = await made.start("one")
+        assert "lease" in triggerer.ails()
+        assert triggerer.hangs() == ""
+        await made.pass_time(10)
+        assert triggerer.ails() == ""
+        made.fake.inject(Fault(times=10_000, path="/leases"))
+        await made.pass_time(25)
+        assert "lease was not renewed" in triggerer.ails()
+
+
+async def test_health_complains_of_a_loop_that_is_late() -> None:
+    async with world() as made:
+        triggerer = await made.start("one")
+        made.clock._elapsed += 6.0
+        assert triggerer.hangs() == "the loop is 5.0 s late"

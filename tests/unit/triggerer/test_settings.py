@@ -1,0 +1,46 @@
+"""What can be set, and the allow-list of trigger classes."""
+
+import pytest
+from torpor_triggerer import registry, settings
+
+
+def test_arguments_come_before_the_environment_and_that_before_defaults() -> None:
+    environ = {"POD_NAME": "Pod_1", "NAMESPACE": "ns", "TORPOR_POOL": "from-environ"}
+    found = settings.parse(["--pool", "p", "--lease-duration", "30"], environ)
+    assert (found.pool, found.namespace, found.identity) == ("p", "ns", "pod-1")
+    assert (found.lease_duration, found.lease_renew, found.capacity) == (30, 10.0, 20_000)
+    assert settings.parse([], environ).pool == "from-environ"
+
+
+def test_trigger_classes_are_named_or_given_by_their_class_path() -> None:
+    environ = {"TORPOR_TRIGGERS": "file=pkg.mod:File, airflow.triggers.file.FileTrigger"}
+    found = settings.parse(["--trigger", "a=b:C"], environ)
+    assert found.triggers == {
+        "file": "pkg.mod:File",
+        "airflow.triggers.file.FileTrigger": "airflow.triggers.file:FileTrigger",
+        "a": "b:C",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=b", "a=b:c d", "=b:C", "a=b:C()", "a=../b:C"])
+def test_an_entry_that_is_none_is_refused_with_how_to_write_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        settings.parse(["--trigger", text], {})
+    assert "write name=module:Class" in capsys.readouterr().err
+
+
+def test_what_cannot_be_imported_fails_only_who_asks_for_it() -> None:
+    found = registry.load({"gone": "no.such.module:Class", "odd": "json:dumps", "own": "torpor.triggers:Time"})
+    gone, odd = found.find("gone"), found.find("odd")
+    assert isinstance(gone, registry.Unknown)
+    assert "no.such.module:Class: ModuleNotFoundError" in gone.message
+    assert isinstance(odd, registry.Unknown)
+    assert "not a trigger" in odd.message
+    assert not isinstance(found.find("own"), registry.Unknown)
+    assert not isinstance(found.find("http"), registry.Unknown)
+
+
+def test_a_name_on_a_taskrun_is_never_imported() -> None:
+    found = registry.load({}).find("antigravity:fly_away")
+    assert isinstance(found, registry.Unknown)
+    assert "duration, http, kubernetes, time" in found.message

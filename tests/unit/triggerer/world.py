@@ -1,0 +1,226 @@
+"""A pool of triggerers over an API server in memory, in virtual time, with a fake web and triggers that misbehave."""
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.services import Answer
+from torpor_api.api import Api
+from torpor_api.resources import EVENTS, TASKRUNS
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer.lent import Sources
+from torpor_triggerer.registry import BUILT_IN, Registry, TriggerClass, load
+from torpor_triggerer.settings import Settings
+from torpor_triggerer.triggerer import Triggerer
+from torpor_wire import times, trigger
+
+from tests.fake_api import FakeApi, VirtualClock, settle
+
+NAMESPACE = "workflows"
+Log = list[tuple[str, str]]
+
+
+class Web:
+    """Answers from a list, the last one for ever; counts."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer | OSError] = [OSError("connection refused")]
+        self.asked = 0
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+        self.asked += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+
+def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return Answer(status, headers, text.encode(), False)
+
+
+RAISED: dict[str, BaseException] = {
+    "raises": LookupError("no such row"),
+    "exits": SystemExit(3),
+    "cancels itself": asyncio.CancelledError(),
+}
+YIELDED: dict[str, Any] = {
+    "fires": TriggerEvent({"b": 1, "a": 1.0, "none": None}),
+    "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
+    "yields an object": TriggerEvent(object()),
+    "yields no event": {"payload": 1},
+    "yields a moment": TriggerEvent({"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+}
+
+
+class Odd(BaseTrigger):
+    """Does as its one kwarg says, and notes what is called."""
+
+    def __init__(self, log: Log, does: str = "waits", name: str = "") -> None:
+        self._log = log
+        self._does = does
+        self._name = name
+        if does == "exits at once":
+            raise SystemExit(3)
+        if does == "is refused":
+            raise ValueError("`does` makes no sense")
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        self._log.append(("run", self._name))
+        if self._does in RAISED:
+            raise RAISED[self._does]
+        if self._does == "ends":
+            return
+        if self._does in YIELDED:
+            yield YIELDED[self._does]
+            self._log.append(("asked for a second event", self._name))
+        if self._does == "ignores its cancellation":
+            await self._stubborn()
+            return
+        await self.services.sleep(1e9)
+
+    async def _stubborn(self) -> None:
+        while "released" not in {what for what, _ in self._log}:
+            try:
+                await self.services.sleep(1)
+            except asyncio.CancelledError:
+                self._log.append(("ignored", self._name))
+
+    async def cleanup(self) -> None:
+        self._log.append(("cleanup", self._name))
+        if self._does == "fails to clean up":
+            raise RuntimeError("no")
+
+    async def on_kill(self) -> None:
+        self._log.append(("on_kill", self._name))
+        if self._does == "hangs in on_kill":
+            await self.services.sleep(1e9)
+
+
+class World:
+    """The API server, and the replicas started so far."""
+
+    def __init__(self, *, latency: float = 0.0, seed: int = 0, **settings: Any) -> None:
+        self.clock = VirtualClock()
+        self.fake = FakeApi(self.clock, latency=latency)
+        self.web = Web()
+        self.log: Log = []
+        self._settings = settings
+        self._seed = seed
+        self._numbers = itertools.count(1)
+        self._replicas: dict[str, tuple[asyncio.Task[None], asyncio.Event, Triggerer]] = {}
+
+    @property
+    def now(self) -> float:
+        return self.clock.now()
+
+    async def start(self, identity: str = "one") -> Triggerer:
+        """A replica, as far as it gets without time passing."""
+        rng = random.Random(f"{self._seed}/{identity}")
+        api = Api(self.fake, self.clock, jitter=rng.random)
+        settings = Settings(identity=identity, triggers={}, **self._settings)
+        triggerer = Triggerer(Sources(api=api, evaluator=InProcess(), web=self.web), self.registry(), settings)
+        stopping = asyncio.Event()
+        self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)
+        await self.rest()
+        return triggerer
+
+    async def stop(self, identity: str = "one") -> None:
+        """SIGTERM, and its end."""
+        task, stopping, _ = self._replicas.pop(identity)
+        stopping.set()
+        await self.pass_time(30)
+        await task
+
+    async def crash(self, identity: str = "one") -> None:
+        """SIGKILL, as near as it gets: nothing it would still write arrives."""
+        task, _, _ = self._replicas.pop(identity)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def close(self) -> None:
+        self.log.append(("released", ""))
+        for identity in list(self._replicas):
+            await self.crash(identity)
+
+    async def pass_time(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def rest(self) -> None:
+        await settle()
+
+    def registry(self) -> Registry:
+        built_in = {name: load({}).find(name) for name in BUILT_IN}
+        classes: dict[str, TriggerClass] = {
+            name: found for name, found in built_in.items() if not hasattr(found, "message")
+        }
+        return Registry(classes | {"odd": self._odd}, {"broken": "no.such:Class: ModuleNotFoundError"})
+
+    def _odd(self, **kwargs: Any) -> Odd:
+        return Odd(self.log, **kwargs)
+
+    def taskrun(self, name: str, class_name: str = "odd", kwargs: Any = None, **given: Any) -> None:
+        """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger`: laid over what would stand there."""
+        kwargs = {"does": "waits", "name": name} if kwargs is None else kwargs
+        waiting = trigger.build(class_name, kwargs, namespace=NAMESPACE, pool="default", now=self.now).on_status()
+        timeout = given.get("timeout")
+        status = {
+            "state": "Deferred",
+            "attempt": 1,
+            "segment": 0,
+            "launch": 0,
+            "startedAt": times.rfc3339(self.now),
+            "deferredAt": times.rfc3339(self.now),
+            "trigger": {**waiting, **given.get("trigger", {})},
+            **({} if timeout is None else {"deadline": times.rfc3339(self.now + timeout)}),
+            **given.get("status", {}),
+        }
+        spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "triggerPool": "default"}
+        body = {
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {**spec, **given.get("spec", {"python": "m:f", "image": "i"})},
+            "status": status,
+        }
+        self.fake.put(TASKRUNS, body)
+
+    def status(self, name: str) -> dict[str, Any]:
+        found = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert found is not None
+        status: dict[str, Any] = found["status"]
+        return status
+
+    def stands(self, name: str) -> tuple[str, str | None]:
+        status = self.status(name)
+        return status["state"], status.get("reason")
+
+    def edit(self, name: str, **status: Any) -> None:
+        self.fake.edit(TASKRUNS, NAMESPACE, name, {"status": status})
+
+    def patches(self, name: str) -> int:
+        return sum(1 for one in self.fake.requests if one.method == "PATCH" and f"/{name}/status" in one.path)
+
+    def events(self, name: str) -> list[tuple[str, str]]:
+        return [(one["reason"], one["note"]) for one in self.fake.all(EVENTS) if one["regarding"]["name"] == name]
+
+    def called(self, name: str) -> list[str]:
+        """What was called on the trigger of a TaskRun, in order."""
+        return [what for what, whose in self.log if whose == name]
+
+
+Made = Callable[..., "AsyncIterator[World]"]
+
+
+@asynccontextmanager
+async def world(**settings: Any) -> AsyncIterator[World]:
+    made = World(**settings)
+    try:
+        yield made
+    finally:
+        await made.close()
