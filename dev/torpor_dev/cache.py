@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from torpor_dev import progress
+from torpor_dev.errors import DevError
 
 SOURCES = Path(__file__).resolve().parents[1]
 
@@ -19,7 +20,10 @@ def folder(*parts: str) -> Path:
     """A folder under the cache, made if it is missing."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     path = Path(base, "torpor", *parts)
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DevError(f"the cache folder {path} cannot be made ({error.strerror}); set XDG_CACHE_HOME") from error
     return path
 
 

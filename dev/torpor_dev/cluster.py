@@ -38,9 +38,9 @@ def up() -> Path:
     if (given := supplied.kubeconfig()) is not None:
         supplied.check(given)
         return given
+    machine = host.observe()
+    engine.ensure(machine)
     with cache.lock(cache.folder("cluster") / "lock"):
-        machine = host.observe()
-        engine.ensure(machine)
         wanted = _wanted(machine)
         _converge(wanted)
     say("the cluster is ready")
@@ -106,7 +106,7 @@ def _plan(wanted: Wanted) -> Action:
 
 
 def _create(wanted: Wanted) -> None:
-    command.run("docker", "tag", wanted.base.name, wanted.image, limit=60)
+    command.run("docker", "tag", wanted.base.id, wanted.image, limit=60)
     with step(f"creating a cluster, nodes: {wanted.nodes}"):
         kind.create(wanted.image, wanted.configuration)
     with step("waiting for nodes, DNS and storage"):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from torpor_dev import cache, daemon, golang, pki
 from torpor_dev.api import Api, UnreachableError
-from torpor_dev.errors import DevError
+from torpor_dev.errors import DevError, NothingWorksError
 from torpor_dev.progress import say, step
 
 ETCD, API_SERVER, CONTROLLERS, SCHEDULER = "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"
@@ -68,6 +68,8 @@ def default_state() -> Path:
 
 def start(state: Path, *, scheduler: bool = False) -> Path:
     """Bring up a control plane in the state folder, or find it healthy; gives its kubeconfig's path."""
+    if not Path("/proc/self/stat").exists():
+        raise NothingWorksError("A control plane of plain processes needs Linux; set TORPOR_KUBECONFIG or use Docker.")
     state = state.resolve()
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     kube = golang.build(golang.KUBE)

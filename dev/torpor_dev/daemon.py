@@ -40,7 +40,7 @@ def start(name: str, argv: Sequence[str | Path], *, folder: Path, env: Mapping[s
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ],
     )
-    started = Daemon(pid=pid, started=_start_time(pid), program=args[0])
+    started = Daemon(pid=pid, started=_state(pid)[1], program=args[0])
     _record(folder, name).write_text(json.dumps(asdict(started)))
     _await(lambda: alive(started), limit=1)  # the kernel shows the new command line a moment after the spawn returns
     return started
@@ -61,7 +61,8 @@ def alive(daemon: Daemon) -> bool:
         os.waitpid(daemon.pid, os.WNOHANG)
     try:
         command = Path(f"/proc/{daemon.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-        return daemon.program in command and _start_time(daemon.pid) == daemon.started
+        state, started = _state(daemon.pid)
+        return state != "Z" and started == daemon.started and daemon.program in command
     except (OSError, ValueError):
         return False
 
@@ -96,11 +97,10 @@ def _await(condition: Callable[[], bool], *, limit: float) -> None:
         time.sleep(0.02)
 
 
-def _start_time(pid: int) -> int:
+def _state(pid: int) -> tuple[str, int]:
+    """The process's state letter and start time; one that has just ended is a zombie and has both."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    if fields[_STATE] == "Z":
-        raise ValueError(f"process {pid} has ended")
-    return int(fields[_START_TIME])
+    return fields[_STATE], int(fields[_START_TIME])
 
 
 def _record(folder: Path, name: str) -> Path:

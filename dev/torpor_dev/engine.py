@@ -30,11 +30,21 @@ def ensure(machine: host.Host) -> None:
     """Have a Docker engine that answers, or say at once why there cannot be one."""
     if reachable():
         return
+    _require(machine)
+    with cache.lock(_folder() / "lock"):
+        if not reachable():
+            _start(machine)
+
+
+def _require(machine: host.Host) -> None:
     if not (machine.linux and machine.debian and machine.root):
         raise NothingWorksError(
             "No Docker engine answers, and one can be installed here only as root on Debian.\n"
             "Install or start Docker, run this as root on Debian, or set TORPOR_KUBECONFIG to a cluster's kubeconfig."
         )
+
+
+def _start(machine: host.Host) -> None:
     install(*(() if shutil.which("dockerd") else _PACKAGES))
     with step("starting the Docker engine"):
         if machine.systemd and machine.sys_resource:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-_LEASE_FRESH = timedelta(seconds=25)  # a kubelet renews its lease every 10 s
+_FRESH = timedelta(seconds=25)  # a kubelet renews its lease every 10 s
 
 
 class Action(Enum):
@@ -49,14 +49,15 @@ def node_faults(
 ) -> list[str]:
     """What is wrong with the nodes.
 
-    A node that died minutes ago still reads Ready, until its controller notices: only a lease renewed lately
-    shows that its kubelet lives.
+    A node that died a minute ago still reads Ready, until its controller notices: only a lease renewed lately
+    shows that its kubelet lives, or a fresh status where the first lease is still to come.
     """
-    alive = {lease["metadata"]["name"] for lease in leases if _renewed_lately(lease, now)}
-    found = {node["metadata"]["name"]: _condition(node, "Ready") for node in nodes}
+    found = {node["metadata"]["name"]: _ready(node) for node in nodes}
+    heard = {name: ready.get("lastHeartbeatTime") for name, ready in found.items()}
+    renewed = {lease["metadata"]["name"]: lease.get("spec", {}).get("renewTime") for lease in leases}
     missing = [] if len(found) == expected else [f"{len(found)} of {expected} nodes have joined"]
-    unready = [f"node {name} is not Ready" for name, status in found.items() if status != "True"]
-    silent = [f"node {name} is silent" for name in found if name not in alive]
+    unready = [f"node {name} is not Ready" for name, ready in found.items() if ready.get("status") != "True"]
+    silent = [f"node {name} is silent" for name in found if not _any_fresh(now, heard[name], renewed.get(name))]
     return missing + unready + silent
 
 
@@ -74,13 +75,10 @@ def workload_faults(deployments: Iterable[Mapping[str, Any]], daemonsets: Iterab
     return faults
 
 
-def _condition(thing: Mapping[str, Any], kind: str) -> str:
-    conditions = thing.get("status", {}).get("conditions", [])
-    return next((each["status"] for each in conditions if each["type"] == kind), "Unknown")
+def _ready(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    conditions = node.get("status", {}).get("conditions", [])
+    return next((each for each in conditions if each["type"] == "Ready"), {})
 
 
-def _renewed_lately(lease: Mapping[str, Any], now: datetime) -> bool:
-    renewed = lease.get("spec", {}).get("renewTime")
-    if not renewed:
-        return False
-    return now - datetime.fromisoformat(renewed).astimezone(UTC) < _LEASE_FRESH
+def _any_fresh(now: datetime, *times: str | None) -> bool:
+    return any(now - datetime.fromisoformat(time).astimezone(UTC) < _FRESH for time in times if time)

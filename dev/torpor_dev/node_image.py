@@ -31,24 +31,20 @@ class NodeImage:
     """An image that exists in the local engine; `official` is kind's own, with its own network plugin."""
 
     name: str
+    id: str
     official: bool
 
 
 def ensure(machine: host.Host) -> NodeImage:
     """A node image in the local engine, made by whatever this machine allows."""
-    local = NodeImage(name=f"torpor-dev/node-base:{fingerprint(machine)}", official=False)
+    official, local = versions.NODE_IMAGE, f"torpor-dev/node-base:{fingerprint(machine)}"
+    # kind's image starts kube-proxy privileged, which needs a capability that this machine may lack.
+    candidates = [official, local] if machine.sys_resource else [local]
     with cache.lock(cache.folder("images") / "node.lock"):
-        for image in (NodeImage(name=versions.NODE_IMAGE, official=True), local):
-            if engine.image_id(image.name) and (machine.sys_resource or not image.official):
-                return image
-        # kind's image starts kube-proxy privileged, which needs a capability that this machine may lack.
-        if machine.sys_resource and not _tar(machine).exists() and registry.reachable():
-            return _pull()
-        if not _tar(machine).exists():
-            _build(machine)
-        with step(f"loading {local.name}"):
-            _load(_tar(machine), local.name)
-    return local
+        name = next((each for each in candidates if engine.image_id(each)), None)
+        if name is None:
+            name = _obtain(machine, official, local)
+    return NodeImage(name=name, id=engine.image_id(name) or name, official=name == official)
 
 
 def fingerprint(machine: host.Host) -> str:
@@ -58,10 +54,17 @@ def fingerprint(machine: host.Host) -> str:
     return cache.fingerprint(sources, versions.KUBERNETES, _KIND_FILES, *_PACKAGES, str(machine.sys_resource))
 
 
-def _pull() -> NodeImage:
-    with step(f"pulling {versions.NODE_IMAGE}"):
-        command.run("docker", "pull", "--quiet", versions.NODE_IMAGE, limit=1800)
-    return NodeImage(name=versions.NODE_IMAGE, official=True)
+def _obtain(machine: host.Host, official: str, local: str) -> str:
+    tar = _tar(machine)
+    if machine.sys_resource and not tar.exists() and registry.reachable():
+        with step(f"pulling {official}"):
+            command.run("docker", "pull", "--quiet", official, limit=1800)
+        return official
+    if not tar.exists():
+        _build(machine)
+    with step(f"loading {local}"):
+        _load(tar, local)
+    return local
 
 
 def _tar(machine: host.Host) -> Path:

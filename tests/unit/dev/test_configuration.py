@@ -1,0 +1,106 @@
+"""What kind and the nodes are told, and which images a node already has."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from torpor_dev import archive, cluster, engine, kind, load, network
+from torpor_dev.errors import DevError, NothingWorksError
+from torpor_dev.host import Host
+
+LISTING = """\
+REF                            TYPE                 DIGEST      SIZE    PLATFORMS   LABELS
+docker.io/library/census:dev   application/vnd.list sha256:aa   1.0 MiB linux/amd64 -
+sha256:1111                    application/vnd.list sha256:aa   1.0 MiB linux/amd64 -
+sha256:2222                    application/vnd.list sha256:bb   1.0 MiB linux/amd64 -
+"""
+
+
+def host(*, root: bool = True, debian: bool = True) -> Host:
+    return Host(linux=True, debian=debian, root=root, systemd=False, sys_resource=True)
+
+
+def test_one_node_is_a_control_plane_and_more_are_workers() -> None:
+    roles = [node["role"] for node in json.loads(kind.config(nodes=3, official=False))["nodes"]]
+    assert roles == ["control-plane", "worker", "worker"]
+
+
+def test_only_an_image_built_here_lacks_kinds_network() -> None:
+    assert json.loads(kind.config(nodes=1, official=False))["networking"] == {"disableDefaultCNI": True}
+    assert json.loads(kind.config(nodes=1, official=True))["networking"] == {"disableDefaultCNI": False}
+
+
+def test_client_rates_are_raised_in_both_of_kubeadms_forms() -> None:
+    older, newer = (
+        json.loads(json.loads(kind.config(nodes=1, official=official))["kubeadmConfigPatches"][1])
+        for official in (False, True)
+    )
+    for component in ("controllerManager", "scheduler"):
+        assert older[component]["extraArgs"]["kube-api-qps"] == "200"
+        assert {"name": "kube-api-qps", "value": "200"} in newer[component]["extraArgs"]
+
+
+def test_a_node_gets_its_subnet_and_routes_to_the_others() -> None:
+    subnets = {"a": "10.244.0.0/24", "b": "10.244.1.0/24"}
+    script = network.script("a", subnets, {"a": "172.18.0.2", "b": "172.18.0.3"})
+    assert "ip route replace 10.244.1.0/24 via 172.18.0.3" in script
+    assert "10.244.0.0/24 via" not in script
+    assert json.loads(network.conflist("10.244.0.0/24"))["plugins"][0]["ipam"]["ranges"] == [
+        [{"subnet": "10.244.0.0/24"}]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("image", "full"),
+    [
+        ("census", "docker.io/library/census:latest"),
+        ("census:dev", "docker.io/library/census:dev"),
+        ("torpor/worker:1", "docker.io/torpor/worker:1"),
+        ("localhost/worker:1", "localhost/worker:1"),
+        ("registry.example:5000/worker", "registry.example:5000/worker:latest"),
+    ],
+)
+def test_an_image_is_looked_up_by_its_full_name(image: str, full: str) -> None:
+    assert load.full_name(image) == full
+
+
+def test_a_node_holds_an_image_when_name_and_id_are_the_same_content() -> None:
+    assert load.holds(LISTING, "census:dev", "sha256:1111")
+    assert not load.holds(LISTING, "census:dev", "sha256:2222")
+    assert not load.holds(LISTING, "census:dev", "sha256:3333")
+    assert not load.holds(LISTING, "other:dev", "sha256:1111")
+
+
+@pytest.mark.parametrize("machine", [host(root=False), host(debian=False)])
+def test_without_an_engine_and_a_way_to_one_it_says_what_would_help(
+    machine: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "reachable", lambda: False)
+    with pytest.raises(NothingWorksError, match=r"Docker.*root on Debian.*TORPOR_KUBECONFIG") as caught:
+        engine.ensure(machine)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5"])
+def test_a_wrong_number_of_nodes_is_refused(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORPOR_NODES", asked)
+    with pytest.raises(DevError, match="TORPOR_NODES"):
+        cluster.node_count()
+
+
+def test_an_image_archive_is_the_same_for_the_same_files(tmp_path: Path) -> None:
+    program = tmp_path / "pause"
+    program.write_bytes(b"program")
+    image = archive.Image(names=("pause:1",), files={"bin/pause": program}, links={}, entrypoint=("/bin/pause",))
+    archive.write(image, tmp_path / "one.tar")
+    program.touch()
+    archive.write(image, tmp_path / "two.tar")
+    manifests = []
+    for name in ("one.tar", "two.tar"):
+        with tarfile.open(tmp_path / name) as tar:
+            content = tar.extractfile("manifest.json")
+            assert content is not None
+            manifests.append(json.load(content))
+    assert manifests[0] == manifests[1]
+    assert manifests[0][0]["RepoTags"] == ["pause:1"]
