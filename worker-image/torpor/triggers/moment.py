@@ -42,12 +42,7 @@ class Duration(Time):
     """Fires so long after it was made: a timedelta, seconds, or text such as `1h30m`. Stored as `time`."""
 
     def __init__(self, duration: timedelta | float | str) -> None:
-        moment = time.time() + spans.seconds(duration, "duration")
-        try:
-            at = times.rfc3339(moment)
-        except (ValueError, OverflowError, OSError) as error:
-            raise ValueError(f"duration {duration!r} ends after the last year there is") from error
-        super().__init__(at)
+        super().__init__(times.rfc3339(time.time() + spans.seconds(duration, "duration")))
 
 
 def _text(at: object) -> str:
@@ -55,12 +50,11 @@ def _text(at: object) -> str:
         case datetime() if at.tzinfo is None:
             raise ValueError(f"at={at!r} has no time zone; add tzinfo=datetime.UTC, or what is meant")
         case datetime():
-            moment = at.timestamp()
+            return times.rfc3339(at.timestamp())
         case str():
             try:
-                moment = times.epoch(at)
+                return times.rfc3339(times.epoch(at))
             except (ValueError, OverflowError) as error:
                 raise ValueError(f"at={at[:100]!r} is no moment as RFC 3339 has it: {error}") from error
         case _:
             raise TypeError(f"at takes a datetime or text such as 2026-11-20T08:00:00Z, not {type(at).__name__}")
-    return times.rfc3339(moment)

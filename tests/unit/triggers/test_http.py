@@ -1,0 +1,85 @@
+"""`http`: what it takes, what it stores, and that its event stays small."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor.triggers import Http
+from torpor.triggers.http import payload
+from torpor.triggers.services import Answer
+from torpor_wire import canonical
+
+
+def test_only_what_differs_from_the_defaults_is_stored() -> None:
+    assert Http("http://x/").serialize() == ("http", {"url": "http://x/"})
+    assert Http("http://x/", method="get", status=[200], interval="5s", timeout=10, headers={}).serialize() == (
+        "http",
+        {"url": "http://x/"},
+    )
+
+
+def test_it_reads_back_what_it_wrote() -> None:
+    given = Http(
+        "https://x:8443/a?b=c",
+        method="head",
+        headers={"Accept": "text/plain"},
+        status=[404, "200-299"],
+        body_condition="response.status == 404",
+        interval="1m",
+        timeout=2.5,
+    )
+    name, kwargs = given.serialize()
+    assert kwargs["status"] == ["200-299", 404]
+    assert Http(**json.loads(json.dumps(kwargs))).serialize() == (name, kwargs)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "words"),
+    [
+        ({"url": 7}, TypeError, "url takes text"),
+        ({"url": ""}, ValueError, "not an address"),
+        ({"url": "example.org"}, ValueError, "not an address"),
+        ({"url": "file:///etc/passwd"}, ValueError, "not an address"),
+        ({"url": "http://"}, ValueError, "not an address"),
+        ({"url": "http://x/\r\nHost: y"}, ValueError, "not an address"),
+        ({"url": "http://x:99999/"}, ValueError, "Port out of range"),
+        ({"url": "http://[::1/"}, ValueError, "url"),
+        ({"url": "http://x/" + "a" * 3000}, ValueError, "not an address"),
+        ({"url": "https://user:secret@x/"}, ValueError, "credentials"),
+        ({"headers": {"Authorization": "Bearer x"}}, ValueError, "Authorization is a secret"),
+        ({"headers": {"X": "a\r\nY: b"}}, ValueError, "printable"),
+        ({"headers": {"X": 1}}, ValueError, "quote numbers"),
+        ({"headers": "X: y"}, TypeError, "headers takes"),
+        ({"method": "DELETE"}, ValueError, "GET, HEAD, POST"),
+        ({"status": []}, ValueError, "no code"),
+        ({"status": "2xx"}, ValueError, "neither a code"),
+        ({"status": [99]}, ValueError, "neither a code"),
+        ({"status": "299-200"}, ValueError, "ends before"),
+        ({"status": True}, TypeError, "codes such as"),
+        ({"interval": 0}, ValueError, "interval is 0 seconds"),
+        ({"interval": "often"}, ValueError, "interval: 'often'"),
+        ({"timeout": None}, TypeError, "timeout takes"),
+        ({"body_condition": True}, TypeError, "CEL expression as text"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        Http(**{"url": "http://x/", **kwargs})
+
+
+@given(st.binary(max_size=9000), st.dictionaries(st.sampled_from(["etag", "location", "x"]), st.text(max_size=5000)))
+def test_an_event_is_within_its_limit_whatever_is_answered(body: bytes, headers: dict[str, str]) -> None:
+    event = payload(Answer(200, headers, body, False), None)
+    assert len(canonical.plain(event).encode()) <= 4096
+    assert event["status"] == 200
+    assert body.decode(errors="replace").startswith(event["text"])
+    assert event.get("truncated", False) == (event["text"] != body.decode(errors="replace"))
+
+
+def test_a_large_document_is_left_out_and_said_to_be() -> None:
+    document = {"rows": ["x" * 100] * 100}
+    event = payload(Answer(200, {}, json.dumps(document).encode(), False), document)
+    assert "json" not in event
+    assert event["truncated"] is True

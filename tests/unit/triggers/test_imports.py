@@ -1,0 +1,20 @@
+"""A task pod imports `torpor.triggers` before user code: what that brings along is counted."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"aiohttp", "asyncio", "dataclasses", "inspect", "logging", "ssl", "torpor_api", "torpor_cel", "yarl"}
+
+
+@pytest.mark.parametrize("name", ["Duration", "Time", "Http", "Kubernetes", "BaseTrigger", "TriggerEvent"])
+def test_naming_a_trigger_brings_nothing_heavy_along(name: str) -> None:
+    program = f"import sys; from torpor.triggers import {name}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not HEAVY & set(loaded)
+
+
+def test_what_is_not_there_is_said_as_usual() -> None:
+    with pytest.raises(ImportError, match="cannot import name 'Nope'"):
+        exec("from torpor.triggers import Nope")

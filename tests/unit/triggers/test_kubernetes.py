@@ -1,0 +1,127 @@
+"""`kubernetes`: what it takes and stores, and that it stays in its namespace."""
+
+from typing import Any
+
+import pytest
+from torpor.triggers import Kubernetes
+from torpor_api.api import Api
+from torpor_api.resources import PODS, Resource
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer.lent import Sources
+from torpor_triggerer.web import Web
+
+from tests.fake_api import FakeApi, VirtualClock
+from tests.unit.triggerer.world import world
+
+POD = {"api_version": "v1", "kind": "Pod", "name": "p"}
+NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
+
+
+def test_it_reads_back_what_it_wrote() -> None:
+    kwargs = {**POD, "condition": "object.status.phase == 'Running'", "result": "object.status.podIP"}
+    assert Kubernetes(**kwargs).serialize() == ("kubernetes", kwargs)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "words"),
+    [
+        ({"name": ""}, ValueError, "name is empty"),
+        ({"name": "a,metadata.namespace=b"}, ValueError, "not a name"),
+        ({"name": "../secrets/x"}, ValueError, "not a name"),
+        ({"kind": 1}, TypeError, "kind takes text"),
+        ({"condition": True}, TypeError, "condition takes text"),
+        ({"namespace": ""}, ValueError, "namespace is empty"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(kwargs: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        Kubernetes(**{**POD, **kwargs})
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"namespace": "kube-system"}, "is not the TaskRun's"),
+        ({"condition": "object.status. =="}, "object.status. =="),
+        ({"condition": "pod.status == 1"}, "pod"),
+        ({"result": "("}, "'\\('"),
+    ],
+)
+def test_what_is_not_allowed_or_cannot_work_is_refused_where_it_would_run(kwargs: dict[str, Any], words: str) -> None:
+    clock = VirtualClock()
+    sources = Sources(api=Api(FakeApi(clock), clock), evaluator=InProcess(), web=Web(None))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=words):
+        Kubernetes(**{**POD, **kwargs}).bind(sources.lend("workflows"))
+    Kubernetes(**{**POD, "namespace": "workflows"}).bind(sources.lend("workflows"))
+
+
+async def test_it_fires_when_the_object_comes_to_meet_the_condition() -> None:
+    async with world() as made:
+        kwargs = {**POD, "condition": "object.status.podIP != ''", "result": "object.status.podIP"}
+        made.taskrun("a", "kubernetes", kwargs, timeout=600)
+        await made.start()
+        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "elsewhere"}, "status": {"podIP": "9.9.9.9"}})
+        made.fake.put(PODS, {"metadata": {"name": "q", "namespace": "workflows"}, "status": {"podIP": "9.9.9.9"}})
+        pod = made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}})
+        await made.pass_time(5)
+        assert made.stands("a") == ("Deferred", None)
+        made.fake.edit(PODS, "workflows", "p", {"status": {"podIP": "10.0.0.1"}})
+        await made.rest()
+        event = made.status("a")["event"]
+        assert f'"uid":"{pod["metadata"]["uid"]}"' in event
+        assert event.endswith('"result":"10.0.0.1"}')
+
+
+async def test_it_goes_on_when_its_watch_breaks_or_falls_behind() -> None:
+    async with world() as made:
+        made.taskrun("a", "kubernetes", {**POD, "condition": "object.status.phase == 'Running'"})
+        await made.start()
+        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}})
+        await made.rest()
+        made.fake.end_watches(path="/pods")
+        made.fake.edit(PODS, "workflows", "p", {"status": {"phase": "Running"}})
+        made.fake.compact()
+        await made.pass_time(5)
+        assert made.stands("a") == ("Scheduled", None)
+
+
+async def test_without_a_condition_it_waits_until_the_object_exists_and_says_that_it_does_not() -> None:
+    async with world() as made:
+        made.taskrun("a", "kubernetes", POD)
+        made.taskrun("b", "kubernetes", {**POD, "name": "q"}, timeout=60)
+        await made.start()
+        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
+        await made.pass_time(61)
+        assert made.stands("a") == ("Scheduled", None)
+        assert made.stands("b") == ("Failed", "DeferralTimeout")
+        assert "there is no Pod q" in made.status("b")["message"]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"kind": "Pods"}, "has no kind 'Pods'"),
+        ({"api_version": "example.org/v1"}, "serves no apiVersion"),
+        ({"api_version": "v1", "kind": "Node"}, "has no namespace"),
+        ({"condition": "object.metadata.name"}, "yields a str, not true or false"),
+    ],
+)
+async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any], words: str) -> None:
+    async with world() as made:
+        made.fake.serve(NODES)
+        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
+        made.taskrun("a", "kubernetes", {**POD, **kwargs})
+        await made.start()
+        assert made.stands("a") == ("Failed", "TriggerFailed")
+        assert words in made.status("a")["message"]
+
+
+async def test_a_kind_that_may_not_be_read_is_told_with_what_would_allow_it() -> None:
+    from tests.fake_api import Fault  # noqa: PLC0415
+
+    async with world() as made:
+        made.fake.inject(Fault(status=403, path="/pods", message="pods is forbidden"))
+        made.taskrun("a", "kubernetes", POD)
+        await made.start()
+        assert made.stands("a") == ("Failed", "TriggerFailed")
+        assert "aggregate-to-triggerer-watch" in made.status("a")["message"]
