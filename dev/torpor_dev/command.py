@@ -3,6 +3,7 @@
 The only module that waits for a child process. Must not start anything that outlives the call: see `daemon`.
 """
 
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -56,7 +57,8 @@ def pipe(producer: Sequence[str | Path], consumer: Sequence[str | Path], *, limi
         except subprocess.TimeoutExpired as error:
             source.kill()
             raise CommandError(_failure(consumer, f"did not end in {limit:.0f} s", None, error.stderr)) from error
-    if source.returncode != 0:
+    # A consumer that ends early kills its producer, which then is not the one to blame.
+    if source.returncode not in (0, -signal.SIGPIPE):
         raise CommandError(_failure(producer, f"exited with {source.returncode}", None, None))
     if done.returncode != 0:
         raise CommandError(_failure(consumer, f"exited with {done.returncode}", done.stdout, done.stderr))

@@ -42,7 +42,8 @@ def start(name: str, argv: Sequence[str | Path], *, folder: Path, env: Mapping[s
     )
     started = Daemon(pid=pid, started=_state(pid)[1], program=args[0])
     _record(folder, name).write_text(json.dumps(asdict(started)))
-    _await(lambda: alive(started), limit=1)  # the kernel shows the new command line a moment after the spawn returns
+    # The kernel shows the new command line a moment after the spawn returns.
+    _await(lambda: alive(started) or not Path(f"/proc/{pid}").exists(), limit=1)
     return started
 
 
@@ -62,9 +63,9 @@ def alive(daemon: Daemon) -> bool:
     try:
         command = Path(f"/proc/{daemon.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
         state, started = _state(daemon.pid)
-        return state != "Z" and started == daemon.started and daemon.program in command
     except (OSError, ValueError):
         return False
+    return state != "Z" and started == daemon.started and daemon.program in command
 
 
 def stop(name: str, *, folder: Path, patience: float = 10) -> None:

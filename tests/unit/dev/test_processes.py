@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def test_a_pipe_fails_with_either_side() -> None:
     with pytest.raises(CommandError, match="false: exited with 1"):
         command.pipe(["false"], ["cat"], limit=10)
     with pytest.raises(CommandError, match="false: exited with 1"):
-        command.pipe(["echo"], ["false"], limit=10)
+        command.pipe(["yes"], ["false"], limit=10)
 
 
 def test_a_daemon_is_found_until_it_is_stopped(tmp_path: Path) -> None:
@@ -43,7 +44,8 @@ def test_a_daemon_is_found_until_it_is_stopped(tmp_path: Path) -> None:
 
 def test_a_daemons_last_lines_are_kept(tmp_path: Path) -> None:
     started = daemon.start("speaker", ["sh", "-c", "echo first; echo last"], folder=tmp_path)
-    os.waitpid(started.pid, 0)
+    while daemon.alive(started):
+        time.sleep(0.01)
     assert daemon.tail("speaker", folder=tmp_path, lines=1) == "  last"
 
 
