@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from torpor_dev import base_image, cluster, control_plane, engine, host, load, purge
+from torpor_dev import base_image, cluster, control_plane, engine, host, kubectl, load, purge
 from torpor_dev.errors import DevError
 
 
@@ -29,6 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     cluster_down = verbs.add_parser("cluster-down", help="remove what `cluster` made, but for caches")
     cluster_down.add_argument("--purge", action="store_true", help="remove caches too")
     verbs.add_parser("base-image", help="have a Python image to build from; print its name")
+    verbs.add_parser("kubectl", help="have a kubectl; print its path")
     load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
     load_images.add_argument("images", nargs="+", metavar="IMAGE")
     up = verbs.add_parser("control-plane", help="start etcd and an API server as plain processes; print the kubeconfig")
@@ -51,6 +52,8 @@ def _perform(options: argparse.Namespace) -> None:
             machine = host.observe()
             engine.ensure(machine)
             print(base_image.ensure(machine))
+        case "kubectl":
+            print(kubectl.ensure())
         case "load":
             load.onto_nodes(options.images)
         case "control-plane":

@@ -42,12 +42,17 @@ LESSCAPS = Program(name="lesscaps", package="./lesscaps")
 
 def build(program: Program) -> Path:
     """The path of the program's binary, built if the cache lacks this version of it."""
-    target = cache.folder("bin") / f"{program.name}-{_fingerprint(program)}"
+    target = _target(program)
     with cache.lock(cache.folder("bin") / f"{program.name}.lock"):
         if not target.exists():
             with step(f"building {program.name} from Go sources"):
                 _compile(program, target)
     return target
+
+
+def built(program: Program) -> bool:
+    """Whether the cache has this version of the program."""
+    return _target(program).exists()
 
 
 def install_kind() -> Path:
@@ -68,6 +73,10 @@ def module_folder(module: str) -> Path:
     if not found.is_dir():
         raise DevError(f"Go downloaded {module}, but {found} is missing")
     return found
+
+
+def _target(program: Program) -> Path:
+    return cache.folder("bin") / f"{program.name}-{_fingerprint(program)}"
 
 
 def _compile(program: Program, target: Path) -> None:
