@@ -6,6 +6,7 @@ won. What the server refuses is said on the object; what it cannot do now is tri
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import assert_never
 
@@ -49,9 +50,13 @@ class Applier:
         self._room = asyncio.Semaphore(settings.apply_concurrency)
 
     async def apply(self, workflow: Workflow, actions: Iterable[Action]) -> bool:
-        """Apply them all; whether each was done or found done. What was not is logged and left to the next plan."""
+        """Apply them all; whether each was done or found done. What was not is logged and left to the next plan.
+
+        The TaskRuns of one task are created one after another: a gap below the highest index that there is would be
+        taken for a TaskRun that somebody deleted, and a crash in the middle must leave none.
+        """
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._guarded(workflow, action)) for action in actions]
+            tasks = [group.create_task(self._in_turn(workflow, chain)) for chain in _chains(actions)]
         return all(task.result() for task in tasks)
 
     async def write_status(self, workflow: Workflow, status: WorkflowStatus) -> bool:
@@ -66,6 +71,12 @@ class Applier:
         except errors.LostRace:
             return False
         self._observer.saw_workflow(stored)
+        return True
+
+    async def _in_turn(self, workflow: Workflow, chain: Iterable[Action]) -> bool:
+        for action in chain:
+            if not await self._guarded(workflow, action):
+                return False
         return True
 
     async def _guarded(self, workflow: Workflow, action: Action) -> bool:
@@ -186,6 +197,18 @@ class Applier:
             now=self._clock.now(),
         )
         await event.post(self._api, body)
+
+
+def _chains(actions: Iterable[Action]) -> list[list[Action]]:
+    """The actions, those together that must be done in their order."""
+    creations: dict[str, list[Action]] = defaultdict(list)
+    others: list[list[Action]] = []
+    for action in actions:
+        if isinstance(action, CreateTaskRun):
+            creations[action.body["spec"]["task"]].append(action)
+        else:
+            others.append([action])
+    return [*others, *creations.values()]
 
 
 def _pinned(workflow: Workflow) -> list[Object]:

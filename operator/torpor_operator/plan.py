@@ -23,7 +23,10 @@ from torpor_operator.view import Step, View
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Actions may be applied in any order; while `needs` is not empty, an answered plan may ask for more."""
+    """Actions may be applied in any order, but for the TaskRuns of one task: those are created in the order given.
+
+    While `needs` is not empty, an answered plan may ask for more.
+    """
 
     actions: tuple[Action, ...] = ()
     needs: tuple[Need, ...] = ()
