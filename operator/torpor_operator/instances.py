@@ -140,7 +140,7 @@ def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError
     value = task.args[name]
     resolved = inputs.resolve(value, scope)
     if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE:
-        source = _source(value, scope)
+        source = _source(task, value, scope)
         return resolved if source is None else Argument(name=name, source=source)
     if isinstance(resolved, Unknown | ExpressionError):
         return resolved
@@ -148,7 +148,7 @@ def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError
     size = len(text.encode())
     if size <= keys.ARGUMENT_INLINE_MAX:
         return Argument(name=name, value=text)
-    if task.python is not None and (source := _source(value, scope)) is not None:
+    if (source := _source(task, value, scope)) is not None:
         return Argument(name=name, source=source)
     if size > keys.RESULT_MAX:
         return errors.failed(
@@ -157,15 +157,15 @@ def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError
     return Argument(name=name, value=text)
 
 
-def _source(value: JSON, scope: Scope) -> ArgumentSource | None:
-    """A large value that is one task's whole result is read by the worker, not copied."""
-    expression = inputs.single(value)
+def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
+    """A large value that is one task's whole result is read by the worker, where there is one, and not copied."""
+    expression = inputs.single(value) if task.python is not None else None
     plain = references.is_plain(expression) if expression is not None else None
     match plain:
-        case ("tasks", task, "result"):
-            return ArgumentSource(task=task, field="result")
-        case ("tasks", task, "results"):
-            return ArgumentSource(task=task, field="results", count=scope.outcomes[task].created)
+        case ("tasks", name, "result"):
+            return ArgumentSource(task=name, field="result")
+        case ("tasks", name, "results"):
+            return ArgumentSource(task=name, field="results", count=scope.outcomes[name].created)
         case _:
             return None
 
