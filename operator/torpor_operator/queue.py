@@ -72,9 +72,11 @@ class WorkQueue:
 
     async def _until_changed(self) -> None:
         self._changed.clear()
-        wait = self._later[0][0] - self._clock.now() if self._later else None
+        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
+        if self._later:
+            waits.append(asyncio.create_task(self._clock.sleep(self._later[0][0] - self._clock.now())))
         try:
-            async with asyncio.timeout(wait):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
