@@ -36,7 +36,7 @@ def test_a_retry_waits_until_the_pod_of_the_former_attempt_has_ended() -> None:
     (former,) = world.pods
     world.fail("a")
     world.pods[former]["status"] = {"phase": "Running"}
-    world.graceful = True
+    world.api.graceful = True
     world.advance(10)
     assert world.live_pods("a") == [former]
     world.advance(10)
@@ -62,9 +62,9 @@ def test_a_running_pod_that_the_store_lacks_is_lost_only_when_a_read_confirms_it
     world = World(python("a")).settle()
     world.claim("a")
     (pod,) = world.pods
-    world.unseen.add(pod)
+    world.api.unseen.add(pod)
     assert world.settle().state("a") is State.RUNNING
-    assert [type(need) for need in world.confirmed] == [ConfirmPod]
+    assert [type(need) for need in world.api.confirmed] == [ConfirmPod]
     world.lose_pod("a")
     status = world.settle().run("a").status
     assert (status.state, status.reason) == (State.FAILED, "Lost")

@@ -37,7 +37,7 @@ def test_a_wait_is_asked_to_end_and_left_to_its_triggerer() -> None:
     assert world.status.state == "Cancelling"
     assert world.status.completion_time is None
     run = world.run("drop")
-    world.patch(run, edge.cancel(run.pin(), message="on_kill has run", now=world.now))
+    world.api.patch(run, edge.cancel(run.pin(), message="on_kill has run", now=world.now))
     world.settle()
     assert world.condition()[:2] == ("False", "Cancelled")
 
@@ -63,17 +63,17 @@ def test_a_deleted_run_cancels_first_and_then_lets_go() -> None:
     world.delete()
     world.settle()
     assert world.state("a") is State.CANCELLED
-    assert not world.deleted
+    assert not world.api.deleted
     world.advance(GRACE)
     assert world.state("drop") is State.CANCELLED
-    assert world.deleted
+    assert world.api.deleted
 
 
 def test_a_finished_run_is_deleted_without_further_ado() -> None:
     world = World(python("a")).settle().succeed("a")
     assert world.workflow["metadata"]["finalizers"] == []
     world.delete()
-    assert world.deleted
+    assert world.api.deleted
 
 
 def test_a_run_takes_its_finalizer_before_it_starts_anything() -> None:

@@ -6,7 +6,8 @@ from torpor_operator.actions import CreatePod, LetGo, LiftGate
 from torpor_wire import keys, names
 from torpor_wire.state import State
 
-from tests.unit.controller.world import NAME, UID, Body, World
+from tests.unit.controller.bodies import NAME, UID, Body
+from tests.unit.controller.world import World
 
 
 def container(name: str, **fields: Any) -> Body:

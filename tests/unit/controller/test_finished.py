@@ -28,8 +28,8 @@ def test_a_finished_run_is_deleted_when_its_time_to_live_is_over() -> None:
     world = World(python("a"), ttlAfterFinished="1h").settle().succeed("a")
     assert world.plan().again_at == NOW + 3600
     world.advance(3599)
-    assert not world.deleted
-    assert world.advance(1).deleted
+    assert not world.api.deleted
+    assert world.advance(1).api.deleted
 
 
 def test_a_finished_run_that_is_being_deleted_is_not_looked_at_again_and_again() -> None:
@@ -49,9 +49,9 @@ def test_without_a_time_to_live_a_run_is_kept() -> None:
 def test_a_taskrun_that_is_only_not_seen_yet_is_not_taken_for_deleted() -> None:
     world = World(python("a")).settle()
     name = world.run("a").metadata.name
-    world.unseen.add(name)
+    world.api.unseen.add(name)
     world.settle()
-    assert world.confirmed == [ConfirmTaskRun("ns", name)]
+    assert world.api.confirmed == [ConfirmTaskRun("ns", name)]
     assert world.tasks() == {"a": "Running"}
 
 
@@ -93,7 +93,7 @@ def test_the_last_instance_that_was_created_is_not_created_again_either() -> Non
 def test_a_taskrun_that_cannot_be_read_fails_its_task_with_its_name() -> None:
     world = World(python("a"), python("b")).settle()
     name = world.run("a").metadata.name
-    world.unreadable.add(name)
+    world.api.unreadable.add(name)
     world.settle()
     assert world.tasks() == {"a": "Failed", "b": "Running"}
     assert world.task("a").reason == "StatusInvalid"
@@ -103,7 +103,7 @@ def test_a_taskrun_that_cannot_be_read_fails_its_task_with_its_name() -> None:
 def test_beside_a_taskrun_that_cannot_be_read_the_others_go_on() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2]}])
     world = World(mapped).settle()
-    world.unreadable.add(world.run("load", 0).metadata.name)
+    world.api.unreadable.add(world.run("load", 0).metadata.name)
     assert world.settle().tasks() == {"load": "Running"}
     world.claim("load", 1)
     world.kubelet("load", {"phase": "Failed"}, 1)

@@ -55,7 +55,7 @@ def test_more_parallelism_takes_effect_at_once_and_less_when_tasks_end() -> None
     assert world.plan().actions == ()
     for index in (0, 1):
         world.claim("load", index)
-        world.pods = {name: pod for name, pod in world.pods.items() if f"-{index}-" not in name}
+        world.api.pods = {name: pod for name, pod in world.pods.items() if f"-{index}-" not in name}
         del world.taskruns[world.run("load", index).metadata.name]
     assert not any(type(action).__name__ == "CreatePod" for action in world.plan().actions)
 

@@ -90,7 +90,7 @@ def test_a_resume_waits_until_the_former_pod_has_ended() -> None:
 
 def test_a_former_pod_that_does_not_end_is_deleted_and_the_resume_waits_until_it_is_gone() -> None:
     world = World(python("a")).settle().defer("a", exits=False).fire("a")
-    world.graceful = True
+    world.api.graceful = True
     world.advance(Settings().former_pod_grace)
     (former,) = world.live_pods("a")
     assert former.endswith("-s0")

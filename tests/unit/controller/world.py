@@ -5,40 +5,29 @@ server. After each plan it checks what must never be: more pods than the paralle
 TaskRun.
 """
 
-import itertools
-from typing import Any, assert_never
+from typing import Any
 
 from torpor_api import taskrun as taskruns
 from torpor_api import workflow as workflows
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskStatus, Workflow, WorkflowStatus
-from torpor_cel.evaluator import evaluate_here
 from torpor_operator import pods
 from torpor_operator.actions import (
     Action,
-    ConfirmPod,
-    ConfirmTaskRun,
-    CreatePod,
-    CreateTaskRun,
-    DeletePod,
-    DeleteWorkflow,
-    Evaluate,
     Need,
-    PatchTaskRun,
     PostEvent,
-    SetFinalizers,
 )
 from torpor_operator.plan import Plan, plan
 from torpor_operator.settings import Settings
-from torpor_operator.snapshot import Answer, Presence, Snapshot
-from torpor_wire import edge, keys, names, times, trigger
-from torpor_wire.edge import Claim, Patch
+from torpor_operator.snapshot import Answer, Snapshot
+from torpor_wire import edge, keys, names, trigger
+from torpor_wire.edge import Claim
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from tests.fake_api import json_patch
 from tests.unit.controller import bodies, invariants
 from tests.unit.controller.bodies import NAME, NAMESPACE, NOW, UID, Body
+from tests.unit.controller.stored import Stored
 
 ROUNDS = 50
 
@@ -49,25 +38,16 @@ class World:
     def __init__(self, *tasks: Body, settings: Settings | None = None, now: float = NOW, **spec: Any) -> None:
         self.now = now
         self.settings = settings or Settings()
-        self.workflow: Body = bodies.workflow(list(tasks), spec, now)
-        self.taskruns: dict[str, Body] = {}
-        self.pods: dict[str, Body] = {}
+        self.api = Stored(bodies.workflow(list(tasks), spec, now))
         self.events: list[PostEvent] = []
-        self.confirmed: list[Need] = []
-        self.deleted = False
-        self.graceful = False  # a deleted pod stays, terminating, until `reap`
-        self.unseen: set[str] = set()  # what exists and is not in the store yet, by name
-        self.unreadable: set[str] = set()
-        self._numbers = itertools.count(1)
 
     # What the operator does.
 
     def snapshot(self, known: dict[Need, Answer] | None = None) -> Snapshot:
-        hidden = self.unseen | self.unreadable
         return bodies.snapshot(
             self.workflow,
-            [body for name, body in sorted(self.taskruns.items()) if name not in hidden],
-            [body for name, body in self.pods.items() if name not in hidden],
+            self.api.visible(self.taskruns),
+            self.api.visible(self.pods),
             known=known or {},
             settings=self.settings,
             now=self.now,
@@ -81,7 +61,7 @@ class World:
             missing = [need for need in made.needs if need not in known]
             if not missing:
                 return made
-            known |= {need: self._answer(need) for need in missing}
+            known |= {need: self.api.answer(need) for need in missing}
         raise AssertionError("the plan asks without end")
 
     def apply(self, made: Plan) -> None:
@@ -109,26 +89,21 @@ class World:
 
     def act(self, action: Action) -> None:
         """Carry out one action, as the API server would."""
-        match action:
-            case CreateTaskRun(body=body):
-                self._create_taskrun(body)
-            case CreatePod(taskrun=run, body=body):
-                self._create_pod(run, body)
-            case DeletePod(name=name, uid=uid):
-                self._delete_pod(name, uid)
-            case PatchTaskRun(taskrun=run, patch=patch):
-                self.patch(run, patch)
-            case SetFinalizers(finalizers=finalizers):
-                self.workflow["metadata"]["finalizers"] = list(finalizers)
-                self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
-            case DeleteWorkflow():
-                self.delete()
-            case PostEvent():
-                self.events.append(action)
-            case _:
-                assert_never(action)
+        self.api.act(action, self.now)
 
     # What is there.
+
+    @property
+    def workflow(self) -> Body:
+        return self.api.workflow
+
+    @property
+    def taskruns(self) -> dict[str, Body]:
+        return self.api.taskruns
+
+    @property
+    def pods(self) -> dict[str, Body]:
+        return self.api.pods
 
     @property
     def stored(self) -> Workflow:
@@ -147,6 +122,9 @@ class World:
 
     def run(self, task: str, index: int = keys.UNMAPPED) -> TaskRun:
         return taskruns.parse(self.taskruns[names.taskrun(NAME, UID, task, index)])
+
+    def by_name(self, name: str) -> TaskRun:
+        return taskruns.parse(self.taskruns[name])
 
     def state(self, task: str, index: int = keys.UNMAPPED) -> State:
         return self.run(task, index).status.state
@@ -175,53 +153,82 @@ class World:
         run = self.run(task, index)
         pod = self.pods[pods.name_of(run)]
         who = Claim(pod["metadata"]["name"], pod["metadata"]["uid"], "nonce")
-        self.patch(run, edge.claim(run.pin(launch=True), who, started=run.status.started_at, now=self.now))
+        self.api.patch(run, edge.claim(run.pin(launch=True), who, started=run.status.started_at, now=self.now))
         pod["status"] = {"phase": "Running"}
 
+    def report_success(self, task: str, index: int = keys.UNMAPPED, result: str | None = None) -> None:
+        """The pod, which has claimed, reports a result (JSON text), and ends."""
+        run = self.run(task, index)
+        self.api.patch(run, edge.succeed(run.pin(), result, now=self.now))
+        self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def report_failure(self, task: str, index: int = keys.UNMAPPED, message: str = "it broke") -> None:
+        """The pod reports a failure, and ends."""
+        run = self.run(task, index)
+        policy = run.spec.retries.policy()
+        self.api.patch(run, edge.fail(run.pin(), policy, reason=Reason.ERROR, message=message, now=self.now))
+        self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def report_deferral(
+        self, task: str, index: int = keys.UNMAPPED, *, timeout: float | None = None, exits: bool = True
+    ) -> None:
+        """The pod leaves a trigger, and (if `exits`) ends."""
+        run = self.run(task, index)
+        made = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=self.now)
+        resume = {"method": "resume", "kwargs": "{}"}
+        deadline = None if timeout is None else self.now + timeout
+        self.api.patch(run, edge.defer(run.pin(), made, resume=resume, deadline=deadline, now=self.now))
+        if exits:
+            self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def report_event(self, task: str, index: int = keys.UNMAPPED) -> None:
+        """The triggerer fires."""
+        run = self.run(task, index)
+        self.api.patch(run, edge.fire(run.pin(), '"event"', now=self.now))
+
+    def report_end(self, task: str, index: int = keys.UNMAPPED, result: str | None = None) -> None:
+        """The triggerer ends the task without a pod."""
+        run = self.run(task, index)
+        self.api.patch(run, edge.succeed(run.pin(), result, now=self.now))
+
+    def write_pod(self, task: str, index: int, status: Body) -> None:
+        """The kubelet writes the status of the present pod."""
+        self.pods[pods.name_of(self.run(task, index))]["status"] = status
+
+    # The same with all that comes before and after: the claim, if it has not been, and the operator's answer.
+
     def succeed(self, task: str, result: str | None = None, index: int = keys.UNMAPPED) -> "World":
-        """The pod claims, if it has not, and reports a result (JSON text)."""
-        run = self._claimed(task, index)
-        self.patch(run, edge.succeed(run.pin(), result, now=self.now))
-        return self._exited(run).settle()
+        self._claimed(task, index)
+        self.report_success(task, index, result)
+        return self.settle()
 
     def fail(self, task: str, message: str = "it broke", index: int = keys.UNMAPPED) -> "World":
-        """The pod claims, if it has not, and reports a failure."""
-        run = self._claimed(task, index)
-        policy = run.spec.retries.policy()
-        self.patch(run, edge.fail(run.pin(), policy, reason=Reason.ERROR, message=message, now=self.now))
-        return self._exited(run).settle()
+        self._claimed(task, index)
+        self.report_failure(task, index, message)
+        return self.settle()
 
     def defer(
         self, task: str, index: int = keys.UNMAPPED, *, timeout: float | None = None, exits: bool = True
     ) -> "World":
-        """The pod claims, if it has not, leaves a trigger, and (if `exits`) ends."""
-        run = self._claimed(task, index)
-        made = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=self.now)
-        resume = {"method": "resume", "kwargs": "{}"}
-        deadline = None if timeout is None else self.now + timeout
-        self.patch(run, edge.defer(run.pin(), made, resume=resume, deadline=deadline, now=self.now))
-        return (self._exited(run) if exits else self).settle()
+        self._claimed(task, index)
+        self.report_deferral(task, index, timeout=timeout, exits=exits)
+        return self.settle()
 
     def fire(self, task: str, index: int = keys.UNMAPPED) -> "World":
-        """The triggerer fires."""
-        run = self.run(task, index)
-        self.patch(run, edge.fire(run.pin(), '"event"', now=self.now))
+        self.report_event(task, index)
         return self.settle()
 
     def end_wait(self, task: str, result: str | None = None, index: int = keys.UNMAPPED) -> "World":
-        """The triggerer ends the task without a pod."""
-        run = self.run(task, index)
-        self.patch(run, edge.succeed(run.pin(), result, now=self.now))
+        self.report_end(task, index, result)
         return self.settle()
 
     def kubelet(self, task: str, status: Body, index: int = keys.UNMAPPED) -> "World":
-        """The kubelet writes the status of the present pod."""
-        self.pods[pods.name_of(self.run(task, index))]["status"] = status
+        self.write_pod(task, index, status)
         return self.settle()
 
     def reap(self) -> "World":
         """Terminating pods are gone."""
-        self.pods = {name: pod for name, pod in self.pods.items() if "deletionTimestamp" not in pod["metadata"]}
+        self.api.pods = {name: pod for name, pod in self.pods.items() if "deletionTimestamp" not in pod["metadata"]}
         return self.settle()
 
     def lose_pod(self, task: str, index: int = keys.UNMAPPED) -> None:
@@ -232,12 +239,11 @@ class World:
         """Somebody deletes the TaskRun; its pods go with it."""
         run = self.run(task, index)
         del self.taskruns[run.metadata.name]
-        self.pods = {name: pod for name, pod in self.pods.items() if pods.parse(pod).owner_uid != run.metadata.uid}
+        self.api.pods = {name: pod for name, pod in self.pods.items() if pods.parse(pod).owner_uid != run.metadata.uid}
 
     def delete(self) -> None:
         """Somebody deletes the Workflow."""
-        self.workflow["metadata"]["deletionTimestamp"] = times.rfc3339(self.now)
-        self.deleted = not self.workflow["metadata"]["finalizers"]
+        self.api.delete_workflow(self.now)
 
     def change(self, **spec: Any) -> "World":
         """Somebody changes what may be changed of the spec."""
@@ -245,62 +251,10 @@ class World:
         self.workflow["metadata"]["generation"] += 1
         return self.settle()
 
-    def patch(self, run: TaskRun, patch: Patch) -> None:
-        body = json_patch.apply(self.taskruns[run.metadata.name], patch)
-        body["status"] = {name: value for name, value in body["status"].items() if value is not None}
-        self.taskruns[run.metadata.name] = body
-
     def _hear(self, made: Plan) -> None:
         heard = {event.key for event in self.events}
         self.events += [event for event in made.events if event.key not in heard]
 
-    def _claimed(self, task: str, index: int) -> TaskRun:
+    def _claimed(self, task: str, index: int) -> None:
         if self.state(task, index) is State.SCHEDULED:
             self.claim(task, index)
-        return self.run(task, index)
-
-    def _exited(self, run: TaskRun) -> "World":
-        self.pods[pods.name_of(run)]["status"] = {"phase": "Succeeded"}
-        return self
-
-    def _create_taskrun(self, body: Body) -> None:
-        name = body["metadata"]["name"]
-        if name in self.taskruns:
-            self.unseen.discard(name)
-            return
-        self.taskruns[name] = bodies.created(body, f"taskrun-{next(self._numbers)}", self.now, bodies.FRESH)
-
-    def _create_pod(self, run: TaskRun, body: Body) -> None:
-        name = body["metadata"]["name"]
-        if name in self.pods:
-            self.unseen.discard(name)
-            return
-        if run.metadata.name in self.taskruns:
-            self.pods[name] = bodies.created(body, f"pod-{next(self._numbers)}", self.now, {"phase": "Pending"})
-
-    def _delete_pod(self, name: str, uid: str) -> None:
-        pod = self.pods.get(name)
-        if pod is None or pod["metadata"]["uid"] != uid:
-            return
-        if self.graceful:
-            pod["metadata"]["deletionTimestamp"] = times.rfc3339(self.now)
-        else:
-            del self.pods[name]
-
-    def _answer(self, need: Need) -> Answer:
-        match need:
-            case Evaluate(expression=expression, variables=variables):
-                return evaluate_here(expression, variables.values)
-            case ConfirmTaskRun(name=name):
-                self.confirmed.append(need)
-                if name in self.unreadable:
-                    return Presence.UNREADABLE
-                self.unseen.discard(name)
-                return Presence.PRESENT if name in self.taskruns else Presence.GONE
-            case ConfirmPod(name=name, uid=uid):
-                self.confirmed.append(need)
-                self.unseen.discard(name)
-                held = self.pods.get(name)
-                return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
-            case _:
-                assert_never(need)

@@ -1,0 +1,138 @@
+"""The API server's part of the world: what is stored, what an action makes of it, and what a read would answer."""
+
+import itertools
+from typing import assert_never
+
+from torpor_api.taskrun import TaskRun
+from torpor_cel.evaluator import evaluate_here
+from torpor_operator.actions import (
+    Action,
+    ConfirmPod,
+    ConfirmTaskRun,
+    CreatePod,
+    CreateTaskRun,
+    DeletePod,
+    DeleteWorkflow,
+    Evaluate,
+    LetGo,
+    LiftGate,
+    Need,
+    PatchTaskRun,
+    PostEvent,
+    SetFinalizers,
+)
+from torpor_operator.snapshot import Answer, Presence
+from torpor_wire import keys, times
+from torpor_wire.edge import Patch
+
+from tests.fake_api import json_patch
+from tests.unit.controller import bodies
+from tests.unit.controller.bodies import Body
+
+
+class Stored:
+    """A Workflow, its TaskRuns and their pods, as JSON by name."""
+
+    def __init__(self, workflow: Body) -> None:
+        self.workflow = workflow
+        self.taskruns: dict[str, Body] = {}
+        self.pods: dict[str, Body] = {}
+        self.deleted = False
+        self.graceful = False  # a deleted pod stays, terminating
+        self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
+        self.unreadable: set[str] = set()
+        self.confirmed: list[Need] = []
+        self._numbers = itertools.count(1)
+
+    def visible(self, items: dict[str, Body]) -> list[Body]:
+        """Those that the operator sees."""
+        hidden = self.unseen | self.unreadable
+        return [body for name, body in sorted(items.items()) if name not in hidden]
+
+    def act(self, action: Action, now: float) -> None:
+        """Carry out one action, as the API server would."""
+        match action:
+            case CreateTaskRun(body=body):
+                self._create_taskrun(body, now)
+            case CreatePod(taskrun=run, body=body):
+                self._create_pod(run, body, now)
+            case DeletePod(name=name, uid=uid):
+                self._delete_pod(name, uid, now)
+            case LiftGate(name=name, gates=gates):
+                self._lift_gate(name, gates)
+            case LetGo(name=name, finalizers=finalizers):
+                self._let_go(name, finalizers)
+            case PatchTaskRun(taskrun=run, patch=patch):
+                self.patch(run, patch)
+            case SetFinalizers(finalizers=finalizers):
+                self.workflow["metadata"]["finalizers"] = list(finalizers)
+                self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
+            case DeleteWorkflow():
+                self.delete_workflow(now)
+            case PostEvent():
+                pass
+            case _:
+                assert_never(action)
+
+    def patch(self, run: TaskRun, patch: Patch) -> None:
+        body = json_patch.apply(self.taskruns[run.metadata.name], patch)
+        body["status"] = {name: value for name, value in body["status"].items() if value is not None}
+        self.taskruns[run.metadata.name] = body
+
+    def _create_taskrun(self, body: Body, now: float) -> None:
+        name = body["metadata"]["name"]
+        if name in self.taskruns:
+            self.unseen.discard(name)
+            return
+        self.taskruns[name] = bodies.created(body, f"taskrun-{next(self._numbers)}", now, bodies.FRESH)
+
+    def _create_pod(self, run: TaskRun, body: Body, now: float) -> None:
+        name = body["metadata"]["name"]
+        if name in self.pods:
+            self.unseen.discard(name)
+            return
+        if run.metadata.name in self.taskruns:
+            self.pods[name] = bodies.created(body, f"pod-{next(self._numbers)}", now, {"phase": "Pending"})
+
+    def _delete_pod(self, name: str, uid: str, now: float) -> None:
+        pod = self.pods.get(name)
+        if pod is None or pod["metadata"]["uid"] != uid:
+            return
+        if self.graceful or pod["metadata"].get("finalizers"):
+            pod["metadata"]["deletionTimestamp"] = times.rfc3339(now)
+        else:
+            del self.pods[name]
+
+    def _lift_gate(self, name: str, seen: tuple[str, ...]) -> None:
+        spec = self.pods[name]["spec"]
+        assert spec["schedulingGates"] == [{"name": gate} for gate in seen]
+        spec["schedulingGates"] = [{"name": gate} for gate in seen if gate != keys.POD_GATE]
+
+    def _let_go(self, name: str, seen: tuple[str, ...]) -> None:
+        metadata = self.pods[name]["metadata"]
+        assert metadata["finalizers"] == list(seen)
+        metadata["finalizers"] = [finalizer for finalizer in seen if finalizer != keys.POD_FINALIZER]
+        if "deletionTimestamp" in metadata and not metadata["finalizers"]:
+            del self.pods[name]
+
+    def answer(self, need: Need) -> Answer:
+        match need:
+            case Evaluate(expression=expression, variables=variables):
+                return evaluate_here(expression, variables.values)
+            case ConfirmTaskRun(name=name):
+                self.confirmed.append(need)
+                if name in self.unreadable:
+                    return Presence.UNREADABLE
+                self.unseen.discard(name)
+                return Presence.PRESENT if name in self.taskruns else Presence.GONE
+            case ConfirmPod(name=name, uid=uid):
+                self.confirmed.append(need)
+                self.unseen.discard(name)
+                held = self.pods.get(name)
+                return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
+            case _:
+                assert_never(need)
+
+    def delete_workflow(self, now: float) -> None:
+        self.workflow["metadata"]["deletionTimestamp"] = times.rfc3339(now)
+        self.deleted = not self.workflow["metadata"]["finalizers"]

@@ -1,0 +1,46 @@
+"""Laws of the plan, on random graphs: it comes to rest, and what it comes to does not hang on the order of events."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.controller import course
+from tests.unit.controller.course import Course
+from tests.unit.controller.world import World
+
+seeds = st.integers(0, 2**32)
+
+
+def world_of(seed: int, count: int) -> World:
+    chance = Random(seed)
+    return World(*course.tasks(chance, count), parallelism=chance.randint(1, 4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 6), seeds, seeds)
+def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
+    seed: int, count: int, one: int, other: int
+) -> None:
+    first = Course(world_of(seed, count), seed, Random(one)).run()
+    second = Course(world_of(seed, count), seed, Random(other)).run()
+    assert course.ending(first) == course.ending(second)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(1, 6))
+def test_a_plan_after_its_application_is_empty(seed: int, count: int) -> None:
+    world = world_of(seed, count).settle()
+    made = world.plan()
+    assert made.actions == ()
+    assert made.needs == ()
+    assert made.status in {None, world.status}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(1, 6))
+def test_a_plan_is_a_function_of_what_is_seen(seed: int, count: int) -> None:
+    world = world_of(seed, count)
+    while world.plan().actions:
+        assert world.plan() == world.plan()
+        world.apply(world.plan())
