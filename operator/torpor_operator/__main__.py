@@ -68,10 +68,18 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration
         )
         leadership = Leadership(api, terms)
+        background: list[asyncio.Task[None]] = []
+
+        async def stop() -> None:
+            # Before kopf does: it waits for every task that it finds, then cuts short the release of the Lease.
+            for task in background:
+                task.cancel()
+            await asyncio.gather(*background, return_exceptions=True)
+
         registry = kopf.OperatorRegistry()
-        handlers.register(registry, observer)
+        handlers.register(registry, observer, stop=stop)
         async with asyncio.TaskGroup() as group:
-            background = [
+            background += [
                 group.create_task(observer.taskruns.run()),
                 group.create_task(observer.pods.run()),
                 group.create_task(leadership.run(partial(_lead, observer, reconciler))),
@@ -83,8 +91,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 clusterwide=True,
                 liveness_endpoint=options.liveness,
             )
-            for task in background:
-                task.cancel()
+            await stop()
 
 
 async def _lead(observer: Observer, reconciler: Reconciler) -> None:

@@ -1,5 +1,6 @@
 """kopf's side: it watches Workflows, answers the liveness probe, and is the process. Nothing is decided here."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kopf
@@ -21,8 +22,8 @@ def settings() -> kopf.OperatorSettings:
     return made
 
 
-def register(registry: kopf.OperatorRegistry, observer: Observer) -> None:
-    """Tell the observer of every Workflow that comes, changes or goes.
+def register(registry: kopf.OperatorRegistry, observer: Observer, *, stop: Callable[[], Awaitable[None]]) -> None:
+    """Tell the observer of every Workflow that comes, changes or goes, and `stop` what else runs when kopf stops.
 
     Only `on.event` is used: the other decorators keep their progress in annotations, which is a write a change.
     """
@@ -30,6 +31,10 @@ def register(registry: kopf.OperatorRegistry, observer: Observer) -> None:
     @kopf.on.login(registry=registry)
     def login(**arguments: Any) -> kopf.ConnectionInfo | None:
         return kopf.login_with_service_account(**arguments) or kopf.login_with_kubeconfig(**arguments)
+
+    @kopf.on.cleanup(registry=registry)
+    async def cleanup(**_: Any) -> None:
+        await stop()
 
     @kopf.on.event(WORKFLOWS.group, WORKFLOWS.version, WORKFLOWS.plural, registry=registry)
     async def saw(event: kopf.RawEvent, **_: Any) -> None:
