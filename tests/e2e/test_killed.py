@@ -62,9 +62,19 @@ async def test_a_triggerer_killed_while_it_holds_triggers_each_fires_once_all_th
     kubectl.run("rollout", "status", "deployment/torpor-triggerer", "-n", node.SYSTEM, "--timeout=60s", limit=90)
 
 
+async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(stage: Stage, kubectl: Kubectl) -> None:
+    leader = await _leader(stage)
+
+    async def another() -> bool | None:
+        return True if await _leader(stage) not in {leader, ""} else None
+
+    kubectl.run("delete", "pod", leader, "-n", node.SYSTEM, "--wait=false")
+    assert await stage.until(another, 10, "another operator to lead")
+
+
 async def _leader(stage: Stage) -> str:
     lease = await stage.api.get(LEASES, node.SYSTEM, "torpor-operator")
-    holder: str = lease["spec"]["holderIdentity"]
+    holder: str = lease["spec"].get("holderIdentity", "")
     return holder
 
 
