@@ -26,8 +26,11 @@ class Answerer:
     async def answer(self, needs: Iterable[Need]) -> dict[Need, Answer]:
         """The answer to each need."""
         asked = list(needs)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._one(need)) for need in asked]
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._one(need)) for need in asked]
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
         return {need: task.result() for need, task in zip(asked, tasks, strict=True)}
 
     async def _one(self, need: Need) -> Answer:

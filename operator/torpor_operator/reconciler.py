@@ -113,8 +113,8 @@ class Reconciler:
         events = [event for event in made.events if event.key not in memory.posted]
         done = await self._applier.apply(workflow, [*made.actions, *events])
         memory.posted.update(event.key for event in events)
-        if made.actions and done:
-            self._queue.add(key)
+        # What was done is reported by the stores, which asks for the next plan. A lost race is not asked again at once:
+        # until the winner's version comes, a plan would only lose again.
         moments = [made.again_at, await self._write_status(workflow, made, memory)]
         if done:
             memory.failures = 0
