@@ -7,6 +7,7 @@ The smallest HTTP server that a probe understands; it never says more than a lin
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Never
@@ -53,9 +54,16 @@ async def serve(port: int, checks: Mapping[str, Callable[[], str]]) -> AsyncIter
         finally:
             writer.close()
 
-    server = await asyncio.start_server(answer, port=port)
-    async with server:
-        yield int(server.sockets[0].getsockname()[1])
+    listening = _listen(port)
+    async with await asyncio.start_server(answer, sock=listening):
+        yield int(listening.getsockname()[1])
+
+
+def _listen(port: int) -> socket.socket:
+    """One socket for IPv4 and IPv6, since a kubelet may use either."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", port))
 
 
 def _response(request: bytes, checks: Mapping[str, Callable[[], str]]) -> bytes:

@@ -1,0 +1,191 @@
+"""Triggerers as processes, each with the token of the installed service account, on a pool of the session's own."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_api import taskrun
+from torpor_wire import edge, trigger
+
+_ROOT = Path(__file__).resolve().parents[3]
+_GROUP = "rbac.authorization.k8s.io"
+_TRIGGERS = ("raises=Raises", "ends=Ends", "too_much=TooMuch", "killed=Killed", "pkg.Foreign=Foreign")
+_PATIENCE = 15.0
+
+
+@dataclass(kw_only=True)
+class Replica:
+    """One process."""
+
+    process: subprocess.Popen[str]
+    log: Path
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    @property
+    def health(self) -> str:
+        port = self.text().partition("health on port ")[2].partition("\n")[0]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as response:
+            return str(response.read().decode())
+
+
+@dataclass(kw_only=True)
+class Pool:
+    """A trigger pool with its replicas, and the TaskRuns that wait in it."""
+
+    server: Any
+    namespace: str
+    name: str
+    folder: Path
+    kubeconfig: Path
+    replicas: list[Replica] = field(default_factory=list)
+
+    def start(self) -> Replica:
+        """A replica that holds its Lease."""
+        identity = f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
+        log = self.folder / f"{identity}.log"
+        arguments = ["--pool", self.name, "--identity", identity, "--health-port", "0", "--lease-duration", "3"]
+        for one in _TRIGGERS:
+            name, _, cls = one.partition("=")
+            arguments += ["--trigger", f"{name}=tests.integration.triggerer.odd:{cls}"]
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "torpor_triggerer", "--kubeconfig", str(self.kubeconfig), *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=os.environ | {"PYTHONPATH": str(_ROOT)},
+            )
+        replica = Replica(process=process, log=log)
+        self.replicas.append(replica)
+        self.until(lambda: f"-{identity}" in replica.text().partition("members: ")[2], "it is a member", replica)
+        return replica
+
+    def deferred(self, class_name: str, kwargs: Mapping[str, Any], **given: Any) -> str:
+        """A TaskRun that has just been deferred; its name."""
+        name = f"wait-{uuid.uuid4().hex[:8]}"
+        spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "triggerPool": self.name}
+        body = {
+            "apiVersion": "torpor.dev/v1alpha1",
+            "kind": "TaskRun",
+            "metadata": {"name": name},
+            "spec": {**spec, **given.get("spec", {"python": "m:f", "image": "i"})},
+        }
+        created = taskrun.parse(self.server.create("taskruns", self.namespace, body).expect(201))
+        now = time.time()
+        waiting = trigger.build(class_name, kwargs, namespace=self.namespace, pool=self.name, now=now)
+        waiting = waiting._replace(**given.get("trigger", {}))
+        timeout = given.get("timeout")
+        deadline = None if timeout is None else now + timeout
+        resume = {"method": "m:f", "kwargs": "{}"}
+        patch = edge.defer(created.pin(), waiting, resume=resume, deadline=deadline, now=now)
+        self.server.patch_status(self.namespace, name, patch).expect(200)
+        return name
+
+    def cancel(self, name: str) -> None:
+        patch = edge.ask_cancel(self._read(name).pin(), now=time.time())
+        self.server.patch_status(self.namespace, name, patch).expect(200)
+
+    def ends(self, name: str, patience: float = _PATIENCE) -> taskrun.TaskRunStatus:
+        """Its status once it no longer waits."""
+        self.until(lambda: self._read(name).status.state != "Deferred", f"{name} no longer waits", patience=patience)
+        return self._read(name).status
+
+    def waits(self, name: str) -> bool:
+        return self._read(name).status.state == "Deferred"
+
+    def events(self, name: str) -> list[tuple[str, str]]:
+        path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
+        found = self.server.request("GET", path).expect(200)["items"]
+        return [(one["reason"], one["note"]) for one in found if one["regarding"]["name"] == name]
+
+    def leases(self) -> list[str]:
+        path = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases"
+        query = {"labelSelector": f"torpor.dev/trigger-pool={self.name}"}
+        return [one["metadata"]["name"] for one in self.server.request("GET", path, **query).expect(200)["items"]]
+
+    def until(
+        self, holds: Callable[[], bool], what: str, replica: Replica | None = None, patience: float = _PATIENCE
+    ) -> None:
+        end = time.monotonic() + patience
+        while not holds():
+            logs = (replica or self.replicas[-1]).text()
+            assert time.monotonic() < end, f"after {patience:.0f} s still not: {what}\n{logs}"
+            time.sleep(0.05)
+
+    def _read(self, name: str) -> taskrun.TaskRun:
+        path = f"/apis/torpor.dev/v1alpha1/namespaces/{self.namespace}/taskruns/{name}"
+        return taskrun.parse(self.server.request("GET", path).expect(200))
+
+
+@pytest.fixture
+def empty_pool(server: Any, namespace: str, kubeconfig: Path, tmp_path: Path) -> Iterator[Pool]:
+    """A pool without a replica."""
+    with _opened(server, namespace, kubeconfig, tmp_path) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def pool(
+    server: Any, open_namespace: Callable[[], str], kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pool]:
+    """A pool with one replica, for all tests that leave it running."""
+    with _opened(server, open_namespace(), kubeconfig, tmp_path_factory.mktemp("pool")) as pool:
+        pool.start()
+        yield pool
+
+
+@contextmanager
+def _opened(server: Any, namespace: str, kubeconfig: Path, folder: Path) -> Iterator[Pool]:
+    """A pool that the installed triggerer's account may fire: a new pool takes a role and nothing else."""
+    name = f"pool-{uuid.uuid4().hex[:6]}"
+    account = {"kind": "ServiceAccount", "name": "torpor-triggerer", "namespace": "torpor-system"}
+    rule = {"apiGroups": ["torpor.dev"], "resources": ["triggerpools"], "resourceNames": [name], "verbs": ["fire"]}
+    role = {"apiVersion": f"{_GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": [rule]}
+    reference = {"apiGroup": _GROUP, "kind": "ClusterRole", "name": name}
+    binding = {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [account]}
+    del binding["rules"]
+    server.apply(role)
+    server.apply(binding)
+    token = server.token("torpor-system", "torpor-triggerer")
+    pool = Pool(
+        server=server,
+        namespace=namespace,
+        name=name,
+        folder=folder,
+        kubeconfig=_with_token(kubeconfig, token, folder / "kubeconfig"),
+    )
+    try:
+        yield pool
+    finally:
+        for replica in pool.replicas:
+            replica.process.kill()
+            replica.process.wait()
+        for plural in ("clusterrolebindings", "clusterroles"):
+            server.request("DELETE", f"/apis/{_GROUP}/v1/{plural}/{name}")
+
+
+def _with_token(kubeconfig: Path, token: str, to: Path) -> Path:
+    """The same cluster, as whoever the token says."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    for one in config["clusters"]:
+        authority = one["cluster"].get("certificate-authority")
+        if authority:
+            one["cluster"]["certificate-authority"] = str(kubeconfig.parent / authority)
+    config["users"] = [{"name": "triggerer", "user": {"token": token}}]
+    for one in config["contexts"]:
+        one["context"]["user"] = "triggerer"
+    to.write_text(json.dumps(config))
+    return to
