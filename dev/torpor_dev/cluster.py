@@ -75,7 +75,7 @@ def node_count() -> int:
 def _wanted(machine: host.Host) -> Wanted:
     base = node_image.ensure(machine)
     nodes = node_count()
-    configuration = kind.config(nodes=nodes, official=base.official)
+    configuration = kind.config(nodes=nodes, official=base.official, cgroup_v1=machine.cgroup_v1)
     image = f"torpor-dev/node:{cache.fingerprint([], base.name, configuration)}"
     return Wanted(nodes=nodes, base=base, configuration=configuration, image=image)
 

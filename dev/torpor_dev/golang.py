@@ -30,9 +30,10 @@ class Program:
 
     name: str
     package: str
+    remark: str = ""
 
 
-KUBE = Program(name="kube", package="./kube")
+KUBE = Program(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
 KUBEADM = Program(name="kubeadm", package="k8s.io/kubernetes/cmd/kubeadm")
 COREDNS = Program(name="coredns", package="./coredns")
 PROVISIONER = Program(name="local-path-provisioner", package="github.com/rancher/local-path-provisioner")
@@ -45,7 +46,7 @@ def build(program: Program) -> Path:
     target = _target(program)
     with cache.lock(cache.folder("bin") / f"{program.name}.lock"):
         if not target.exists():
-            with step(f"building {program.name} from Go sources"):
+            with step(f"building {program.name} from Go sources{program.remark}"):
                 _compile(program, target)
     return target
 

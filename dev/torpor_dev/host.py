@@ -16,6 +16,7 @@ class Host:
     debian: bool
     root: bool
     systemd: bool
+    cgroup_v1: bool
     sys_resource: bool
 
 
@@ -26,6 +27,7 @@ def observe() -> Host:
         debian=Path("/etc/debian_version").exists(),
         root=os.geteuid() == 0,
         systemd=Path("/run/systemd/system").is_dir(),
+        cgroup_v1=not Path("/sys/fs/cgroup/cgroup.controllers").exists() and Path("/sys/fs/cgroup").is_dir(),
         sys_resource=_has(_CAP_SYS_RESOURCE),
     )
 

@@ -23,19 +23,20 @@ def kubeconfig() -> Path:
     return cache.folder("cluster") / "kubeconfig"
 
 
-def config(*, nodes: int, official: bool) -> str:
+def config(*, nodes: int, official: bool, cgroup_v1: bool) -> str:
     """The configuration of kind, as JSON, which is YAML too.
 
     A node image built here has no network plugin of kind's; `network` stands in.
     """
-    kubelet = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+    # Only where it is needed: a kubelet that has dropped cgroup v1 would refuse the field.
+    kubelet = [json.dumps({"kind": "KubeletConfiguration", "failCgroupV1": False})] if cgroup_v1 else []
     roles = ["control-plane", *["worker"] * (nodes - 1)]
     return json.dumps(
         {
             "kind": "Cluster",
             "apiVersion": "kind.x-k8s.io/v1alpha4",
             "networking": {"disableDefaultCNI": not official},
-            "kubeadmConfigPatches": [json.dumps(kubelet), json.dumps(_arguments(v1beta4=official))],
+            "kubeadmConfigPatches": [*kubelet, json.dumps(_arguments(v1beta4=official))],
             "nodes": [{"role": role} for role in roles],
         },
         indent=1,

@@ -18,22 +18,31 @@ sha256:2222                    application/vnd.list sha256:bb   1.0 MiB linux/am
 
 
 def host(*, root: bool = True, debian: bool = True) -> Host:
-    return Host(linux=True, debian=debian, root=root, systemd=False, sys_resource=True)
+    return Host(linux=True, debian=debian, root=root, systemd=False, cgroup_v1=False, sys_resource=True)
+
+
+def configuration(*, nodes: int = 1, official: bool = False, cgroup_v1: bool = False) -> str:
+    return kind.config(nodes=nodes, official=official, cgroup_v1=cgroup_v1)
 
 
 def test_one_node_is_a_control_plane_and_more_are_workers() -> None:
-    roles = [node["role"] for node in json.loads(kind.config(nodes=3, official=False))["nodes"]]
+    roles = [node["role"] for node in json.loads(configuration(nodes=3))["nodes"]]
     assert roles == ["control-plane", "worker", "worker"]
 
 
 def test_only_an_image_built_here_lacks_kinds_network() -> None:
-    assert json.loads(kind.config(nodes=1, official=False))["networking"] == {"disableDefaultCNI": True}
-    assert json.loads(kind.config(nodes=1, official=True))["networking"] == {"disableDefaultCNI": False}
+    assert json.loads(configuration(official=False))["networking"] == {"disableDefaultCNI": True}
+    assert json.loads(configuration(official=True))["networking"] == {"disableDefaultCNI": False}
+
+
+def test_the_kubelet_is_told_of_cgroup_v1_only_where_it_is() -> None:
+    assert "failCgroupV1" in configuration(cgroup_v1=True)
+    assert "failCgroupV1" not in configuration(cgroup_v1=False)
 
 
 def test_client_rates_are_raised_in_both_of_kubeadms_forms() -> None:
     older, newer = (
-        json.loads(json.loads(kind.config(nodes=1, official=official))["kubeadmConfigPatches"][1])
+        json.loads(json.loads(configuration(official=official))["kubeadmConfigPatches"][0])
         for official in (False, True)
     )
     for component in ("controllerManager", "scheduler"):
