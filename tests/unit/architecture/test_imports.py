@@ -1,0 +1,82 @@
+"""What import-linter cannot say: standard library alone, every module classified, and how folders are named."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+COMPONENTS = ("wire", "crds", "expressions", "operator", "triggerer", "worker-image", "dev", "manifests", "tests")
+SHELL = {"__main__", "answers", "apply", "handlers", "observe", "orphans", "queue", "reconciler"}
+"""The operator's modules that do I/O; every other one decides, and is pure."""
+
+
+def modules(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The top packages that a module imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name.partition(".")[0] for name in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module.partition(".")[0]
+            case _:
+                pass
+
+
+def imported_at_once(path: Path) -> Iterator[str]:
+    """The top packages that a module imports when it is itself imported."""
+    for node in ast.parse(path.read_text()).body:
+        match node:
+            case ast.Import(names=names):
+                yield from (name.name.partition(".")[0] for name in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module.partition(".")[0]
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("path", modules("wire"), ids=lambda path: path.name)
+def test_the_wire_contract_is_standard_library_alone(path: Path) -> None:
+    assert set(imported(path)) <= sys.stdlib_module_names | {"torpor_wire"}
+
+
+@pytest.mark.parametrize("path", modules("worker-image/torpor"), ids=lambda path: path.name)
+def test_what_a_task_pod_imports_is_standard_library_and_the_wire_contract(path: Path) -> None:
+    assert set(imported_at_once(path)) <= sys.stdlib_module_names | {"torpor", "torpor_wire"}
+
+
+def test_every_module_of_the_operator_is_pure_or_named_as_one_that_is_not() -> None:
+    names = {path.stem for path in modules("operator/torpor_operator")} - {"__init__"}
+    rules = ConfigParser()
+    rules.read(ROOT / ".importlinter")
+    contracts = ("importlinter:contract:pure-operator", "importlinter:contract:pure-operator-no-io")
+    for contract in contracts:
+        pure = {name.removeprefix("torpor_operator.") for name in rules[contract]["source_modules"].split()}
+        assert pure == names - SHELL
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_a_component_is_no_package_lest_it_hide_one_of_the_standard_librarys(component: str) -> None:
+    assert not (ROOT / component / "__init__.py").exists()
+
+
+def test_no_folder_of_tests_is_named_like_a_module_of_the_standard_library() -> None:
+    folders = {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()}
+    assert folders.isdisjoint(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("component", [*COMPONENTS, "examples"])
+def test_a_module_can_be_read_in_one_go(component: str) -> None:
+    long = {str(path.relative_to(ROOT)): length for path in modules(component) if (length := _length(path)) > 300}
+    assert long == {}
+
+
+def _length(path: Path) -> int:
+    return len(path.read_text().splitlines())
