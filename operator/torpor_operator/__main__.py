@@ -40,7 +40,8 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default)
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    logging.getLogger("kopf").setLevel(logging.WARNING)
+    for chatty in ("kopf", "aiohttp.access"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     settings = Settings(**{name: getattr(options, name) for name, _, _ in _durations()})
     asyncio.run(serve(options, settings))
 

@@ -37,7 +37,7 @@ def _next_step(view: View) -> Step:
         case State.UP_FOR_RETRY:
             return _up_for_retry(view)
         case _:
-            return steps.dismiss(view, view.pods, since=view.taskrun.status.completion_time)
+            return _ended(view)
 
 
 def cancel(view: View, message: str) -> Step:
@@ -112,7 +112,8 @@ def _former(view: View) -> Step:
     if late is not None and late.overdue is not None:
         return _overdue(view, late, late.overdue)
     status = view.taskrun.status
-    return steps.dismiss(view, view.former_pods, since=status.fired_at or status.deferred_at or status.retry_at)
+    since = status.fired_at or status.deferred_at or status.retry_at
+    return steps.dismiss(view, view.former_pods, since=since, grace=view.settings.former_pod_grace)
 
 
 def _running(view: View) -> Step:
@@ -153,7 +154,7 @@ def _overdue(view: View, pod: Pod, ends: str) -> Step:
 
 def _deferred(view: View) -> Step:
     status = view.taskrun.status
-    lingering = steps.dismiss(view, view.pods, since=status.deferred_at)
+    lingering = steps.dismiss(view, view.pods, since=status.deferred_at, grace=view.settings.former_pod_grace)
     if status.deadline is None:
         return lingering
     due = times.epoch(status.deadline) + view.settings.triggerer_grace
@@ -226,6 +227,14 @@ def _stuck(view: View, pod: Pod) -> Step:
         failed = steps.fail(view, reason, message)
         return Step(actions=(*failed.actions, steps.delete(pod)))
     return steps.explain(view, reason, message, again_at=due)
+
+
+def _ended(view: View) -> Step:
+    """A pod that was told to end is told again soon; one that ended its TaskRun by its own word has time."""
+    status, settings = view.taskrun.status, view.settings
+    stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
+    grace = settings.former_pod_grace if stopped else settings.finished_pod_grace
+    return steps.dismiss(view, view.pods, since=status.completion_time, grace=grace)
 
 
 def _waits_for(view: View) -> str:

@@ -9,6 +9,7 @@ class Settings:
 
     task_service_account: str = "torpor-task"
     former_pod_grace: float = 5.0  # how long a pod may linger after its last word before it is deleted
+    finished_pod_grace: float = 60.0  # the same once its TaskRun has ended by the pod's own word: nobody waits for it
     image_pull_grace: float = 60.0  # how long an image may fail to arrive before the attempt fails
     triggerer_grace: float = 60.0  # how long a deadline or a cancel is left to the triggerer
     node_grace: float = 30.0  # how long past its deletion a pod may take before its node counts as lost

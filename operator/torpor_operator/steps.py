@@ -20,12 +20,12 @@ def explain(view: View, reason: Reason, message: str, again_at: float | None = N
     )
 
 
-def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None) -> Step:
-    """Pods that have had their last word linger a moment by themselves; what does not end is deleted."""
+def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:
+    """Pods that have had their last word linger a moment by themselves; what does not end is deleted, with its log."""
     live = [pod for pod in pods if not pod.terminal and not pod.deleting]
     if not live:
         return NOTHING
-    due = (times.epoch(since) if since else view.now) + view.settings.former_pod_grace
+    due = (times.epoch(since) if since else view.now) + grace
     if since is not None and view.now < due:
         return Step(again_at=due)
     return Step(actions=tuple(delete(pod) for pod in live))

@@ -196,7 +196,7 @@ def test_a_pod_of_an_ended_task_that_lingers_is_deleted_after_a_grace() -> None:
     name = next(name for name in world.pods if "-a-" in name)
     world.pods[name]["status"] = {"phase": "Running"}
     assert name in world.settle().pods
-    assert name not in world.advance(Settings().former_pod_grace).pods
+    assert name not in world.advance(Settings().finished_pod_grace).pods
 
 
 def test_a_pod_that_exits_with_an_error_after_its_deferral_is_noise() -> None:

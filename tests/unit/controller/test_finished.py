@@ -20,8 +20,8 @@ def test_a_finished_run_sees_off_the_last_pods() -> None:
     world = World(python("a")).settle().succeed("a")
     (pod,) = world.pods
     world.pods[pod]["status"] = {"phase": "Running"}
-    assert world.plan().again_at == NOW + Settings().former_pod_grace
-    assert world.advance(Settings().former_pod_grace).pods == {}
+    assert world.plan().again_at == NOW + Settings().finished_pod_grace
+    assert world.advance(Settings().finished_pod_grace).pods == {}
 
 
 def test_a_finished_run_is_deleted_when_its_time_to_live_is_over() -> None:
