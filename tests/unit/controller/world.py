@@ -143,8 +143,8 @@ class World:
 
     def live_pods(self, task: str, index: int = keys.UNMAPPED) -> list[str]:
         uid = self.run(task, index).metadata.uid
-        found = [pods.parse(body) for body in self.pods.values()]
-        return [pod.name for pod in found if pod.owner_uid == uid and not pod.terminal]
+        own = [body for body in self.pods.values() if body["metadata"]["ownerReferences"][0]["uid"] == uid]
+        return [pod.name for pod in map(pods.parse, own) if not pod.terminal]
 
     # What others do: the task's pod, its triggerer, the kubelet, people.
 
