@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	cluster kubeconfig cluster-down control-plane control-plane-down
+	mutants undeploy cluster kubeconfig cluster-down control-plane control-plane-down
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -47,6 +47,9 @@ generate: venv ## CRDs from the models, install.yaml from the manifests
 verify: generate ## what is generated is what is committed
 	git diff --exit-code -- crds manifests
 
+mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
+	$(BIN)/python -m tests.simulation.mutants
+
 bench: bench-startup bench-writes ## the figures, measured on this machine
 
 bench-startup: venv ## process start to first line of user code, in pods
@@ -54,6 +57,11 @@ bench-startup: venv ## process start to first line of user code, in pods
 
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m tests.bench.writes
+
+undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothing is left held by a finalizer
+	@export KUBECONFIG=$$($(DEV) kubeconfig) && kubectl=$$($(DEV) kubectl) && \
+	$$kubectl delete workflows.torpor.dev --all --all-namespaces --timeout=3m && \
+	$$kubectl delete --ignore-not-found -k manifests/overlays/dev
 
 cluster: ## a kind cluster, on any machine
 	@$(DEV) cluster
