@@ -108,15 +108,11 @@ class Membership:
         return True
 
     async def _renew_or_acquire(self) -> None:
+        """Whatever was amiss with a renewal, the next try looks first; it may be gone, or ours."""
         if self._held:
-            try:
-                await lease.renew(self._api, self._terms)
-            except (errors.LostRace, errors.NotFound) as error:
-                log.warning("the lease %s was taken or deleted: %s", self._terms.name, error)
-            else:
-                return
-        found = await lease.fetch(self._api, self._terms)
-        await lease.acquire(self._api, self._terms, found)
+            await lease.renew(self._api, self._terms)
+        else:
+            await lease.acquire(self._api, self._terms, await lease.fetch(self._api, self._terms))
 
     async def _sweep(self) -> None:
         """Delete the Leases of replicas that died long ago: nobody else will."""

@@ -89,10 +89,6 @@ class Runner:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def keys(self) -> set[Key]:
-        """What runs."""
-        return set(self._runs)
-
     def own(self, shards: frozenset[int]) -> None:
         """Serve these shards from now on; whoever calls it settles what that may change."""
         self._owned = shards

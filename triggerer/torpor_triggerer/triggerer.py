@@ -86,7 +86,7 @@ class Triggerer:
         log.info("%d of the shards are this replica's", len(owned))
         self._runner.own(owned)
         self._watches.want(streams.selectors(self._settings.pool, owned))
-        for key in self._watches.keys() | self._runner.keys():
+        for key in self._watches.shown():
             self._runner.settle(key)
 
     def _complain(self, unreadable: Unreadable) -> None:

@@ -53,7 +53,7 @@ class Watches:
                 return found
         return None
 
-    def keys(self) -> set[Key]:
+    def shown(self) -> set[Key]:
         """Everything that is shown, owned or not."""
         return {Key(one.namespace, one.name) for stream in self._streams.values() for one in _shown(stream)}
 

@@ -1,9 +1,17 @@
 """Several replicas: each wait runs on one of them, moves when they come and go, and fires once."""
 
-from torpor_api.resources import LEASES
-from torpor_triggerer import streams
+import asyncio
+from typing import Any
 
-from tests.fake_api import Fault
+import pytest
+from torpor_api.api import Api
+from torpor_api.resources import LEASES, TASKRUNS
+from torpor_api.store import Key
+from torpor_api.transport import Response
+from torpor_triggerer import streams
+from torpor_triggerer.watches import Watches
+
+from tests.fake_api import FakeApi, Fault, VirtualClock, settle
 from tests.unit.triggerer.world import World, world
 
 WAITS = 40
@@ -50,6 +58,75 @@ async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
         assert WAITS / 4 < moved < WAITS * 3 / 4
         assert cleanups(made) == moved
         assert ("on_kill", "t0") not in made.log
+
+
+async def test_what_stays_goes_on_running_while_its_stream_is_exchanged_for_others() -> None:
+    """With three replicas each has a third, so the stream of the whole pool gives way to one a shard."""
+    async with world(latency=0.1) as made:
+        await filled(made)
+        for identity in ("one", "two", "three"):
+            await made.start(identity)
+            await made.pass_time(5)
+        selectors = [one.query.get("fieldSelector", "") for one in made.fake.requests if one.method == "WATCH"]
+        assert any("shard" in one for one in selectors)
+        assert runs(made) - cleanups(made) == WAITS
+        assert cleanups(made) < WAITS
+
+
+async def test_a_new_replica_takes_nothing_before_it_has_seen_the_others() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        request = made.fake.request
+
+        async def slow(method: str, path: str, **given: Any) -> Response:
+            if method == "GET" and (given.get("query") or {}).get("labelSelector"):
+                await made.clock.sleep(10)
+            return await request(method, path, **given)
+
+        made.fake.request = slow  # type: ignore[method-assign]
+        await made.start("two")
+        await made.pass_time(9)
+        assert "torpor-triggerer-default-two" in holders(made)
+        assert runs(made) == WAITS
+        await made.pass_time(5)
+        assert WAITS < runs(made) < 2 * WAITS
+
+
+@pytest.mark.parametrize("dying", ["one", "two"])
+async def test_whichever_dies_the_other_runs_everything(dying: str) -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        await made.start("two")
+        await made.pass_time(2)
+        await made.crash(dying)
+        await made.pass_time(17)
+        assert runs(made) - cleanups(made) == WAITS
+
+
+async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    told: list[Key] = []
+    async with asyncio.TaskGroup() as tasks:
+        watches = Watches(Api(fake, clock), tasks.create_task, on_change=told.append, on_unreadable=lambda _: None)
+        made = World()
+        made.taskrun("a")
+        stored = made.fake.get(TASKRUNS, "workflows", "a")
+        assert stored is not None
+        fake.put(TASKRUNS, stored)
+        watches.want(frozenset({"status.state=Deferred"}))
+        await settle()
+        assert watches.find(Key("workflows", "a")) is not None
+        fake.hold_watches()
+        fake.edit(TASKRUNS, "workflows", "a", {"status": {"state": "Scheduled"}})
+        told.clear()
+        watches.want(frozenset({"status.state=Deferred,spec.triggerPool=default"}))
+        await settle()
+        assert watches.find(Key("workflows", "a")) is None
+        assert told == [Key("workflows", "a")]
+        watches.stop()
 
 
 async def test_a_replica_that_stops_hands_over_at_once() -> None:

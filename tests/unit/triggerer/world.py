@@ -52,6 +52,7 @@ RAISED: dict[str, BaseException] = {
     "cancels itself": asyncio.CancelledError(),
 }
 YIELDED: dict[str, Any] = {
+    "cleans up slowly": TriggerEvent(1),
     "fires": TriggerEvent({"b": 1, "a": 1.0, "none": None}),
     "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
     "yields an object": TriggerEvent(object()),
@@ -97,6 +98,8 @@ class Odd(BaseTrigger):
         self._log.append(("cleanup", self._name))
         if self._does == "fails to clean up":
             raise RuntimeError("no")
+        if self._does == "cleans up slowly":
+            await self.services.sleep(8)
 
     async def on_kill(self) -> None:
         self._log.append(("on_kill", self._name))

@@ -1,0 +1,15 @@
+"""No test may leave an error in the log but one that says so: the triggerer logs its bugs and goes on."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+EXPECTED = ("does not stop when it is cancelled", "may not write it", "refused: ", "cannot be used: ")
+
+
+@pytest.fixture(autouse=True)
+def _no_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    yield
+    said = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.ERROR]
+    assert [line for line in said if not any(words in line for words in EXPECTED)] == []
