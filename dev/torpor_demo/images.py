@@ -38,4 +38,9 @@ def _build(image: Image, base: str) -> str:
     dockerfile = image.context / image.dockerfile
     with step(f"building {image.name}"):
         command.run("docker", "build", "-t", image.name, "-f", dockerfile, *argument, image.context, limit=_BUILD_LIMIT)
+    return image_id(image)
+
+
+def image_id(image: Image) -> str:
+    """The id of what was last built under the image's name."""
     return command.run("docker", "image", "inspect", "--format", "{{.Id}}", image.name, limit=60).strip()

@@ -28,18 +28,24 @@ def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
     built = images.build(wanted, cluster.base_image())
     with step("loading the images into the cluster"):
         cluster.load([image.name for image in wanted])
-    apply(kubectl, built[images.TORPOR.name])
+    apply(kubectl, _OVERLAY, built[images.TORPOR.name])
+    with step("waiting for the operator and the triggerer"):
+        kubectl.run("wait", "--for=condition=Established", *_CRDS, "--timeout=60s", limit=90)
+        for deployment in _DEPLOYMENTS:
+            roll_out(kubectl, deployment)
     return kubectl
 
 
-def apply(kubectl: Kubectl, image_id: str) -> None:
-    """Apply the manifests, and wait until the kinds are served and the Deployments run this very image."""
-    with step("applying manifests/overlays/dev"):
-        kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=_rendered(kubectl, image_id))
-        kubectl.run("wait", "--for=condition=Established", *_CRDS, "--timeout=60s", limit=90)
-    with step("waiting for the operator and the triggerer"):
-        for deployment in _DEPLOYMENTS:
-            kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
+def apply(kubectl: Kubectl, overlay: Path, image_id: str) -> None:
+    """Apply an overlay; its Deployments are restarted where they ran another image than this under the same tag."""
+    with step(f"applying {overlay.relative_to(ROOT)}"):
+        manifests = _rendered(kubectl, overlay, image_id)
+        kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests)
+
+
+def roll_out(kubectl: Kubectl, deployment: str) -> None:
+    """Wait until a Deployment of ours runs what was applied."""
+    kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
 
 
 def prepare(kubectl: Kubectl, namespace: str) -> None:
@@ -48,7 +54,7 @@ def prepare(kubectl: Kubectl, namespace: str) -> None:
     kubectl.run("apply", "--server-side", "-f", "-", stdin=_built(kubectl, kustomization))
 
 
-def _rendered(kubectl: Kubectl, image_id: str) -> str:
+def _rendered(kubectl: Kubectl, overlay: Path, image_id: str) -> str:
     """The overlay with the image's id on the pods: a new build under the same tag restarts them."""
     annotation = {"torpor.dev/image-id": image_id}
     patch = {
@@ -58,7 +64,7 @@ def _rendered(kubectl: Kubectl, image_id: str) -> str:
         "spec": {"template": {"metadata": {"annotations": annotation}}},
     }
     target = {"kind": "Deployment", "namespace": SYSTEM}
-    return _built(kubectl, {"resources": [_OVERLAY], "patches": [{"target": target, "patch": json.dumps(patch)}]})
+    return _built(kubectl, {"resources": [overlay], "patches": [{"target": target, "patch": json.dumps(patch)}]})
 
 
 def _built(kubectl: Kubectl, kustomization: dict[str, Any]) -> str:

@@ -26,8 +26,8 @@ def _what(run: TaskRun, before: TaskRun | None) -> str:
         case State.RUNNING:
             return f"in pod {status.pod.name}" if status.pod else ""
         case State.DEFERRED:
-            words = "waits, and never has a pod" if run.spec.trigger else "gives its pod back and waits"
-            return f"{words} {status.trigger.waits_for}" if status.trigger else words
+            words = "never has a pod" if run.spec.trigger else "gives its pod back"
+            return f"waits {status.trigger.waits_for}; {words}" if status.trigger else words
         case State.UP_FOR_RETRY:
             return f"{status.reason}: {status.message}; again at {status.retry_at}"
         case State.SUCCEEDED:

@@ -14,19 +14,21 @@ from torpor_api.api import Api
 from torpor_api.client import connect
 from torpor_api.clock import SystemClock
 from torpor_demo import images
-from torpor_demo.images import Image
-from torpor_demo.install import install, prepare
+from torpor_demo.images import Image, image_id
+from torpor_demo.install import apply, install, prepare, roll_out
 from torpor_demo.kubectl import Kubectl
 
 from tests.e2e.crowd import CROWD
 from tests.e2e.stage import Stage
 
-TASKS = Image(name="torpor-e2e:dev", context=Path(__file__).parent / "image")
+_HERE = Path(__file__).parent
+TASKS = Image(name="torpor-e2e:dev", context=_HERE / "image")
+TRIGGERS = Image(name="torpor-triggerer-e2e:dev", context=_HERE / "pool")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if _HERE in item.path.parents:
             item.add_marker(pytest.mark.e2e)
             if pytest_asyncio.is_async_test(item):
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
@@ -34,7 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def kubectl() -> Kubectl:
-    return install([*images.ALL, TASKS])
+    found = install([*images.ALL, TASKS, TRIGGERS])
+    # What carries the tests' own trigger classes is a pool of its own, so that the default one stays as installed.
+    apply(found, TRIGGERS.context, image_id(TRIGGERS))
+    roll_out(found, "deployment/torpor-triggerer-e2e")
+    return found
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

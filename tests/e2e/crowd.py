@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from torpor_demo.cluster import ROOT
+from torpor_wire import keys
 
 IMAGE = "torpor-e2e:dev"
 Spec = Mapping[str, Any]
@@ -38,6 +39,11 @@ def trigger(class_name: str, **kwargs: Any) -> Spec:
     return spec({"name": "it", "trigger": {"class": class_name, "kwargs": kwargs}})
 
 
+def pooled(class_name: str, **kwargs: Any) -> Spec:
+    """The same in the pool whose triggerer has the tests' own trigger classes."""
+    return {**trigger(class_name, **kwargs), "triggerPool": "e2e"}
+
+
 def example() -> Spec:
     """The spec of the README's first run."""
     found: Spec = yaml.safe_load((ROOT / "examples/census.yaml").read_text())["spec"]
@@ -56,6 +62,14 @@ GOOD: Mapping[str, Spec] = {
         python("it", "nap", expand=[{"name": "n", "over": [0, 1, 2, 3, 4, 5]}], args={"seconds": 1.5}), parallelism=2
     ),
     "passing": spec(wait("it", "1s"), ttlAfterFinished="2s"),
+    "own-trigger": pooled("works", word="moin"),
+    "kubernetes-trigger": trigger(
+        "kubernetes",
+        api_version=keys.API_VERSION,
+        kind="Workflow",
+        name="good",
+        condition="object.status.state == 'Succeeded'",
+    ),
     "branches": spec(
         python("root", "echo", args={"value": 1}),
         python("unwanted", "echo", when="tasks.root.result > 1"),
@@ -81,6 +95,12 @@ FAILING: dict[str, tuple[Spec, str]] = {
     "trigger-invalid": (one("wait_for", args={"name": "http", "kwargs": {"uri": "x"}}), "TriggerInvalid"),
     "task-trigger-unknown": (trigger("tide", port="Hamburg"), "TriggerUnknown"),
     "task-trigger-invalid": (trigger("time", at="teatime"), "TriggerInvalid"),
+    "own-trigger-raises": (pooled("raises"), "TriggerFailed"),
+    "own-trigger-ends": (pooled("ends"), "TriggerEnded"),
+    "own-trigger-too-large": (pooled("too_large"), "EventInvalid"),
+    "own-trigger-not-json": (pooled("not_json"), "EventInvalid"),
+    "own-trigger-missing": (pooled("missing"), "TriggerUnknown"),
+    "own-trigger-elsewhere": (trigger("works", word="moin"), "TriggerUnknown"),
     "wait-too-long": (one("wait", args={"length": "10m", "timeout": "2s"}), "DeferralTimeout"),
     "task-wait-too-long": (
         spec({"name": "it", "trigger": {"class": "duration", "kwargs": {"duration": "10m"}, "timeout": "2s"}}),

@@ -4,11 +4,13 @@ import json
 
 import pytest
 from torpor_api.errors import NotFound
+from torpor_api.resources import PODS
 from torpor_api.workflow import TaskState, Workflow
+from torpor_demo.install import SYSTEM
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.crowd import GOOD
+from tests.e2e.crowd import GOOD, trigger
 from tests.e2e.stage import Stage, condition
 
 
@@ -42,6 +44,30 @@ async def test_a_resumed_pod_gets_method_state_and_event(crowd: Stage) -> None:
     assert (told["attempt"], told["segment"]) == (1, 1)
     assert told["before"] == f"{run.metadata.name}-a1-s0"
     assert told["here"] == f"{run.metadata.name}-a1-s1"
+
+
+async def test_a_trigger_class_of_ones_own_fires_in_its_pool(crowd: Stage) -> None:
+    await crowd.ended("own-trigger")
+    (run,) = await crowd.taskruns("own-trigger")
+    assert json.loads(run.status.result or "") == {"said": "moin"}
+
+
+async def test_a_wait_for_a_kubernetes_object_ends_when_its_condition_holds(crowd: Stage) -> None:
+    await crowd.ended("kubernetes-trigger")
+    (run,) = await crowd.taskruns("kubernetes-trigger")
+    good = await crowd.workflow("good")
+    assert json.loads(run.status.result or "")["uid"] == good.metadata.uid
+    assert times.epoch(run.status.completion_time or "") >= times.epoch(good.status.completion_time or "") - 1
+
+
+async def test_a_wait_for_an_http_response_ends_when_it_comes(stage: Stage) -> None:
+    pods = (await stage.api.list(PODS, SYSTEM, label_selector="app.kubernetes.io/component=operator")).items
+    address = next(pod["status"]["podIP"] for pod in pods if pod["status"].get("podIP"))
+    await stage.start("w", trigger("http", url=f"http://{address}:8080/healthz", status="200-299"))
+    found = await stage.ended("w")
+    assert found.status.state == "Succeeded", found.status.conditions
+    (run,) = await stage.taskruns("w")
+    assert json.loads(run.status.result or "")["status"] == 200
 
 
 async def test_an_operator_class_defers_twice_from_anywhere_below_execute(crowd: Stage) -> None:
