@@ -15,6 +15,9 @@
     fake.on_write = function                    # called with each write before it is carried out; may raise
     fake.objects.rules["TaskRun"] = function    # (before, after) -> what is wrong, answered as 422 with causes
     fake.objects.graceful_pods = True           # a deleted pod stays, with deletionTimestamp, until fake.remove
+    fake.objects.nodes = True                   # of those, only one with spec.nodeName; others go at once, as they do
+    fake.objects.collects_at_once = False       # until fake.objects.collect_garbage({}): the collector takes its time
+    fake.history.on_change = function           # called with each change, before anybody else sees it
 
     fake.compact()                              # 410 for who is behind, inside its watch or for its next page
     fake.bookmark(); fake.end_watches(); fake.end_watches(Gone("..."))

@@ -1,6 +1,7 @@
 """What etcd keeps: every object under one counter of versions, and the changes since the last compaction."""
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tests.fake_api.selection import Selection
@@ -36,6 +37,7 @@ class History:
         self.compacted = FIRST_VERSION
         self._objects: dict[Address, Object] = {}
         self._entries: list[Entry] = []
+        self.on_change: Callable[[Entry], None] = lambda _: None
 
     def get(self, address: Address) -> Object | None:
         return self._objects.get(address)
@@ -60,11 +62,24 @@ class History:
         self.version += 1
         self._note(Entry(self.version, address, self._objects.pop(address), None))
 
+    def as_of(self, version: int, kind: str) -> list[Object]:
+        """All of a kind as they stood at a version that is not compacted."""
+        items = {address: item for address, item in self._objects.items() if address.kind == kind}
+        for entry in reversed(self.after(version)):
+            if entry.address.kind != kind:
+                continue
+            if entry.before is None:
+                items.pop(entry.address, None)
+            else:
+                items[entry.address] = entry.before
+        return [items[address] for address in sorted(items)]
+
     def _note(self, entry: Entry) -> None:
         self._entries.append(entry)
         if len(self._entries) > LIMIT:
             del self._entries[: LIMIT // 2]
             self.compacted += LIMIT // 2
+        self.on_change(entry)
 
     def compact(self) -> None:
         """Forget all changes; who is behind has to list again."""

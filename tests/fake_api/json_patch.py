@@ -1,6 +1,5 @@
 """JSON Patch (RFC 6902) as the API server applies it: all or nothing."""
 
-import copy
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,20 +11,20 @@ class PatchError(Exception):
 
 def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
     """The patched document; the one passed in stays as it is."""
-    document = copy.deepcopy(document)
+    document = _copied(document)
     for op in ops:
         match op["op"]:
             case "test":
                 if _text(_tested(document, op["path"])) != _text(op["value"]):
                     raise PatchError(f"testing value {op['path']} failed")
             case "add":
-                _set(document, op["path"], copy.deepcopy(op["value"]), insert=True)
+                _set(document, op["path"], _copied(op["value"]), insert=True)
             case "replace":
-                _set(document, op["path"], copy.deepcopy(op["value"]), insert=False)
+                _set(document, op["path"], _copied(op["value"]), insert=False)
             case "remove":
                 _remove(document, op["path"])
             case "copy":
-                _set(document, op["path"], copy.deepcopy(_get(document, op["from"])), insert=True)
+                _set(document, op["path"], _copied(_get(document, op["from"])), insert=True)
             case "move":
                 value = _get(document, op["from"])
                 _remove(document, op["from"])
@@ -33,6 +32,10 @@ def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
             case other:
                 raise PatchError(f"unknown operation {other!r}")
     return document
+
+
+def _copied(value: Any) -> Any:
+    return json.loads(json.dumps(value))
 
 
 def _get(document: Any, path: str) -> Any:

@@ -56,6 +56,8 @@ class Objects:
         self.history = history
         self.rules: dict[str, Rule] = {}
         self.graceful_pods = False
+        self.nodes = False
+        self.collects_at_once = True
         self._clock = clock
         self._numbers = itertools.count(1)
 
@@ -127,13 +129,26 @@ class Objects:
         if uid and uid != meta["uid"]:
             message = f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']})"
             raise DeniedError(HTTPStatus.CONFLICT, "Conflict", message)
-        graceful = self.graceful_pods and item["kind"] == "Pod" and options.get("gracePeriodSeconds") != 0
-        if not meta.get("finalizers") and not graceful:
+        grace = self._grace(item, options)
+        if not meta.get("finalizers") and not grace:
             self.history.drop(address)
-            self.collect_garbage()
+            self._orphaned()
         elif "deletionTimestamp" not in meta:
-            self.history.put(address, item | {"metadata": meta | {"deletionTimestamp": self._stamp()}})
+            deletion = {"deletionTimestamp": self._stamp(grace), "deletionGracePeriodSeconds": grace}
+            self.history.put(address, item | {"metadata": meta | deletion})
+        elif meta.get("deletionGracePeriodSeconds") and not grace:
+            self.history.put(address, item | {"metadata": meta | {"deletionGracePeriodSeconds": 0}})
         return item
+
+    def _grace(self, item: Object, options: Mapping[str, Any]) -> int:
+        """How long a pod may take to stop; none where no process of it can be running."""
+        started = item.get("spec", {}).get("nodeName") or not self.nodes
+        if not self.graceful_pods or item["kind"] != "Pod" or not started:
+            return 0
+        if item.get("status", {}).get("phase") in {"Succeeded", "Failed"}:
+            return 0
+        asked = options.get("gracePeriodSeconds")
+        return int(item["spec"].get("terminationGracePeriodSeconds", 30) if asked is None else asked)
 
     def edit(self, address: Address, merge: Object) -> Object:
         """Merge values into an object, status and all, as no client could; null removes."""
@@ -141,13 +156,17 @@ class Objects:
         self._finish(address)
         return self.history.get(address) or {}
 
-    def collect_garbage(self) -> None:
+    def collect_garbage(self, options: Mapping[str, Any] | None = None) -> None:
         """Delete what has owners of which none is left, as the garbage collector does (in the background)."""
         uids = {item["metadata"]["uid"] for _, item in self.history.items()}
         for address, item in self.history.items():
             owners = item["metadata"].get("ownerReferences")
             if owners and self.history.get(address) and not any(owner["uid"] in uids for owner in owners):
-                self.delete(address, {"gracePeriodSeconds": 0})
+                self.delete(address, {"gracePeriodSeconds": 0} if options is None else options)
+
+    def _orphaned(self) -> None:
+        if self.collects_at_once:
+            self.collect_garbage()
 
     def found(self, address: Address) -> Object:
         item = self.history.get(address)
@@ -161,9 +180,10 @@ class Objects:
 
     def _finish(self, address: Address) -> None:
         item = self.history.get(address)
-        if item and "deletionTimestamp" in item["metadata"] and not item["metadata"].get("finalizers"):
+        meta = item["metadata"] if item else {}
+        if "deletionTimestamp" in meta and not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds"):
             self.history.drop(address)
-            self.collect_garbage()
+            self._orphaned()
 
     def _check(self, resource: Resource, before: Object | None, after: Object) -> None:
         rule = self.rules.get(resource.kind)
@@ -171,11 +191,20 @@ class Objects:
             message = f'{resource.kind} "{after["metadata"]["name"]}" is invalid: {wrong}'
             raise DeniedError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message, causes=True)
 
-    def _stamp(self) -> str:
-        return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def _stamp(self, later: float = 0.0) -> str:
+        return datetime.fromtimestamp(self._clock.now() + later, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-_KEPT = ("name", "namespace", "uid", "creationTimestamp", "generation", "deletionTimestamp", "resourceVersion")
+_KEPT = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "resourceVersion",
+)
 
 
 def _pruned(item: Object) -> Object:

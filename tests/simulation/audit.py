@@ -1,0 +1,160 @@
+"""The invariants, checked at every change that the API server commits and at every step of a task's process.
+
+It reads what is committed and what user code does, and nothing of what the code under test believes. The first breach
+ends the run. What can only be judged at the end (I5, I6) is in `ending`.
+"""
+
+import json
+from collections import Counter
+from typing import NamedTuple
+
+from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.transport import Response
+from torpor_wire import keys
+from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+
+from tests.fake_api import Request
+from tests.fake_api.history import Entry, Object
+from tests.simulation.process import Process
+from tests.simulation.worker import Execution, Watcher
+
+REQUESTS_A_SECOND = 120
+"""Of one process, in a world of a dozen TaskRuns."""
+
+INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10")
+
+_OPERATOR_EDGES = EDGES - {(State.DEFERRED, State.SCHEDULED), (State.RUNNING, State.DEFERRED)}
+
+
+class Breach(NamedTuple):
+    """An invariant that did not hold."""
+
+    invariant: str
+    what: str
+
+
+class Audit(Watcher):
+    """One for a world."""
+
+    def __init__(self) -> None:
+        self.breach: Breach | None = None
+        self.checks: Counter[str] = Counter()
+        self.alone = True  # whether no writer has been stopped in the middle, nor a request held up: then I3 is of pods
+        self._executed: set[Execution] = set()
+        self._inside: dict[str, set[Execution]] = {}
+        self._fires: dict[tuple[str, int, int], str] = {}
+        self._fired: set[tuple[str, int, int]] = set()
+        self._instances: dict[tuple[str, str, int], str] = {}
+        self._pods: dict[str, set[str]] = {}
+        self._requests: Counter[tuple[Process, int]] = Counter()
+
+    def expect(self, invariant: str, holds: bool, what: str) -> None:
+        """Note that an invariant was checked, and the first that does not hold."""
+        self.checks[invariant] += 1
+        if not holds and self.breach is None:
+            self.breach = Breach(invariant, what)
+
+    @property
+    def executions(self) -> int:
+        """How often user code ran."""
+        return len(self._executed)
+
+    # changes
+
+    def changed(self, writer: Process, entry: Entry) -> None:
+        """One commit."""
+        if entry.address.kind == TASKRUNS.path() and entry.after is not None:
+            if entry.before is None:
+                self._created(entry.after)
+            elif writer.kind != "person":
+                self._moved(writer, entry.before, entry.after)
+        elif entry.address.kind == PODS.path():
+            self._pod(entry)
+
+    def _created(self, run: Object) -> None:
+        spec, uid = run["spec"], run["metadata"]["uid"]
+        instance = (spec["workflow"]["uid"], spec["task"], spec["mapIndex"])
+        first = self._instances.setdefault(instance, uid)
+        self.expect("I2", first == uid, f"{run['metadata']['name']} is created again, though it was there as {first}")
+
+    def _moved(self, writer: Process, before: Object, after: Object) -> None:
+        was, now = before["status"], after["status"]
+        if was == now:
+            return
+        name, uid = after["metadata"]["name"], after["metadata"]["uid"]
+        old, new = (was["attempt"], was["segment"], was["launch"]), (now["attempt"], now["segment"], now["launch"])
+        edge = (State(was["state"]), State(now["state"]))
+        told = f"{name}: {edge[0]} {old} -> {edge[1]} {new} by {writer.name}"
+        terminal = edge[0] in TERMINAL
+        stays = edge[0] is edge[1] and old == new and not terminal
+        self.expect("I4", stays or edge in EDGES, f"{told} is no edge")
+        self.expect("I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{told} goes back")
+        self._theirs(writer, after, edge, stays, told)
+        if edge == (State.DEFERRED, State.SCHEDULED):
+            self._fire(uid, was, now, told)
+
+    def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], stays: bool, told: str) -> None:
+        match writer.kind:
+            case "pod":
+                labelled = writer.name.startswith(run["metadata"]["name"] + "-a")
+                self.expect("I10", labelled and edge in POD_EDGES, f"{told} is not this pod's to write")
+            case "triggerer":
+                self.expect("I10", edge in TRIGGERER_EDGES, f"{told} is not a triggerer's to write")
+            case "operator":
+                container = run["spec"].get("container") is not None
+                theirs = edge in _OPERATOR_EDGES and (container or edge != (State.RUNNING, State.SUCCEEDED))
+                self.expect("I10", theirs or stays, f"{told} is not the operator's to write")
+            case _:
+                self.expect("I10", False, f"{told} is nobody's to write")
+
+    def _fire(self, uid: str, was: Object, now: Object, told: str) -> None:
+        wait = (uid, was["attempt"], was["segment"])
+        self.expect("I1", wait not in self._fired, f"{told}: fired before")
+        self._fired.add(wait)
+        self._fires[uid, now["attempt"], now["segment"]] = now["event"]
+        asked, event = was["trigger"], json.loads(now["event"])
+        if asked["class"] == "time":
+            right = json.loads(asked["kwargs"])["at"] == event
+        else:
+            right = event["token"] == json.loads(asked["kwargs"])["token"]
+        self.expect("I8", right, f"{told}: fired {event}, which is not what {asked['kwargs']} waits for")
+
+    def _pod(self, entry: Entry) -> None:
+        body = entry.after or entry.before or {}
+        owner = next((ref["uid"] for ref in body["metadata"].get("ownerReferences", [])), "")
+        live = self._pods.setdefault(owner, set())
+        if entry.after is None or entry.after["status"].get("phase") in {"Succeeded", "Failed"}:
+            live.discard(body["metadata"]["uid"])
+        else:
+            live.add(body["metadata"]["uid"])
+            if self.alone and entry.before is None:
+                self.expect("I3", len(live) <= 1, f"{body['metadata']['name']} is the second live pod of its TaskRun")
+
+    # processes
+
+    def entered(self, pod: Object, execution: Execution, event: object) -> None:
+        name = pod["metadata"]["name"]
+        self.expect("I2", execution not in self._executed, f"{name}: user code runs twice for {tuple(execution)}")
+        self._executed.add(execution)
+        inside = self._inside.setdefault(execution.uid, set())
+        self.expect("I3", not inside, f"{name}: user code runs while that of {inside} does")
+        inside.add(execution)
+        wanted = self._fires.get((execution.uid, execution.attempt, execution.segment))
+        right = event is None if wanted is None else event == json.loads(wanted)
+        self.expect("I8", right and (wanted is not None or execution.segment == 0), f"{name}: {event}, not {wanted}")
+
+    def left(self, pod: Object, execution: Execution) -> None:
+        self._inside.get(execution.uid, set()).discard(execution)
+
+    def asked(self, process: Process, request: Request, _: Response | str) -> None:
+        """One request: counted, since an answer must never be waited for by asking again and again."""
+        if request.method != "WATCH" and process.kind != "pod":
+            window = (process, int(process.loop.time()))
+            self._requests[window] += 1
+            count = self._requests[window]
+            self.expect("I9", count <= REQUESTS_A_SECOND, f"{process.name}: {count} requests in a second")
+
+
+def held(pod: Object) -> bool:
+    """Whether a finalizer of ours keeps a pod."""
+    return keys.POD_FINALIZER in pod["metadata"].get("finalizers", [])

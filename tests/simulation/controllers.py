@@ -1,0 +1,154 @@
+"""The controllers of a simulation: the real code of operator and triggerer, put together as their `__main__` does.
+
+What is not theirs is replaced: kopf by a loop that reports Workflows as kopf does (what vanished while a watch was
+broken it never reports), the evaluator's child processes by evaluation in place, HTTP by nothing at all.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import Any, Never
+
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.services import Answer
+from torpor_api import errors
+from torpor_api.api import Api
+from torpor_api.lease import Leadership, Terms
+from torpor_api.resources import WORKFLOWS
+from torpor_cel.evaluator import InProcess
+from torpor_operator.answers import Answerer
+from torpor_operator.apply import Applier
+from torpor_operator.observe import Observer
+from torpor_operator.orphans import Orphans
+from torpor_operator.queue import WorkQueue
+from torpor_operator.reconciler import Reconciler
+from torpor_operator.settings import Settings
+from torpor_triggerer import registry, rendezvous, streams
+from torpor_triggerer.lent import Sources
+from torpor_triggerer.settings import Settings as TriggererSettings
+from torpor_triggerer.triggerer import Triggerer
+from torpor_wire import keys
+
+from tests.simulation.process import Process, ProcessClock
+from tests.simulation.server import Server
+
+SYSTEM = "torpor-system"
+SHARDS = 8
+LEASE_SECONDS = 9
+GRACE = 20.0
+SETTINGS = Settings(
+    former_pod_grace=3.0,
+    image_pull_grace=20.0,
+    triggerer_grace=GRACE,
+    node_grace=6.0,
+    max_launches=3,
+    resync=60.0,
+    lease_duration=LEASE_SECONDS,
+    reconcilers=3,
+)
+
+
+def few_shards() -> None:
+    """As many shards as a small world needs, in this interpreter: with 256 it would do little but list them."""
+    keys.SHARDS = SHARDS
+    rendezvous.owned.__defaults__ = streams.selectors.__defaults__ = (SHARDS,)
+
+
+async def operator(server: Server, process: Process, rng: random.Random) -> None:
+    """One replica; returns or raises where the real process would exit."""
+    clock = ProcessClock(process)
+    api = Api(server.transport(process), clock, jitter=rng.random)
+    queue = WorkQueue(clock)
+    orphans = Orphans(api, clock)
+    observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=rng.random)
+    reconciler = Reconciler(
+        clock=clock,
+        queue=queue,
+        observer=observer,
+        answerer=Answerer(api, observer, InProcess()),
+        applier=Applier(api, clock, observer, SETTINGS),
+        orphans=orphans,
+        settings=SETTINGS,
+    )
+    terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(observer.taskruns.run())
+        group.create_task(observer.pods.run())
+        group.create_task(_workflows(api, observer))
+        group.create_task(Leadership(api, terms).run(partial(_lead, observer, reconciler)))
+
+
+async def _lead(observer: Observer, reconciler: Reconciler) -> None:
+    await observer.taskruns.synced.wait()
+    await observer.pods.synced.wait()
+    await reconciler.run()
+
+
+async def _workflows(api: Api, observer: Observer) -> Never:
+    """kopf's part: each event as it comes, after a 410 what there is, and never what is no more."""
+    while True:
+        try:
+            page = await api.list(WORKFLOWS)
+            for body in page.items:
+                observer.saw_workflow(body)
+            version = page.resource_version
+            while True:
+                version = await _watch(api, observer, version)
+        except errors.ApiError:
+            await api.clock.sleep(0.5 + api.jitter())
+
+
+async def _watch(api: Api, observer: Observer, version: str) -> str:
+    async with aclosing(api.watch(WORKFLOWS, resource_version=version)) as events:
+        async for event in events:
+            if event.type != "BOOKMARK":
+                observer.saw_workflow(event.object, deleted=event.type == "DELETED")
+            version = event.object["metadata"]["resourceVersion"]
+    return version
+
+
+class Web:
+    """There is none."""
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+        raise OSError("no route to host")
+
+
+class Odd(BaseTrigger):
+    """Fires after so many looks, with an event that no other run of it yields; or raises, or ends."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, looks: int = 1, word: str = "poll", token: str = "") -> None:
+        self._looks = looks
+        self._token = token
+        self._word = word
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        for _ in range(self._looks):
+            await self.services.sleep(0.5)
+        if self._word == "bad":
+            raise LookupError("as the script says")
+        if self._word == "mute":
+            return
+        yield TriggerEvent({"number": next(Odd.numbers), "token": self._token})
+
+
+async def triggerer(server: Server, process: Process, rng: random.Random) -> None:
+    """One replica, until it crashes: SIGTERM is a matter of its own tests."""
+    api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
+    settings = TriggererSettings(
+        identity=process.name,
+        namespace=SYSTEM,
+        lease_duration=LEASE_SECONDS,
+        lease_renew=LEASE_SECONDS / 3,
+        kill_seconds=4.0,
+        look_seconds=4.0,
+        triggers={},
+    )
+    known: dict[str, Any] = {name: registry.load({}).find(name) for name in ("time", "duration")}
+    sources = Sources(api=api, evaluator=InProcess(), web=Web())
+    await Triggerer(sources, registry.Registry(known | {"odd": Odd}), settings).run(asyncio.Event())

@@ -1,0 +1,87 @@
+"""What must be true once faults have stopped: every run has ended (I5), and nothing is left over (I6)."""
+
+from typing import TYPE_CHECKING
+
+from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_wire import keys
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
+
+from tests.fake_api.history import Object
+from tests.simulation.audit import held
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def all_over(world: "World") -> bool:
+    """Whether every Workflow has ended, or stands still for a reason that is said."""
+    flows = world.fake.history.of_kind(WORKFLOWS.path())
+    return all(_over(world, flow) for flow in flows) and not world.expected
+
+
+def judge_progress(world: "World") -> None:
+    """I5."""
+    for flow in world.fake.history.of_kind(WORKFLOWS.path()):
+        name, status = flow["metadata"]["name"], flow.get("status", {})
+        open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+        world.audit.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
+
+
+def judge_leaks(world: "World") -> None:
+    """I6."""
+    expect = world.audit.expect
+    flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(WORKFLOWS.path())}
+    runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(TASKRUNS.path())}
+    for flow in flows.values():
+        meta = flow["metadata"]
+        if "completionTime" in flow.get("status", {}):
+            kept = keys.FINALIZER in meta.get("finalizers", [])
+            expect("I6", not kept, f"{meta['name']} has ended and keeps its finalizer")
+            expect("I6", "deletionTimestamp" not in meta, f"{meta['name']} was deleted and is still there")
+    for run in runs.values():
+        owned = run["spec"]["workflow"]["uid"] in flows
+        expect("I6", owned, f"{run['metadata']['name']} outlives its Workflow")
+    for pod in world.fake.history.of_kind(PODS.path()):
+        _judge_pod(world, pod, runs)
+    for lease in world.fake.history.of_kind(LEASES.path()):
+        holder = lease["spec"].get("holderIdentity", "")
+        expect("I6", holder in world.controllers, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
+
+
+def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
+    name = pod["metadata"]["name"]
+    owner = next((ref["uid"] for ref in pod["metadata"].get("ownerReferences", [])), "")
+    box = world.kubelet.boxes.get(pod["metadata"]["uid"])
+    if box is not None and not box.machine.answers:
+        return
+    over = owner not in runs or runs[owner]["status"]["state"] in TERMINAL
+    live = pod["status"].get("phase") not in {"Succeeded", "Failed"}
+    world.audit.expect("I6", not (over and live), f"{name} lives on after its TaskRun")
+    world.audit.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
+
+
+def _over(world: "World", flow: Object) -> bool:
+    if flow.get("status", {}).get("completionTime"):
+        return True
+    runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+    return bool(runs) and all(_stalled(world, run) for run in runs)
+
+
+def _stalled(world: "World", run: Object) -> bool:
+    """NodeLost, naming a pod on a node that really does not answer."""
+    status = run["status"]
+    lost = [box for box in world.kubelet.boxes.values() if not box.machine.answers]
+    named = any(f"pod {box.name} " in status.get("message", "") for box in lost)
+    return status.get("reason") == Reason.NODE_LOST and named
+
+
+def _runs(world: "World", flow: Object) -> list[Object]:
+    uid = flow["metadata"]["uid"]
+    return [run for run in world.fake.history.of_kind(TASKRUNS.path()) if run["spec"]["workflow"]["uid"] == uid]
+
+
+def _told(run: Object) -> str:
+    status = run["status"]
+    numbers = f"a{status['attempt']} s{status['segment']} l{status['launch']}"
+    return f"{run['metadata']['name']} {status['state']} {numbers} {status.get('reason', '')}".rstrip()

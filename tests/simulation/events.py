@@ -1,0 +1,153 @@
+"""Who is killed, stopped, cut off or edited, and when: the part of a world's trouble that is not about requests."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torpor_api import errors
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_wire.state import TERMINAL
+
+from tests.fake_api.history import Object
+from tests.simulation.kubelet import Box
+from tests.simulation.process import Process
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def schedule(world: "World") -> None:
+    """Draw the troubles of a world; each finds its victim when its moment has come."""
+    rng, until = world.rng, world.climate.until
+    acts: dict[str, Callable[[World], None]] = {
+        "breaks": _break_watches,
+        "pause": _pause,
+        "kill": _kill,
+        "evict": _evict,
+        "oom": _oom,
+        "node": _lose_node,
+        "edits": _edit,
+    }
+    for kind, act in acts.items():
+        for _ in range(rng.choice((1, 2, 4)) if kind in world.climate.kinds else 0):
+            world.person.call_later(rng.uniform(0.5, until - 1.0), act, world)
+
+
+def calm(world: "World") -> None:
+    """The end of all trouble: who was stopped goes on, what was suspended too, nodes are mended, most of them."""
+    for process in world.controllers.values():
+        process.paused = False
+    for flow in world.fake.history.of_kind(WORKFLOWS.path()):
+        if flow["spec"].get("suspend"):
+            _merge(world, flow, {"spec": {"suspend": False}})
+    for machine in world.kubelet.machines:
+        if not machine.answers and world.rng.random() < 0.8:
+            world.kubelet.mend(machine)
+
+
+def _break_watches(world: "World") -> None:
+    process = _controller(world)
+    how = world.rng.choice(("ends", "breaks", "gone", "compacted"))
+    world.note(f"the watches of {process.name}: {how}")
+    if how == "compacted":
+        world.fake.history.compact()
+    error = {"breaks": errors.Unreachable("reset by peer"), "gone": errors.Gone("too old")}.get(how)
+    world.server.break_watches(process, error)
+
+
+def _pause(world: "World") -> None:
+    process = _controller(world)
+    seconds = world.rng.choice((2.0, 12.0, 25.0))
+    world.note(f"{process.name} is stopped for {seconds} s")
+    process.paused = True
+
+    def go_on() -> None:
+        world.note(f"{process.name} goes on")
+        process.paused = False
+
+    world.person.call_later(seconds, go_on)
+
+
+def _kill(world: "World") -> None:
+    world.crash(_controller(world))
+
+
+def _evict(world: "World") -> None:
+    if box := _box(world):
+        world.note(f"{box.name} is evicted")
+        world.server.act(world.person, lambda: world.kubelet.evict(box))
+
+
+def _oom(world: "World") -> None:
+    if box := _box(world):
+        world.note(f"{box.name} runs out of memory")
+        world.kubelet.die(box)
+
+
+def _lose_node(world: "World") -> None:
+    answering = [machine for machine in world.kubelet.machines if machine.answers]
+    if len(answering) < 2:
+        return
+    machine = world.rng.choice(answering)
+    dead = world.rng.random() < 0.5
+    world.note(f"{machine.name} does not answer{', and nothing on it runs' if dead else ''}")
+    world.kubelet.lose(machine, dead=dead)
+    world.person.call_later(world.rng.uniform(2.0, 6.0), world.kubelet.give_up, machine)
+    if world.rng.random() < 0.5:
+        world.person.call_later(world.rng.uniform(4.0, 30.0), world.kubelet.mend, machine)
+
+
+def _edit(world: "World") -> None:
+    flows = world.fake.history.of_kind(WORKFLOWS.path())
+    runs = world.fake.history.of_kind(TASKRUNS.path())
+    live = [run for run in runs if run["status"]["state"] not in TERMINAL]
+    what = world.rng.choice(("cancel", "suspend", "delete run", "delete workflow", "delete pod", "parallelism"))
+    if what == "delete pod":
+        if box := _box(world):
+            world.note(f"a person deletes pod {box.name}")
+            world.server.act(world.person, lambda: world.kubelet.delete(box))
+    elif what == "delete run" and (live or runs):
+        run = world.rng.choice(live or runs)
+        world.note(f"a person deletes TaskRun {run['metadata']['name']}")
+        _delete(world, run, TASKRUNS)
+    elif flows:
+        flow = world.rng.choice(flows)
+        world.note(f"a person: {what} {flow['metadata']['name']}")
+        match what:
+            case "delete workflow":
+                _delete(world, flow, WORKFLOWS)
+            case "parallelism":
+                _merge(world, flow, {"spec": {"parallelism": world.rng.choice((1, 3))}})
+            case "suspend":
+                _merge(world, flow, {"spec": {"suspend": True}})
+            case _:
+                _merge(world, flow, {"spec": {"cancel": True}})
+
+
+def _controller(world: "World") -> Process:
+    return world.rng.choice([process for _, process in sorted(world.controllers.items())])
+
+
+def _box(world: "World") -> Box | None:
+    standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(PODS.path())}
+    boxes = [box for box in world.kubelet.boxes.values() if box.uid in standing and box.ended is None]
+    return world.rng.choice(boxes) if boxes else None
+
+
+def _merge(world: "World", item: Object, merge: Object) -> None:
+    """As `kubectl patch` would, with the generation that a change of spec counts."""
+    counted = {"metadata": {"generation": item["metadata"]["generation"] + 1}}
+    _act(world, lambda: world.fake.objects.edit(_address(world, item), merge | counted))
+
+
+def _delete(world: "World", item: Object, resource: Any) -> None:
+    address = world.fake.objects.address(resource, item["metadata"]["namespace"], item["metadata"]["name"])
+    if world.fake.history.get(address) is not None:
+        _act(world, lambda: world.fake.objects.delete(address, {}))
+
+
+def _address(world: "World", item: Object) -> Any:
+    return world.fake.objects.address(WORKFLOWS, item["metadata"]["namespace"], item["metadata"]["name"])
+
+
+def _act(world: "World", change: Callable[[], Any]) -> None:
+    world.server.act(world.person, change)

@@ -1,0 +1,95 @@
+"""What workflows of the simulation run: functions that do as their script says, in the pod that the driver tells.
+
+A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `exit`,
+`vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice), `bad`
+(a trigger that raises). The last attempt stands for all after it.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torpor import TaskFailed, defer
+from torpor.deferral import Deferral
+from torpor_wire import times
+
+Script = Sequence[Sequence[str]]
+
+
+class Here(Protocol):
+    """The pod that a task runs in."""
+
+    attempt: int
+    segment: int
+
+    def entered(self, event: object) -> None:
+        """User code begins."""
+
+    def token(self) -> str:
+        """Which wait a deferral now is: what its event must say."""
+
+    def now(self) -> float:
+        """Its wall clock."""
+
+    def sleep(self, seconds: float) -> None:
+        """Work."""
+
+    def vanish(self) -> None:
+        """The process ends without a word."""
+
+
+class Pods:
+    """Whose turn it is; set by the driver at each switch."""
+
+    here: Here
+
+
+class Waits:
+    """A trigger as it is written down."""
+
+    def __init__(self, class_name: str, **kwargs: Any) -> None:
+        self._called = class_name, kwargs
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        return self._called
+
+
+def perform(script: Script, item: object = None) -> object:
+    """The first segment of an attempt."""
+    return _act(script, None)
+
+
+def resumed(event: object, script: Script) -> object:
+    """Every later one."""
+    return _act(script, event)
+
+
+def _act(script: Script, event: object) -> object:
+    here = Pods.here
+    here.entered(event)
+    segments = script[min(here.attempt, len(script)) - 1]
+    word, _, number = segments[min(here.segment, len(segments) - 1)].partition(":")
+    match word:
+        case "work":
+            here.sleep(float(number))
+        case "raise":
+            raise RuntimeError("as the script says")
+        case "final":
+            raise TaskFailed("as the script says", retryable=False)
+        case "exit":
+            sys.exit(3)
+        case "vanish":
+            here.vanish()
+        case "hang":
+            here.sleep(1e6)
+        case "defer" | "poll" | "bad":
+            return _defer(script, word, float(number or 0), here.now())
+    return [1, 2, 3][: here.attempt]
+
+
+def _defer(script: Script, word: str, number: float, now: float) -> Deferral:
+    if word == "defer":
+        trigger = Waits("time", at=times.rfc3339(now + number))
+    else:
+        trigger = Waits("odd", looks=int(number), word=word, token=Pods.here.token())
+    return defer(trigger, then=resumed, script=script)

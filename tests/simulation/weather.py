@@ -1,0 +1,94 @@
+"""What goes wrong, by seed. A world has a few kinds of trouble rather than all at once: rare meetings get their chance.
+
+`Trouble` is what may befall requests and watches; who is killed, stopped or edited, and when, is `events`'.
+"""
+
+import random
+from dataclasses import dataclass
+
+from tests.fake_api import Request
+from tests.simulation.process import Process
+from tests.simulation.server import Fate
+
+KINDS = (
+    "lost",
+    "dropped",
+    "late",
+    "errors",
+    "lag",
+    "coalesce",
+    "stale",
+    "breaks",
+    "crash",
+    "pause",
+    "kill",
+    "evict",
+    "oom",
+    "node",
+    "clocks",
+    "edits",
+)
+_STATUSES = (429, 500, 503, 504)
+
+
+@dataclass(slots=True, kw_only=True)
+class Climate:
+    """The kinds of trouble of a world, and until when."""
+
+    kinds: frozenset[str]
+    until: float
+
+    @classmethod
+    def drawn(cls, rng: random.Random) -> "Climate":
+        """Half of the worlds have few kinds, some have none, some have nearly all."""
+        likely = rng.choice((0.0, 0.15, 0.15, 0.3, 0.3, 0.5, 0.9))
+        return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=rng.uniform(15.0, 40.0))
+
+
+class Sky:
+    """The `Weather` of a server."""
+
+    def __init__(self, climate: Climate, rng: random.Random) -> None:
+        self._climate = climate
+        self._rng = rng
+        self.calm = False
+        self._slow: dict[tuple[Process, str], float] = {}
+
+    def fate(self, process: Process, request: Request) -> Fate:
+        rng, kinds = self._rng, self._climate.kinds
+        fate = Fate(there=rng.choice((0.002, 0.01, 0.03)), back=rng.choice((0.002, 0.01, 0.03)))
+        if self.calm:
+            return fate
+        if rng.random() < 0.02 and kinds & {"late", "pause"}:
+            fate.there = rng.choice((0.5, 2.0))
+        if "stale" in kinds and request.method == "GET" and rng.random() < 0.2:
+            fate.stale = rng.choice((1, 3, 10, 30))
+        if kinds and rng.random() < 0.06:
+            self._befall(fate, rng.choice(sorted(kinds)), request)
+        return fate
+
+    def _befall(self, fate: Fate, kind: str, request: Request) -> None:
+        match kind:
+            case "lost":
+                fate.lost, fate.back = True, self._rng.choice((0.5, 4.0))
+            case "dropped":
+                fate.dropped = True
+            case "late" if request.method in {"PATCH", "POST", "PUT", "DELETE"}:
+                fate.late = self._rng.choice((0.5, 2.0, 8.0))
+            case "errors":
+                fate.status = self._rng.choice(_STATUSES)
+            case "crash":
+                fate.crash = self._rng.choice(("before", "after"))
+
+    def lag(self, process: Process, collection: str) -> float:
+        rng, kinds = self._rng, self._climate.kinds
+        if self.calm or "lag" not in kinds:
+            return 0.01
+        stream = (process, collection)
+        if rng.random() < 0.1:
+            # One stream falls behind while the others do not: what they tell meets in the wrong order.
+            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 4.0))
+        return self._slow.get(stream, 0.01) * rng.random() + 0.005
+
+    def coalesces(self) -> bool:
+        return "coalesce" in self._climate.kinds and self._rng.random() < 0.5

@@ -1,0 +1,64 @@
+"""Random small workflows: every kind of task, every way to end, and few enough that a second plays hundreds."""
+
+import random
+from typing import Any
+
+from tests.fake_api.history import Object
+
+NAMESPACE = "flows"
+_ENDS = ("ok", "ok", "ok", "work:1", "work:4", "raise", "raise", "final", "exit", "vanish")
+_WAITS = ("defer:2", "defer:6", "poll:1", "poll:4", "poll:4", "bad")
+
+
+def workflow(rng: random.Random, name: str) -> Object:
+    """One Workflow of one to four tasks."""
+    tasks: list[Object] = []
+    for number in range(rng.choice((1, 1, 2, 3, 4))):
+        tasks.append(_task(rng, f"t{number}", [task["name"] for task in tasks]))
+    spec: Object = {"image": "image:1", "tasks": tasks, "parallelism": rng.choice((1, 2, 10))}
+    if rng.random() < 0.08:
+        spec["timeout"] = "40s"
+    if rng.random() < 0.15:
+        spec["ttlAfterFinished"] = "30s"
+    return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
+
+
+def _task(rng: random.Random, name: str, former: list[str]) -> Object:
+    task: Object = {"name": name} | rng.choices((_python, _trigger, _container), (10, 3, 2))[0](rng, former)
+    after = [one for one in former if rng.random() < 0.5]
+    if after:
+        task |= {"after": after, "rule": rng.choice(("all_success", "all_done", "all_done"))}
+    if rng.random() < 0.6:
+        task["retries"] = {"limit": rng.choice((1, 2)), "delay": rng.choice(("1s", "3s")), "backoff": 2}
+    return task
+
+
+def _python(rng: random.Random, former: list[str]) -> Object:
+    script = [_attempt(rng) for _ in range(rng.choice((1, 2, 3)))]
+    task: Object = {"python": "tests.simulation.tasks:perform", "args": {"script": script}}
+    if rng.random() < 0.25:
+        over: Any = [1, 2, 3] if rng.random() < 0.6 or not former else f"${{tasks.{former[-1]}.result}}"
+        task["expand"] = [{"name": "item", "over": over}]
+    hangs = any("hang" in attempt for attempt in script)
+    if hangs or rng.random() < 0.1:
+        task["timeout"] = rng.choice(("8s", "15s"))
+    return task
+
+
+def _attempt(rng: random.Random) -> list[str]:
+    waits = rng.choices(_WAITS, k=rng.choice((0, 0, 1, 1, 2)))
+    return [*waits, "hang" if rng.random() < 0.04 else rng.choice(_ENDS)]
+
+
+def _trigger(rng: random.Random, _: list[str]) -> Object:
+    word = rng.choice(("poll", "poll", "poll", "bad", "mute", "time"))
+    if word == "time":
+        return {"trigger": {"class": "duration", "kwargs": {"duration": "3s"}}}
+    looks = rng.choice((1, 3, 200))
+    timeout = {"timeout": "12s"} if looks > 100 or rng.random() < 0.2 else {}
+    return {"trigger": {"class": "odd", "kwargs": {"looks": looks, "word": word}} | timeout}
+
+
+def _container(rng: random.Random, _: list[str]) -> Object:
+    attempts = [rng.choice(("ok:1", "ok:3", "fail:1")) for _ in range(rng.choice((1, 2)))]
+    return {"container": {"command": attempts}}

@@ -1,0 +1,237 @@
+"""One seed, played: the processes, the troubles, the people, and how it all must end.
+
+`play` is the whole of it. Faults stop at a moment the seed chooses; from there on every run must end within a bound,
+and nothing may be left behind.
+"""
+
+import asyncio
+import contextlib
+import gc
+import itertools
+import logging
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from torpor_api.lease import LeaseLost
+from torpor_api.resources import WORKFLOWS
+from torpor_api.transport import Response
+
+from tests.fake_api import Request
+from tests.fake_api.history import Entry
+from tests.simulation import controllers, ending, events, workflows
+from tests.simulation.audit import Audit, Breach
+from tests.simulation.kubelet import Kubelet
+from tests.simulation.loop import HotLoopError, VirtualLoop
+from tests.simulation.process import Process
+from tests.simulation.server import Server
+from tests.simulation.tasks import Pods
+from tests.simulation.weather import Climate, Sky
+from tests.simulation.worker import quiet
+
+BOUND = 200.0
+"""Seconds after the last fault within which every run has ended."""
+REST = 45.0
+"""Seconds after that until nothing is left over: pods linger, orphans are found, runs reach their time to live."""
+
+Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Result:
+    """What a seed came to."""
+
+    seed: int
+    breach: Breach | None
+    checks: Counter[str] = field(default_factory=Counter)
+    changes: int = 0
+    requests: int = 0
+    moment: float = 0.0
+    executions: int = 0
+    kinds: frozenset[str] = frozenset()
+
+
+class World:
+    """All that a seed needs."""
+
+    def __init__(self, seed: int, say: Callable[[str], None] | None = None) -> None:
+        self.rng = random.Random(seed)
+        self.climate = Climate.drawn(self.rng)
+        self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))
+        self.sky = Sky(self.climate, random.Random(self.rng.getrandbits(32)))
+        self.server = Server(self.loop, self.sky)
+        self.fake = self.server.fake
+        self.audit = Audit()
+        self.audit.alone = not self.climate.kinds & {"late", "pause", "stale", "lag", "node", "breaks"}
+        self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
+        self.person = Process(self.loop, "person", "person")
+        self.controllers: dict[str, Process] = {}
+        self.requests = 0
+        self.expected = 0
+        self._revive: dict[str, Callable[[], None]] = {}
+        self.say = say
+        self.server.audits.append(self.audit.changed)
+        self.server.on_request = self._asked
+        self.server.crash = self.crash
+        self.loop.on_error = self._bug
+        if say is not None:
+            self.server.audits.append(self._told)
+
+    def start(self, name: str, main: Main, *, offset: float = 0.0) -> None:
+        """A replica, and its successors of the same name for ever after."""
+        process = Process(self.loop, main.__name__, name, offset=offset)
+        self.controllers[name] = process
+        self.note(f"{name} starts")
+
+        def ended(error: BaseException | None) -> None:
+            self.audit.expect("I7", _lawful(error), f"{name} ended by a bug: {error!r}")
+            self.note(f"{name} ends: {error!r}")
+            again()
+
+        def again() -> None:
+            self.person.call_later(self.rng.choice((0.3, 1.0, 3.0)), lambda: self.start(name, main, offset=offset))
+
+        process.on_exit = ended
+        self._revive[name] = again
+        process.start(main(self.server, process, random.Random(self.rng.getrandbits(32))))
+
+    def crash(self, process: Process) -> None:
+        """SIGKILL for a replica or what runs in a pod."""
+        if not process.alive:
+            return
+        self.note(f"{process.name} is killed")
+        if process.kind == "pod":
+            box = self.kubelet.box_of(process)
+            if box is not None:
+                self.kubelet.die(box)
+            return
+        process.kill()
+        self._revive[process.name]()
+
+    def run(self) -> Breach | None:
+        """Play it."""
+        names = ("operator-0", "operator-1", "triggerer-0", "triggerer-1")
+        for name in names:
+            main: Main = controllers.operator if name.startswith("operator") else controllers.triggerer
+            off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.climate.kinds else 0.0
+            self.start(name, main, offset=off)
+        for number in range(self.rng.choice((1, 1, 2))):
+            body = workflows.workflow(self.rng, f"run-{number}")
+            moment = self.rng.uniform(0.0, 6.0)
+            self.expected += 1
+            self.person.call_later(moment, self.apply, body)
+        events.schedule(self)
+        try:
+            self._play()
+        except HotLoopError as error:
+            self.audit.expect("I9", False, str(error))
+        return self.audit.breach
+
+    def apply(self, body: dict[str, Any]) -> None:
+        """As with kubectl."""
+        self.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
+        self.server.act(self.person, lambda: self.fake.objects.create(WORKFLOWS, workflows.NAMESPACE, body))
+        self.expected -= 1
+
+    def close(self) -> None:
+        """Let go of what is still under way; nothing of it may run, and what it says to being closed is not news."""
+        sys.unraisablehook = lambda _: None
+        for box in self.kubelet.boxes.values():
+            if box.program is not None:
+                with contextlib.suppress(BaseException):
+                    box.program.discard()
+        for process in [*self.controllers.values(), *(box.process for box in self.kubelet.boxes.values())]:
+            if process is not None:
+                process.alive = False
+        for task in self.loop.tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            if not task.done():
+                with contextlib.suppress(BaseException):
+                    task.get_coro().close()  # type: ignore[union-attr]
+
+    def _play(self) -> None:
+        calm = self.climate.until
+        self._until(calm)
+        events.calm(self)
+        self.sky.calm = True
+        end = calm + BOUND
+        while self.loop.time() < end and self.audit.breach is None and not ending.all_over(self):
+            self._until(self.loop.time() + 2.0)
+        if self.audit.breach is None:
+            ending.judge_progress(self)
+        if self.audit.breach is None:
+            self._until(self.loop.time() + REST)
+            ending.judge_leaks(self)
+
+    def _until(self, end: float) -> None:
+        while self.loop.time() < end and self.audit.breach is None:
+            self.loop.run_until(min(end, self.loop.time() + 1.0))
+
+    def _asked(self, process: Process, request: Request, said: Response | str) -> None:
+        self.requests += 1
+        self.audit.asked(process, request, said)
+        if self.say is not None and ("leases" not in request.path):
+            told = said if isinstance(said, str) else str(said.status)
+            self.note(f"{process.name}: {request.method} {request.path.partition('v1')[2]} -> {told}")
+
+    def _bug(self, actor: Any, error: BaseException | None, message: str) -> None:
+        if isinstance(error, asyncio.CancelledError | LeaseLost) or error is None:
+            return
+        raise error
+
+    def _told(self, writer: Process, entry: Entry) -> None:
+        if "leases" in entry.address.kind or "events" in entry.address.kind:
+            return
+        self.note(f"{entry.version} {_change(entry)} by {writer.name}")
+
+    def note(self, line: str) -> None:
+        if self.say is not None:
+            self.say(f"{self.loop.time():9.3f} {line}")
+
+
+def play(seed: int, say: Callable[[str], None] | None = None) -> Result:
+    """Play one seed. Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED."""
+    quiet()
+    controllers.few_shards()
+    logging.disable(logging.CRITICAL)
+    controllers.Odd.numbers = itertools.count(1)
+    gc.disable()
+    world = World(seed, say)
+    try:
+        breach = world.run()
+    finally:
+        world.close()
+        gc.enable()
+        Pods.here = None  # type: ignore[assignment]
+    return Result(
+        seed=seed,
+        breach=breach,
+        checks=world.audit.checks,
+        changes=world.fake.history.version,
+        requests=world.requests,
+        moment=world.loop.time(),
+        executions=world.audit.executions,
+        kinds=world.climate.kinds,
+    )
+
+
+def _lawful(error: BaseException | None) -> bool:
+    """Whether a controller may end so: it loses its Lease, and nothing else."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_lawful(one) for one in error.exceptions)
+    return isinstance(error, LeaseLost)
+
+
+def _change(entry: Entry) -> str:
+    kind, name = entry.address.kind.rpartition("/")[2], entry.address.name
+    if entry.after is None:
+        return f"{kind} {name} is gone"
+    status = entry.after.get("status") or {}
+    meta = entry.after["metadata"]
+    marks = [mark for mark in ("deletionTimestamp",) if mark in meta] + list(meta.get("finalizers", []))
+    shown = ("state", "attempt", "segment", "launch", "phase", "reason", "message", "event", "cancel", "pod", "progress")
+    told = " ".join(f"{key}={status[key]}" for key in shown if key in status)
+    return f"{kind} {name} {'changes' if entry.before else 'is created'}: {told} {' '.join(marks)}".rstrip()
