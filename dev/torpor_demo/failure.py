@@ -1,5 +1,7 @@
 """Why a run did not succeed: its verdict, the TaskRuns that failed, and the last words of their pods."""
 
+import time
+
 from torpor_api.taskrun import TaskRun
 from torpor_dev.errors import DevError
 from torpor_wire.state import State
@@ -9,6 +11,7 @@ from torpor_demo.sighting import Film, label
 
 _SHOWN = 3
 _TAIL = 20
+_TRIES = 5
 
 
 def explain(kubectl: Kubectl, film: Film) -> str:
@@ -33,12 +36,17 @@ def _paragraph(kubectl: Kubectl, run: TaskRun) -> str:
 
 
 def _log(kubectl: Kubectl, run: TaskRun) -> str:
+    """The end of the pod's log; a short pod has reported before its kubelet says that it ever started."""
     pod = run.status.pod.name if run.status.pod else ""
-    try:
-        log = kubectl.run("-n", run.metadata.namespace, "logs", pod, f"--tail={_TAIL}")
-    except DevError as error:
-        log = str(error)
-    return "\n".join(f"  | {line}" for line in log.splitlines())
+    said = ""
+    for _ in range(_TRIES):
+        try:
+            said = kubectl.run("-n", run.metadata.namespace, "logs", pod, f"--tail={_TAIL}")
+            break
+        except DevError as error:
+            said = str(error)
+            time.sleep(1)
+    return "\n".join(f"  | {line}" for line in said.splitlines())
 
 
 def _last(film: Film) -> list[TaskRun]:
