@@ -32,6 +32,11 @@ def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
     return {"name": name, "trigger": {"class": class_name, **call}, **fields}
 
 
+def container(name: str, **fields: Any) -> Body:
+    """A task that runs a program in a pod; nobody in it knows of Torpor."""
+    return {"name": name, "container": {"command": ["sh", "-c", "echo $(path)"]}, **fields}
+
+
 def workflow(tasks: list[Body], spec: Body, now: float) -> Body:
     """A Workflow that has its finalizer already."""
     metadata = {

@@ -12,7 +12,7 @@ from torpor_operator import pods
 from torpor_operator.actions import Action, CreateTaskRun
 from torpor_wire.state import State
 
-from tests.unit.controller.bodies import Body, python, wait
+from tests.unit.controller.bodies import Body, container, python, wait
 from tests.unit.controller.world import World
 
 MOVES = 2_000
@@ -37,7 +37,7 @@ def _task(chance: Random, number: int) -> Body:
         return wait(f"t{number}", timeout=chance.choice(["60s", "1h"]), **fields)
     if chance.random() < 0.4:
         fields["expand"] = [{"name": "n", "over": list(range(chance.randint(0, 5)))}]
-    return python(f"t{number}", **fields)
+    return chance.choice([python, python, container])(f"t{number}", **fields)
 
 
 class Course:
@@ -86,7 +86,9 @@ class Course:
             at = run.spec.task, run.spec.map_index
             live = pods.name_of(run) in self.world.live_pods(*at)
             match run.status.state:
-                case State.SCHEDULED | State.RUNNING if live:
+                case State.RUNNING if live and run.spec.container:
+                    found += self._of_container(run)
+                case State.SCHEDULED | State.RUNNING if live and not run.spec.container:
                     found.append(self._of_pod(run))
                 case State.DEFERRED if self._chance(run).random() < 0.9:
                     found.append(self._of_wait(run))
@@ -108,6 +110,19 @@ class Course:
         if chance < 0.7 and run.status.segment < SEGMENTS:
             return lambda: world.report_deferral(*at, timeout=100)
         return lambda: world.report_success(*at)
+
+    def _of_container(self, run: TaskRun) -> list[Move]:
+        """The kubelet says how the program ended; it says nothing of a pod that is still gated."""
+        at = run.spec.task, run.spec.map_index
+        if pods.parse(self.world.pods[pods.name_of(run)]).gated:
+            return []
+        chance = self._chance(run).random()
+        if chance < 0.1 and run.status.launch < LAUNCHES:
+            return [lambda: self.world.write_pod(*at, {"phase": "Failed", "reason": "Evicted"})]
+        code = 1 if chance < 0.4 else 0
+        state = {"terminated": {"exitCode": code, "message": "done"}}
+        phase = "Failed" if code else "Succeeded"
+        return [lambda: self.world.write_pod(*at, {"phase": phase, "containerStatuses": [{"state": state}]})]
 
     def _of_wait(self, run: TaskRun) -> Move:
         world, at = self.world, (run.spec.task, run.spec.map_index)

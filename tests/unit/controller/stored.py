@@ -57,7 +57,7 @@ class Stored:
             case CreatePod(taskrun=run, body=body):
                 self._create_pod(run, body, now)
             case DeletePod(name=name, uid=uid):
-                self._delete_pod(name, uid, now)
+                self.delete_pod(name, uid, now)
             case LiftGate(name=name, gates=gates):
                 self._lift_gate(name, gates)
             case LetGo(name=name, finalizers=finalizers):
@@ -94,7 +94,7 @@ class Stored:
         if run.metadata.name in self.taskruns:
             self.pods[name] = bodies.created(body, f"pod-{next(self._numbers)}", now, {"phase": "Pending"})
 
-    def _delete_pod(self, name: str, uid: str, now: float) -> None:
+    def delete_pod(self, name: str, uid: str, now: float) -> None:
         pod = self.pods.get(name)
         if pod is None or pod["metadata"]["uid"] != uid:
             return
@@ -132,6 +132,14 @@ class Stored:
                 return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
             case _:
                 assert_never(need)
+
+    def terminate(self, name: str) -> None:
+        """The kubelet has stopped a pod that was to end; a finalizer may keep the object."""
+        pod = self.pods[name]
+        if not pod["metadata"].get("finalizers"):
+            del self.pods[name]
+        elif not pod["spec"].get("schedulingGates"):
+            pod["status"] = {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 137}}}]}
 
     def delete_workflow(self, now: float) -> None:
         self.workflow["metadata"]["deletionTimestamp"] = times.rfc3339(now)

@@ -1,17 +1,11 @@
-from typing import Any
-
 import pytest
 from torpor_operator import pods
 from torpor_operator.actions import CreatePod, LetGo, LiftGate
 from torpor_wire import keys, names
 from torpor_wire.state import State
 
-from tests.unit.controller.bodies import NAME, UID, Body
+from tests.unit.controller.bodies import NAME, UID, Body, container
 from tests.unit.controller.world import World
-
-
-def container(name: str, **fields: Any) -> Body:
-    return {"name": name, "container": {"command": ["sh", "-c", "echo $(path)"]}, **fields}
 
 
 def pod_of(world: World, task: str) -> Body:
