@@ -9,18 +9,16 @@ import asyncio
 import json
 import statistics
 import sys
-from pathlib import Path
 from typing import Any
 
 from torpor_api.resources import PODS
 from torpor_demo import images
-from torpor_demo.images import Image
 from torpor_wire import keys
 
 from tests.bench.course import NAMESPACE, Course, course
 
 _FIGURES = ("startup_ms", "cpu_ms")
-_IMAGE = Image(name="torpor-bench:dev", context=Path(__file__).parent / "image")
+_REPORT = {"name": "TORPOR_STARTUP_REPORT", "value": "1"}
 
 
 def main() -> None:
@@ -56,16 +54,17 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 
 async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:
-    async with course([*images.ALL, _IMAGE]) as on:
+    async with course(list(images.ALL)) as on:
         found = await on.run(
             {
-                "image": _IMAGE.name,
+                "image": images.CENSUS.name,
                 "parallelism": parallelism,
                 "tasks": [
                     {
                         "name": "it",
                         "python": "census.tasks:sections",
                         "expand": [{"name": "largest", "over": list(range(pods))}],
+                        "pod": {"env": [_REPORT]},
                     }
                 ],
             }

@@ -19,6 +19,11 @@ def python(name: str, function: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "python": f"e2e_tasks:{function}", **fields}
 
 
+def container(name: str, script: str, **fields: Any) -> dict[str, Any]:
+    """A task that runs a shell script instead of a function."""
+    return {"name": name, "container": {"command": ["sh", "-c", script]}, **fields}
+
+
 def wait(name: str, length: str, **fields: Any) -> dict[str, Any]:
     """A task that is a wait and no more."""
     return {"name": name, "trigger": {"class": "duration", "kwargs": {"duration": length}}, **fields}
@@ -58,6 +63,10 @@ GOOD: Mapping[str, Spec] = {
     "resumed": one("wait", args={"length": "3s", "kept": {"b": [1.0, None], "a": "ü"}}),
     "twice": one("WaitTwice", args={"length": "1s"}),
     "flaky": one("flaky", args={"good_from": 3}, retries={"limit": 3, "delay": "2s", "backoff": 2}),
+    "contained": spec(
+        container("it", 'echo "{\\"day\\": \\"$day\\"}" > /dev/termination-log', args={"day": "friday"}),
+        python("reader", "echo", args={"value": "${tasks.it.result.day}"}),
+    ),
     "narrow": spec(
         python("it", "nap", expand=[{"name": "n", "over": [0, 1, 2, 3, 4, 5]}], args={"seconds": 1.5}), parallelism=2
     ),
@@ -82,6 +91,8 @@ GOOD: Mapping[str, Spec] = {
 FAILING: dict[str, tuple[Spec, str]] = {
     "no-module": (spec({"name": "it", "python": "nowhere.tasks:load"}), "ModuleNotFound"),
     "no-function": (one("nap_"), "FunctionNotFound"),
+    "exits": (spec(container("it", "echo no more tea; exit 3")), "Error"),
+    "no-program": (spec({"name": "it", "container": {"command": ["/no/such/program"]}}), "Error"),
     "no-argument": (one("needs"), "ArgumentsInvalid"),
     "raises": (one("broken", retries={"limit": 1, "delay": "1s"}), "Error"),
     "gives-up": (one("hopeless", retries={"limit": 3}), "Error"),

@@ -51,6 +51,13 @@ async def test_a_traceback_is_in_the_pods_log_and_its_last_line_on_the_taskrun(c
     assert "the day has no files" in log
 
 
+async def test_what_a_container_said_before_it_failed_is_on_the_taskrun(crowd: Stage) -> None:
+    await crowd.ended("exits")
+    (run,) = await crowd.taskruns("exits")
+    assert "exit code 3" in (run.status.message or "")
+    assert "no more tea" in (run.status.message or "")
+
+
 async def test_an_image_that_cannot_be_pulled_is_told_at_once_and_fails_after_a_grace(crowd: Stage) -> None:
     async def told() -> TaskRun | None:
         return next((run for run in await crowd.taskruns(runs.STUCK) if run.status.reason == "ImagePullFailed"), None)

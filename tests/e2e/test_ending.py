@@ -8,11 +8,12 @@ from torpor_api.workflow import TaskState
 from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import TERMINAL, State
 
-from tests.e2e.crowd import Spec, python, spec, wait
-from tests.e2e.stage import Stage, condition
+from tests.e2e.crowd import Spec, container, python, spec, wait
+from tests.e2e.stage import Sightings, Stage, condition
 
 _BUSY: Spec = spec(
     python("nap", "nap", args={"seconds": 300}),
+    container("box", "sleep 300"),
     wait("far", "1h"),
     python("later", "echo", after=["nap"]),
 )
@@ -20,13 +21,13 @@ _BUSY: Spec = spec(
 
 async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage) -> None:
     await _busy(stage)
-    async with stage.watching("torpor.dev/task=nap") as pods:
+    async with stage.watching("torpor.dev/workflow=w") as pods:
         states = asyncio.create_task(_states(stage))
         await stage.api.delete(WORKFLOWS, stage.namespace, "w")
         await stage.until(lambda: _gone(stage), 60, "the Workflow to go")
         assert await states >= {State.CANCELLED}
         assert (await stage.api.list(TASKRUNS, stage.namespace)).items == []
-        await stage.until(lambda: _ended(pods.states[-1].phase), 30, "its pod to end")
+        await stage.until(lambda: _none_left(pods), 40, "its pods to go")
 
 
 async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
@@ -35,7 +36,7 @@ async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
     found = await stage.ended("w", limit=90)
     assert condition(found) == ("False", "Cancelled")
     assert {task.name: task.state for task in found.status.tasks} == dict.fromkeys(
-        ("nap", "far", "later"), TaskState.CANCELLED
+        ("nap", "box", "far", "later"), TaskState.CANCELLED
     )
     assert {run.status.state for run in await stage.taskruns("w")} == {State.CANCELLED}
 
@@ -81,6 +82,7 @@ async def test_a_namespace_with_a_run_in_it_can_be_deleted(stage: Stage, kubectl
 async def _busy(stage: Stage) -> None:
     await stage.start("w", _BUSY)
     await stage.reached("w", "nap", State.RUNNING)
+    await stage.reached("w", "box", State.RUNNING)
     await stage.reached("w", "far", State.DEFERRED)
 
 
@@ -101,5 +103,6 @@ async def _gone(stage: Stage) -> bool | None:
     return None
 
 
-async def _ended(phase: str) -> bool | None:
-    return True if phase not in {"Pending", "Running"} else None
+async def _none_left(pods: Sightings) -> bool | None:
+    last = {state.name: state.phase for state in pods.states}
+    return True if set(last.values()) == {"Gone"} else None

@@ -46,6 +46,13 @@ async def test_a_resumed_pod_gets_method_state_and_event(crowd: Stage) -> None:
     assert told["here"] == f"{run.metadata.name}-a1-s1"
 
 
+async def test_a_containers_last_words_are_its_result(crowd: Stage) -> None:
+    await crowd.ended("contained")
+    it, reader = await crowd.taskruns("contained")
+    assert json.loads(it.status.result or "") == {"day": "friday"}
+    assert reader.status.result == '"friday"'
+
+
 async def test_a_trigger_class_of_ones_own_fires_in_its_pool(crowd: Stage) -> None:
     await crowd.ended("own-trigger")
     (run,) = await crowd.taskruns("own-trigger")
