@@ -29,7 +29,7 @@ def schedule(world: "World") -> None:
     }
     for kind, act in acts.items():
         for _ in range(rng.choice((1, 2, 4)) if kind in world.climate.kinds else 0):
-            world.person.call_later(rng.uniform(0.5, until - 1.0), act, world)
+            world.person.call_later(0.5 + (until - 1.5) * rng.random() ** 1.5, act, world)
 
 
 def calm(world: "World") -> None:

@@ -7,6 +7,7 @@ no node goes at once, and a node that does not answer confirms nothing. The garb
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torpor_api.resources import PODS
@@ -101,6 +102,8 @@ class Kubelet:
         waiting, machine.waiting = machine.waiting, []
         for act in waiting:
             self._later(0.1, 1.0, act)
+        for box in [box for box in self.boxes.values() if box.machine is machine and box.ended is not None]:
+            self._later(0.1, 1.0, partial(self._finish, box))
 
     # what happens to pods
 
@@ -118,11 +121,22 @@ class Kubelet:
         meta = body["metadata"]
         box = self.boxes.get(meta["uid"])
         deleting = "deletionTimestamp" in meta
-        if box is None and not deleting and not body["spec"].get("schedulingGates"):
+        if box is None and deleting:
+            self._later(5.0, 10.0, lambda: self._sweep(meta["namespace"], meta["name"], meta["uid"]))
+        elif box is None and not body["spec"].get("schedulingGates"):
             self._later(0.05, 0.5, lambda: self._bind(meta["namespace"], meta["name"], meta["uid"]))
         elif box is not None and deleting and not box.deleting:
             box.deleting = True
             self._later(0.05, 0.3, lambda: self._stop(box))
+
+    def _sweep(self, namespace: str, name: str, uid: str) -> None:
+        """The pod collector: what is being deleted and has no node never ran."""
+        found = self._standing(namespace, name, uid)
+        if found is not None and uid not in self.boxes:
+            address = self._address(namespace, name)
+            if found["status"].get("phase") != "Failed":
+                self._act(lambda: self._fake.objects.edit(address, {"status": {"phase": "Failed"}}))
+            self._act(lambda: self._fake.objects.delete(address, {"gracePeriodSeconds": 0}))
 
     def _bind(self, namespace: str, name: str, uid: str) -> None:
         body = self._standing(namespace, name, uid)
@@ -185,6 +199,8 @@ class Kubelet:
         if self._unanswered(box, lambda: self._stop(box)):
             return
         if box.process is None:
+            # Since 1.27 a kubelet lets no pod go before its phase is terminal, also where nothing was started.
+            self._edit(box, {"status": {"phase": "Failed"}})
             self.delete(box, 0)
         elif box.ended is None and box.program is not None:
             box.process.call_later(0.0, box.program.terminated)

@@ -28,6 +28,7 @@ KINDS = (
     "clocks",
     "edits",
 )
+_OF_REQUESTS = ("lost", "dropped", "late", "errors", "crash")
 _STATUSES = (429, 500, 503, 504)
 
 
@@ -42,7 +43,7 @@ class Climate:
     def drawn(cls, rng: random.Random) -> "Climate":
         """Half of the worlds have few kinds, some have none, some have nearly all."""
         likely = rng.choice((0.0, 0.15, 0.15, 0.3, 0.3, 0.5, 0.9))
-        return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=rng.uniform(15.0, 40.0))
+        return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=rng.uniform(10.0, 30.0))
 
 
 class Sky:
@@ -51,6 +52,7 @@ class Sky:
     def __init__(self, climate: Climate, rng: random.Random) -> None:
         self._climate = climate
         self._rng = rng
+        self._ill = [kind for kind in _OF_REQUESTS if kind in climate.kinds]
         self.calm = False
         self._slow: dict[tuple[Process, str], float] = {}
 
@@ -63,8 +65,8 @@ class Sky:
             fate.there = rng.choice((0.5, 2.0))
         if "stale" in kinds and request.method == "GET" and rng.random() < 0.2:
             fate.stale = rng.choice((1, 3, 10, 30))
-        if kinds and rng.random() < 0.06:
-            self._befall(fate, rng.choice(sorted(kinds)), request)
+        if self._ill and rng.random() < 0.06:
+            self._befall(fate, rng.choice(self._ill), request)
         return fate
 
     def _befall(self, fate: Fate, kind: str, request: Request) -> None:

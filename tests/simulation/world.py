@@ -120,7 +120,7 @@ class World:
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
             body = workflows.workflow(self.rng, f"run-{number}")
-            moment = self.rng.uniform(0.0, 6.0)
+            moment = self.rng.choice((0.0, 1.0, 4.0))
             self.expected += 1
             self.person.call_later(moment, self.apply, body)
         events.schedule(self)
