@@ -60,6 +60,7 @@ class Orphans:
     async def _gone(self, pod: Pod) -> bool:
         try:
             found = await self._api.get(TASKRUNS, pod.namespace, pod.owner_name)
-        except errors.NotFound:
+        except (errors.NotFound, ValueError):
+            # Whoever may create pods writes any label, finalizer and owner: also one that no object can be named.
             return True
         return bool(found["metadata"]["uid"] != pod.owner_uid)
