@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from torpor_dev.errors import CommandError, DevError
 from torpor_dev.progress import step
 
 from torpor_demo import cluster, images
@@ -44,8 +45,25 @@ def apply(kubectl: Kubectl, overlay: Path, image_id: str) -> None:
 
 
 def roll_out(kubectl: Kubectl, deployment: str) -> None:
-    """Wait until a Deployment of ours runs what was applied."""
-    kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
+    """Wait until a Deployment of ours runs what was applied; where it does not come, DevError shows its pods."""
+    try:
+        kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
+    except CommandError as error:
+        raise DevError("\n".join([str(error), *(_said(kubectl, *words) for words in _PLIGHT)])) from error
+
+
+_PLIGHT = (
+    ("get", "pods"),
+    ("get", "events", "--field-selector=type=Warning", "--sort-by=.lastTimestamp"),
+    ("logs", "-l", "app.kubernetes.io/name=torpor", "--prefix", "--tail=8"),
+)
+
+
+def _said(kubectl: Kubectl, *words: str) -> str:
+    try:
+        return kubectl.run("-n", SYSTEM, *words)
+    except CommandError as error:
+        return str(error)
 
 
 def prepare(kubectl: Kubectl, namespace: str) -> None:
