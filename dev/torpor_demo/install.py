@@ -20,6 +20,11 @@ SYSTEM = "torpor-system"
 _OVERLAY = ROOT / "manifests/overlays/dev"
 _NAMESPACE = ROOT / "manifests/namespace"
 _CRDS = ("crd/workflows.torpor.dev", "crd/taskruns.torpor.dev")
+_PLIGHT = (
+    ("get", "pods"),
+    ("get", "events", "--field-selector=type=Warning", "--sort-by=.lastTimestamp"),
+    ("logs", "-l", "app.kubernetes.io/name=torpor", "--prefix", "--tail=8"),
+)
 _DEPLOYMENTS = ("deployment/torpor-operator", "deployment/torpor-triggerer")
 
 
@@ -50,13 +55,6 @@ def roll_out(kubectl: Kubectl, deployment: str) -> None:
         kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
     except CommandError as error:
         raise DevError("\n".join([str(error), *(_said(kubectl, *words) for words in _PLIGHT)])) from error
-
-
-_PLIGHT = (
-    ("get", "pods"),
-    ("get", "events", "--field-selector=type=Warning", "--sort-by=.lastTimestamp"),
-    ("logs", "-l", "app.kubernetes.io/name=torpor", "--prefix", "--tail=8"),
-)
 
 
 def _said(kubectl: Kubectl, *words: str) -> str:
