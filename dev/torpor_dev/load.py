@@ -1,5 +1,6 @@
 """Copies local images to every node of the cluster, skipping nodes that have them already."""
 
+import json
 from collections.abc import Sequence
 
 from torpor_dev import command, engine, kind, supplied
@@ -22,7 +23,7 @@ def onto_nodes(images: Sequence[str]) -> None:
     wanted = {image: _id(image) for image in images}
     for node in nodes:
         listing = _listing(node)
-        missing = [image for image, digest in wanted.items() if not holds(listing, image, digest)]
+        missing = [image for image, digest in wanted.items() if _id_on(node, listing, image) != digest]
         if missing:
             with step(f"loading {', '.join(missing)} onto {node}"):
                 _copy(missing, node)
@@ -35,15 +36,23 @@ def _id(image: str) -> str:
     return found
 
 
-def holds(listing: str, image: str, digest: str) -> bool:
-    """Whether containerd's list of images has this name for this id.
-
-    The kubelet's side of containerd names every image by its id too; name and id are of one image when both
-    rows point at the same content.
-    """
+def content_of(listing: str, image: str) -> str | None:
+    """The digest of the content that containerd's list of images has for this name."""
     rows = [line.split() for line in listing.splitlines()]
     contents = {row[0]: row[2] for row in rows if len(row) > 2}  # noqa: PLR2004 - columns: name, type, content
-    return digest in contents and contents.get(full_name(image)) == contents[digest]
+    return contents.get(full_name(image))
+
+
+def id_of(manifest: str) -> str | None:
+    """The image's id as Docker has it: the digest of the configuration that its manifest names."""
+    config = json.loads(manifest).get("config", {})
+    digest: str | None = config.get("digest")
+    return digest
+
+
+def _id_on(node: str, listing: str, image: str) -> str | None:
+    content = content_of(listing, image)
+    return id_of(_ctr(node, "content", "get", content)) if content else None
 
 
 def full_name(image: str) -> str:
@@ -56,7 +65,11 @@ def full_name(image: str) -> str:
 
 
 def _listing(node: str) -> str:
-    return command.run("docker", "exec", node, "ctr", "--namespace=k8s.io", "images", "list", limit=60)
+    return _ctr(node, "images", "list")
+
+
+def _ctr(node: str, *words: str) -> str:
+    return command.run("docker", "exec", node, "ctr", "--namespace=k8s.io", *words, limit=60)
 
 
 def _copy(images: Sequence[str], node: str) -> None:

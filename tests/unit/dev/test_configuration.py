@@ -12,8 +12,6 @@ from torpor_dev.host import Host
 LISTING = """\
 REF                            TYPE                 DIGEST      SIZE    PLATFORMS   LABELS
 docker.io/library/census:dev   application/vnd.list sha256:aa   1.0 MiB linux/amd64 -
-sha256:1111                    application/vnd.list sha256:aa   1.0 MiB linux/amd64 -
-sha256:2222                    application/vnd.list sha256:bb   1.0 MiB linux/amd64 -
 """
 
 
@@ -74,11 +72,14 @@ def test_an_image_is_looked_up_by_its_full_name(image: str, full: str) -> None:
     assert load.full_name(image) == full
 
 
-def test_a_node_holds_an_image_when_name_and_id_are_the_same_content() -> None:
-    assert load.holds(LISTING, "census:dev", "sha256:1111")
-    assert not load.holds(LISTING, "census:dev", "sha256:2222")
-    assert not load.holds(LISTING, "census:dev", "sha256:3333")
-    assert not load.holds(LISTING, "other:dev", "sha256:1111")
+def test_a_node_has_an_image_by_its_full_name() -> None:
+    assert load.content_of(LISTING, "census:dev") == "sha256:aa"
+    assert load.content_of(LISTING, "other:dev") is None
+
+
+def test_the_id_of_an_image_is_its_configurations_digest() -> None:
+    assert load.id_of('{"config": {"digest": "sha256:1111"}, "layers": []}') == "sha256:1111"
+    assert load.id_of('{"manifests": []}') is None
 
 
 @pytest.mark.parametrize("machine", [host(root=False), host(debian=False)])
