@@ -4,7 +4,7 @@ All tests and fixtures share one event loop: the crowd's runs go on while other 
 """
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,13 +15,14 @@ from torpor_api.client import connect
 from torpor_api.clock import SystemClock
 from torpor_demo import images
 from torpor_demo.images import Image, image_id
-from torpor_demo.install import apply, install, prepare, roll_out
+from torpor_demo.install import SYSTEM, apply, install, prepare, roll_out
 from torpor_demo.kubectl import Kubectl
 
 from tests.e2e.crowd import CROWD
 from tests.e2e.stage import Stage
 
 _HERE = Path(__file__).parent
+_POOL = "deployment/torpor-triggerer-e2e"
 TASKS = Image(name="torpor-e2e:dev", context=_HERE / "image")
 TRIGGERS = Image(name="torpor-triggerer-e2e:dev", context=_HERE / "pool")
 
@@ -35,12 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def kubectl() -> Kubectl:
+def kubectl() -> Iterator[Kubectl]:
     found = install([*images.ALL, TASKS, TRIGGERS])
     # What carries the tests' own trigger classes is a pool of its own, so that the default one stays as installed.
     apply(found, TRIGGERS.context, image_id(TRIGGERS))
-    roll_out(found, "deployment/torpor-triggerer-e2e")
-    return found
+    roll_out(found, _POOL)
+    yield found
+    found.run("delete", "-n", SYSTEM, _POOL, "--wait=false")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
