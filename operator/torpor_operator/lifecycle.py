@@ -195,6 +195,8 @@ def _ended_silently(view: View, pod: Pod) -> Step:
     status = view.taskrun.status
     if pod.disrupted and status.launch < view.settings.max_launches:
         return _relaunch(view)
+    if pod.never_ran:
+        return steps.fail(view, Reason.LAUNCH_FAILED, f"the container cannot be started: {pod.ending}")
     if view.taskrun.spec.container is not None and pod.exit_code is not None:
         return steps.fail(view, Reason.ERROR, pod.ending)
     return steps.fail(view, Reason.LOST, f"pod {pod.name} ended without a report ({pod.ending or pod.phase})")

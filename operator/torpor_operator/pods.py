@@ -28,6 +28,7 @@ class Pod:
     waiting_message: str = ""
     ending: str = ""
     exit_code: int | None = None
+    never_ran: bool = False  # the container's program could not be started
     said: str = ""  # the termination message
 
     @property
@@ -71,6 +72,7 @@ def parse(body: Mapping[str, Any]) -> Pod:
         waiting_message=waiting.get("message", ""),
         ending=_ending(status, terminated),
         exit_code=terminated.get("exitCode"),
+        never_ran=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
         said=str(terminated.get("message") or ""),
     )
 

@@ -64,6 +64,15 @@ def test_a_container_that_fails_says_its_exit_code_and_its_last_words() -> None:
     assert world.run("load").status.message == "Error, exit code 3: no such file"
 
 
+def test_a_program_that_is_not_in_the_image_is_a_launch_that_failed() -> None:
+    world = World(container("load")).settle()
+    state = {"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no such file"}}
+    pod_of(world, "load")["status"] = {"phase": "Failed", "containerStatuses": [{"state": state}]}
+    world.settle()
+    assert world.run("load").status.reason == "LaunchFailed"
+    assert "exec: no such file" in (world.run("load").status.message or "")
+
+
 def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
     world = World(container("load")).settle()
     assert pods.parse(pod_of(world, "load")).held
