@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from typing import NamedTuple
 
-from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.transport import Response
 from torpor_wire import keys
 from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
@@ -45,6 +45,7 @@ class Audit(Watcher):
         self._fires: dict[tuple[str, int, int], str] = {}
         self._fired: set[tuple[str, int, int]] = set()
         self._instances: dict[tuple[str, str, int], str] = {}
+        self._marks: dict[tuple[str, str], int] = {}
         self._pods: dict[str, set[str]] = {}
         self._requests: Counter[tuple[Process, int]] = Counter()
 
@@ -70,12 +71,17 @@ class Audit(Watcher):
                 self._moved(writer, entry.before, entry.after)
         elif entry.address.kind == PODS.path():
             self._pod(entry)
+        elif entry.address.kind == WORKFLOWS.path() and entry.after is not None:
+            for task in entry.after.get("status", {}).get("tasks", ()):
+                self._marks[entry.after["metadata"]["uid"], task["name"]] = task["created"]
 
     def _created(self, run: Object) -> None:
         spec, uid = run["spec"], run["metadata"]["uid"]
         instance = (spec["workflow"]["uid"], spec["task"], spec["mapIndex"])
         first = self._instances.setdefault(instance, uid)
-        self.expect("I2", first == uid, f"{run['metadata']['name']} is created again, though it was there as {first}")
+        mark = self._marks.get(instance[:2], 0)
+        again = first != uid and max(instance[2], 0) < mark
+        self.expect("I2", not again, f"{run['metadata']['name']} is created again, below the high-water mark of {mark}")
 
     def _moved(self, writer: Process, before: Object, after: Object) -> None:
         was, now = before["status"], after["status"]

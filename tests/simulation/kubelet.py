@@ -108,7 +108,7 @@ class Kubelet:
     # what happens to pods
 
     def _note(self, _: Process, entry: Entry) -> None:
-        if entry.after is None:
+        if entry.after is None or (entry.before is None and entry.after["metadata"].get("ownerReferences")):
             self._collect_later()
         if entry.address.kind != PODS.path():
             return

@@ -89,7 +89,7 @@ class Sky:
         stream = (process, collection)
         if rng.random() < 0.1:
             # One stream falls behind while the others do not: what they tell meets in the wrong order.
-            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 4.0))
+            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 4.0, 15.0))
         return self._slow.get(stream, 0.01) * rng.random() + 0.005
 
     def coalesces(self) -> bool:

@@ -65,7 +65,7 @@ class World:
         self.server = Server(self.loop, self.sky)
         self.fake = self.server.fake
         self.audit = Audit()
-        self.audit.alone = not self.climate.kinds & {"late", "pause", "stale", "lag", "node", "breaks"}
+        self.audit.alone = not self.climate.kinds & {"late", "pause"}
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
