@@ -77,7 +77,9 @@ class Observer:
         workflow = self.workflows.get(key)
         if workflow is None:
             return None
-        runs = self.taskruns.store.indexed(workflow.metadata.uid)
+        # By namespace too: whoever creates an object writes any uid into it, and none reaches into another namespace.
+        found = self.taskruns.store.indexed(workflow.metadata.uid)
+        runs = [run for run in found if run.metadata.namespace == key.namespace]
         by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
         for run in runs:
             by_task[run.spec.task][run.spec.map_index] = run
@@ -85,11 +87,15 @@ class Observer:
             workflow=workflow,
             taskruns={run.metadata.name: run for run in runs},
             by_task=by_task,
-            pods={run.metadata.uid: tuple(self.pods.store.indexed(run.metadata.uid)) for run in runs},
+            pods={run.metadata.uid: self._pods_of(run) for run in runs},
             known=known,
             settings=settings,
             now=now,
         )
+
+    def _pods_of(self, run: TaskRun) -> tuple[Pod, ...]:
+        found = self.pods.store.indexed(run.metadata.uid)
+        return tuple(pod for pod in found if pod.namespace == run.metadata.namespace)
 
     def _keep(self, key: Key, body: Mapping[str, Any]) -> None:
         held = self.workflows.get(key)
@@ -108,6 +114,10 @@ class Observer:
         for item in (change.item, change.previous):
             if item is not None:
                 self._touched(Key(item.metadata.namespace, item.spec.workflow.name))
+        if change.item is None and change.previous is not None:
+            # The two watches race: its pods may have been reported as deleted before it was.
+            for pod in self.pods.store.indexed(change.previous.metadata.uid):
+                self._suspect_held(pod)
 
     def _pod_changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):
@@ -117,8 +127,12 @@ class Observer:
         run = self.taskruns.store.by_uid(pod.owner_uid) if pod is not None else None
         if run is not None:
             self._touched(Key(run.metadata.namespace, run.spec.workflow.name))
-        elif change.item is not None and change.item.held and change.item.deleting:
-            self._suspect(change.item)
+        elif change.item is not None:
+            self._suspect_held(change.item)
+
+    def _suspect_held(self, pod: Pod) -> None:
+        if pod.held and pod.deleting:
+            self._suspect(pod)
 
 
 def _older(seen: Workflow, held: Workflow) -> bool:
