@@ -1,0 +1,139 @@
+"""The stage that these tests share: a control plane of their own, a kubelet, two controllers, a triggerer."""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiohttp
+import pytest
+import yaml
+from torpor_api import client
+from torpor_api.api import Api
+from torpor_api.clock import SystemClock
+from torpor_dev import control_plane
+
+from tests.integration.conftest import (
+    _ROOT,
+    _connect,
+    _content,
+    _established,
+    _guarded,
+    _namespace_manifest,
+    eventually,
+)
+from tests.integration.controller.door import Door
+from tests.integration.controller.kubelet import Kubelet
+from tests.integration.controller.plane import Plane
+from tests.integration.controller.stage import Stage
+
+T = TypeVar("T")
+_NAMESPACE = "stage"
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
+    """An API server that nobody else uses, with everything of ours installed but the Deployments."""
+    state = tmp_path_factory.mktemp("plane")
+    kubeconfig = control_plane.start(state)
+    server = _connect(kubeconfig)
+    try:
+        documents = list(yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text()))
+        for document in documents + list(yaml.safe_load_all(_namespace_manifest(_NAMESPACE))):
+            if document["kind"] != "Deployment":
+                server.apply(document)
+        eventually(lambda: _established(server), "the kinds are served")
+        eventually(lambda: _guarded(server), "the policies are in force")
+        yield Plane(state=state, kubeconfig=kubeconfig, server=server)
+    finally:
+        server.administrator.clear()
+        server.stranger.clear()
+        control_plane.stop(state)
+
+
+@pytest.fixture(scope="session")
+def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Two controllers, of which one leads, and a triggerer."""
+    folder = tmp_path_factory.mktemp("stage")
+    with _background() as call, _kubelet_and_doors(plane, folder, call) as (kubelet, open_door):
+        stage = Stage(plane=plane, kubelet=kubelet, folder=folder, open_door=open_door, namespace=_NAMESPACE)
+        try:
+            for _ in range(2):
+                stage.start_controller()
+            stage.start_triggerer()
+            stage.leader()
+            yield stage
+        finally:
+            for one in stage.processes:
+                one.end()
+
+
+@pytest.fixture(autouse=True)
+def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
+    """Each test finds two controllers, one of them leading, and leaves no traceback in their logs."""
+    while len(stage.controllers()) < 2:
+        stage.start_controller()
+    stage.until(lambda: all(one.looked for one in stage.controllers()), "both have looked at the Lease")
+    stage.leader()
+    yield
+    stage.assert_no_bug()
+
+
+@contextmanager
+def _background() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
+    """An event loop in a thread, and a function that runs a coroutine in it and waits."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def call(coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(timeout=60)
+
+    try:
+        yield call
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@contextmanager
+def _kubelet_and_doors(
+    plane: Plane, folder: Path, call: Callable[[Coroutine[Any, Any, Any]], Any]
+) -> Iterator[tuple[Kubelet, Callable[[], Door]]]:
+    stack = AsyncExitStack()
+
+    async def start() -> tuple[Kubelet, asyncio.Task[None]]:
+        transport = await stack.enter_async_context(client.connect(str(plane.kubeconfig), program="tests-kubelet"))
+        api = Api(transport, SystemClock())
+        kubelet = Kubelet(api, folder=folder, server=plane.server.url, ca=_authority(plane.kubeconfig))
+        return kubelet, asyncio.create_task(kubelet.run())
+
+    async def open_door() -> Door:
+        connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(cadata=_authority(plane.kubeconfig)))
+        timeout = aiohttp.ClientTimeout(total=None)
+        session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
+        door = Door(upstream=plane.server.url, session=await stack.enter_async_context(session))
+        runner = await door.open()
+        stack.push_async_callback(runner.cleanup)
+        return door
+
+    async def stop(running: asyncio.Task[None]) -> None:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await stack.aclose()
+
+    kubelet, running = call(start())
+    try:
+        yield kubelet, lambda: call(open_door())
+    finally:
+        call(stop(running))
+
+
+def _authority(kubeconfig: Path) -> str:
+    return _content(
+        yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"], "certificate-authority", kubeconfig
+    )

@@ -1,0 +1,208 @@
+"""What a test of the controller's processes holds: two controllers and a triggerer, each behind a door, and workflows.
+
+The processes are shared by all tests; a test that ends one starts another in its place.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.integration.conftest import Server, collection
+from tests.integration.controller.door import Door
+from tests.integration.controller.kubelet import ROOT, Kubelet
+from tests.integration.controller.plane import Plane
+
+PYTHON = "tests.integration.controller.tasks"
+_LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
+_BUG = "a bug;"
+Object = dict[str, Any]
+
+
+@dataclass(kw_only=True)
+class Process:
+    """One of ours, with its log and the door that its requests go through."""
+
+    identity: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    door: Door
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def looked(self) -> bool:
+        """Whether it has seen the Lease: from then on it counts how long that is not renewed."""
+        return any(call.about_leases for call in self.door.calls)
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """Everything that runs. `open_door` makes a door; `token_of` a service account's token."""
+
+    plane: Plane
+    kubelet: Kubelet
+    folder: Path
+    open_door: Callable[[], Door]
+    namespace: str
+    processes: list[Process] = field(default_factory=list)
+    started: int = 0
+
+    @property
+    def server(self) -> Server:
+        return self.plane.server
+
+    # processes
+
+    def start_controller(self) -> Process:
+        identity = f"controller-{self.started}"
+        liveness = f"http://127.0.0.1:{_free_port()}/healthz"
+        return self._start(identity, "torpor-operator", ["torpor_operator", "--liveness", liveness])
+
+    def start_triggerer(self) -> Process:
+        return self._start("triggerer", "torpor-triggerer", ["torpor_triggerer", "--health-port", "0"])
+
+    def controllers(self) -> list[Process]:
+        return [one for one in self.processes if one.identity.startswith("controller") and one.alive]
+
+    def holder(self) -> str:
+        return str(self.server.request("GET", _LEASE).body.get("spec", {}).get("holderIdentity", ""))
+
+    def leader(self) -> Process:
+        """The controller that holds the Lease and lives."""
+        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "somebody leads", 30)
+        holder = self.holder()
+        return next(one for one in self.controllers() if one.identity == holder)
+
+    def standby(self) -> Process:
+        leader = self.leader()
+        return next(one for one in self.controllers() if one is not leader)
+
+    def assert_no_bug(self) -> None:
+        for one in self.processes:
+            assert _BUG not in one.text(), one.text()
+            assert "Traceback" not in one.text() or "LeaseLost" in one.text(), one.text()
+
+    # workflows
+
+    def submit(self, tasks: Sequence[Mapping[str, Any]], name: str = "", **spec: Any) -> str:
+        """A Workflow of these tasks; its name."""
+        name = name or f"run-{uuid.uuid4().hex[:8]}"
+        body = {
+            "apiVersion": "torpor.dev/v1alpha1",
+            "kind": "Workflow",
+            "metadata": {"name": name},
+            "spec": {"image": "tests", "tasks": list(tasks), **spec},
+        }
+        self.server.create("workflows", self.namespace, body).expect(201)
+        return name
+
+    def get(self, plural: str, name: str) -> Object:
+        return self.server.request("GET", f"{collection(plural, self.namespace)}/{name}").expect(200)
+
+    def status(self, workflow: str) -> Object:
+        return dict(self.get("workflows", workflow).get("status", {}))
+
+    def state(self, workflow: str) -> str:
+        return str(self.status(workflow).get("state", ""))
+
+    def taskruns(self, workflow: str) -> list[Object]:
+        """The TaskRuns that say they belong to the Workflow, by index."""
+        items = self.server.request("GET", collection("taskruns", self.namespace)).expect(200)["items"]
+        mine = [one for one in items if one["spec"]["workflow"]["name"] == workflow]
+        return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"]["mapIndex"]))
+
+    def taskrun(self, workflow: str, task: str) -> Object:
+        """The first TaskRun of a task, once there is one."""
+        self.until(lambda: any(one["spec"]["task"] == task for one in self.taskruns(workflow)), f"{task} has begun")
+        return next(one for one in self.taskruns(workflow) if one["spec"]["task"] == task)
+
+    def ends(self, workflow: str, patience: float = 45.0) -> Object:
+        """The Workflow's status once its run is over."""
+        self.until(lambda: "completionTime" in self.status(workflow), f"{workflow} has ended", patience)
+        return self.status(workflow)
+
+    def events(self, name: str) -> list[str]:
+        """The reasons of the Events on an object of this name."""
+        path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
+        found = self.server.request("GET", path).expect(200)["items"]
+        return [one["reason"] for one in found if one["regarding"]["name"] == name]
+
+    def notes(self, workflow: str) -> list[str]:
+        """What the processes of the Workflow's tasks wrote when they began."""
+        uids = {one["metadata"]["uid"] for one in self.taskruns(workflow)}
+        return [line for line in self.kubelet.notes.read_text().splitlines() if line.split()[0] in uids]
+
+    def assert_none_twice(self, workflow: str) -> None:
+        notes = self.notes(workflow)
+        assert len(notes) == len(set(notes)), notes
+
+    def until(self, holds: Callable[[], bool], what: str, patience: float = 20.0) -> None:
+        deadline = time.monotonic() + patience
+        while not holds():
+            assert time.monotonic() < deadline, f"after {patience:.0f} s still not: {what}\n{self._said()}"
+            time.sleep(0.1)
+
+    def _said(self) -> str:
+        return "\n".join(f"{one.identity}, {one.process.poll()}:\n{one.text()[-3000:]}" for one in self.processes)
+
+    def _start(self, identity: str, account: str, arguments: Iterable[str]) -> Process:
+        self.started += 1
+        door = self.open_door()
+        log, config = self.folder / f"{identity}.log", self.folder / f"{identity}.kubeconfig"
+        config.write_text(_kubeconfig(door.url, self.server.token("torpor-system", account)))
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *arguments, "--identity", identity, "--namespace", "torpor-system"],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | {"KUBECONFIG": str(config), "PYTHONPATH": str(ROOT)},
+            )
+        started = Process(identity=identity, process=process, log=log, door=door)
+        self.processes.append(started)
+        return started
+
+
+def python(name: str, function: str, **fields: Any) -> Object:
+    """A python task."""
+    return {"name": name, "python": f"{PYTHON}:{function}", **fields}
+
+
+def shell(name: str, script: str, **fields: Any) -> Object:
+    """A container task."""
+    return {"name": name, "container": {"command": ["sh", "-c", script]}, **fields}
+
+
+def _kubeconfig(url: str, token: str) -> str:
+    context = {"cluster": "tests", "user": "tests"}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "tests", "cluster": {"server": url}}],
+            "users": [{"name": "tests", "user": {"token": token}}],
+            "contexts": [{"name": "tests", "context": context}],
+            "current-context": "tests",
+        }
+    )
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return int(held.getsockname()[1])

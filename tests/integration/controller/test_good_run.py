@@ -1,0 +1,28 @@
+"""Real controllers, triggerer and workers on a real API server: a run goes through, and nothing in it runs twice."""
+
+import json
+
+from tests.integration.controller.stage import Stage, python, shell
+
+ALL_KINDS = (
+    python("items", "listed", args={"count": 4}),
+    python("load", "loaded", expand=[{"name": "item", "over": "${tasks.items.result}"}]),
+    python("pause", "waited", args={"length": "2s"}),
+    {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}},
+    shell("count", "printf '{\"rows\": 3}' > /dev/termination-log"),
+    python(
+        "report",
+        "told",
+        after=["alarm"],
+        args={"loads": "${tasks.load.results}", "rows": "${tasks.count.result.rows}", "kept": "${tasks.pause.result}"},
+    ),
+)
+
+
+def test_python_tasks_a_fan_out_a_wait_and_a_container_run_to_success(stage: Stage) -> None:
+    name = stage.submit(ALL_KINDS)
+    assert stage.ends(name)["state"] == "Succeeded"
+    result = stage.taskrun(name, "report")["status"]["result"]
+    assert json.loads(result) == {"loads": [0, 10, 20, 30], "rows": 3, "kept": "2s"}
+    stage.assert_none_twice(name)
+    assert len(stage.notes(name)) == 9

@@ -1,0 +1,64 @@
+"""What the second controller is for: the first one is killed, or stops for longer than its Lease and comes back."""
+
+import signal
+import time
+
+from tests.integration.controller.door import tally
+from tests.integration.controller.stage import Stage, python, shell
+from tests.integration.controller.test_good_run import ALL_KINDS
+
+LEASE = 15.0
+
+# What is due while nobody leads: a resume, a retry, a container to claim, a next task.
+UNDER_WAY = (
+    *ALL_KINDS,
+    python("slow", "loaded", args={"item": 7, "seconds": 4}),
+    python("after", "told", args={"slow": "${tasks.slow.result}"}),
+    python("fails", "failed", args={"message": "on purpose"}, retries={"limit": 1, "delay": "3s"}),
+    shell("late", "sleep 3; printf 1 > /dev/termination-log"),
+)
+
+
+def _until_under_way(stage: Stage, name: str) -> None:
+    stage.until(lambda: len(stage.notes(name)) >= 4, f"{name} is under way")
+
+
+def _assert_right(stage: Stage, name: str) -> None:
+    status = stage.ends(name)
+    states = {task["name"]: task["state"] for task in status["tasks"]}
+    assert states.pop("fails") == "Failed"
+    assert set(states.values()) == {"Succeeded"}, states
+    stage.assert_none_twice(name)
+    assert len(stage.notes(name)) == 14
+
+
+def test_a_killed_leader_is_followed_within_its_lease_and_five_seconds_and_nothing_runs_twice(stage: Stage) -> None:
+    leader = stage.leader()
+    name = stage.submit(UNDER_WAY)
+    _until_under_way(stage, name)
+    leader.end()
+    killed = time.monotonic()
+    fresh = stage.submit([python("first", "listed", args={"count": 1})])
+    stage.until(lambda: bool(stage.taskruns(fresh)), "the next leader has begun a Workflow", LEASE + 5)
+    assert time.monotonic() - killed <= LEASE + 5
+    assert stage.leader() is not leader
+    assert stage.ends(fresh)["state"] == "Succeeded"
+    _assert_right(stage, name)
+
+
+def test_a_leader_that_stopped_for_longer_than_its_lease_wakes_and_writes_nothing(stage: Stage) -> None:
+    leader = stage.leader()
+    name = stage.submit(UNDER_WAY)
+    _until_under_way(stage, name)
+    leader.process.send_signal(signal.SIGSTOP)
+    stage.until(lambda: stage.holder() != leader.identity, "another leads", LEASE + 5)
+    _assert_right(stage, name)
+    waiting = stage.submit([python("first", "listed", args={"count": 1})], suspend=True)
+    stage.until(lambda: stage.state(waiting) == "Suspended", "the other has looked at it")
+    woken = time.monotonic()
+    leader.process.send_signal(signal.SIGCONT)
+    assert leader.process.wait(timeout=LEASE) != 0, "who has lost the Lease does not say that all is well"
+    writes = [call for call in leader.door.since(woken) if call.writes and not call.about_leases]
+    assert not writes, tally(writes)
+    assert "LeaseLost" in leader.text()
+    assert stage.leader() is not leader
