@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import assert_never
 
 from torpor_api import errors, event
@@ -35,6 +36,8 @@ from torpor_operator.observe import Observer
 from torpor_operator.settings import Settings
 
 _LOG = logging.getLogger(__name__)
+_FOR_GOOD = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
+"""Answers to a pod that its author can change and a repetition cannot; 400 is a quantity or a field of another type."""
 _QUOTA = "exceeded quota"
 _SET_UP = "; manifests/namespace sets a namespace up for workflows"
 _CONTROLLER = f"{keys.GROUP}/operator"
@@ -133,7 +136,9 @@ class Applier:
             if pods.parse(stored).owner_uid != taskrun.metadata.uid:
                 await self._launch_failed(action, f"a pod named {name} is there and is not ours; delete it")
                 return
-        except (errors.Refused, errors.Forbidden) as error:
+        except errors.ApiError as error:
+            if error.status not in _FOR_GOOD:
+                raise
             await self._refused(action, error)
             return
         self._observer.pods.store.absorb(stored)

@@ -1,0 +1,36 @@
+"""A pod that the API server does not take: whose mistake it is, and whether it is tried again."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from torpor_operator.settings import Settings
+
+from tests.fake_api import Fault
+from tests.unit.controller.bodies import python
+from tests.unit.controller.rig import Rig
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    async with Rig(Settings()).running() as made:
+        yield made
+
+
+@pytest.mark.parametrize(("status", "reason"), [(400, "BadRequest"), (403, "Forbidden")])
+async def test_a_pod_that_can_never_be_made_fails_its_task_with_the_servers_words(
+    rig: Rig, status: int, reason: str
+) -> None:
+    said = "quantities must match the regular expression"
+    rig.fake.inject(Fault(status=status, reason=reason, method="POST", path="/pods", message=said))
+    rig.create("run", python("a", retries={"limit": 3}))
+    await rig.advance(3)
+    found = rig.taskrun("run", "a")["status"]
+    assert (found["state"], found["reason"]) == ("Failed", "LaunchFailed")
+    assert said in found["message"]
+
+
+async def test_a_token_that_the_server_does_not_know_at_the_moment_is_no_failure_of_the_task(rig: Rig) -> None:
+    rig.fake.inject(Fault(status=401, reason="Unauthorized", method="POST", path="/pods", times=2))
+    rig.create("run", python("a"))
+    await rig.advance(10)
+    assert rig.state("run") == "Succeeded"
