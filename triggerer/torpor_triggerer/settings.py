@@ -69,7 +69,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torpor-triggerer", description="Runs the triggers of one pool.")
     add = parser.add_argument
     add("--pool", default=environ.get("TORPOR_POOL", keys.DEFAULT_POOL), help="the spec.triggerPool it serves")
-    add("--namespace", default=environ.get("NAMESPACE", "torpor-system"), help="where the replicas' Leases are")
+    add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Leases are")
     add("--identity", default=environ.get("POD_NAME") or _hostname(), help="unique among the replicas of a pool")
     add("--capacity", type=_count, default=environ.get("TORPOR_CAPACITY", CAPACITY), help="how many waits at a time")
     add("--lease-duration", type=_count, default=15, help="seconds until a silent replica is replaced")

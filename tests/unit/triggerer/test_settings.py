@@ -5,7 +5,7 @@ from torpor_triggerer import registry, settings
 
 
 def test_arguments_come_before_the_environment_and_that_before_defaults() -> None:
-    environ = {"POD_NAME": "Pod_1", "NAMESPACE": "ns", "TORPOR_POOL": "from-environ"}
+    environ = {"POD_NAME": "Pod_1", "POD_NAMESPACE": "ns", "TORPOR_POOL": "from-environ"}
     found = settings.parse(["--pool", "p", "--lease-duration", "30"], environ)
     assert (found.pool, found.namespace, found.identity) == ("p", "ns", "pod-1")
     assert (found.lease_duration, found.lease_renew, found.capacity) == (30, 10.0, 20_000)
