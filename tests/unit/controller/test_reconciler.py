@@ -8,9 +8,10 @@ from torpor_api.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.plan import Plan, plan
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Snapshot
+from torpor_wire import keys
 
 from tests.fake_api import Fault
-from tests.unit.controller.bodies import NAMESPACE, python
+from tests.unit.controller.bodies import NAMESPACE, container, python
 from tests.unit.controller.rig import Rig
 
 
@@ -222,6 +223,34 @@ async def test_watches_that_break_and_fall_behind_lose_nothing(rig: Rig) -> None
     await rig.advance(30)
     assert rig.state("run") == "Succeeded"
     assert len(rig.fake.all(TASKRUNS)) == 13
+
+
+async def test_a_deleted_taskrun_is_noticed_at_once(rig: Rig) -> None:
+    rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
+    await rig.advance(2)
+    rig.fake.remove(TASKRUNS, NAMESPACE, rig.taskrun("run", "drop")["metadata"]["name"])
+    await rig.advance(2)
+    assert rig.state("run") == "Failed"
+    assert rig.workflow("run")["status"]["tasks"][0]["reason"] == "Deleted"
+
+
+async def test_a_pod_that_vanishes_is_noticed_at_once(rig: Rig) -> None:
+    rig.create("run", container("count"))
+    await rig.clock.advance(0.5)
+    (pod,) = rig.fake.all(PODS)
+    assert pod["spec"]["schedulingGates"] == []
+    rig.fake.remove(PODS, NAMESPACE, pod["metadata"]["name"])
+    await rig.clock.advance(2)
+    assert rig.taskrun("run", "count")["status"]["reason"] == "Lost"
+
+
+async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: Rig) -> None:
+    rig.create("run", container("count"))
+    await rig.clock.advance(2)
+    assert rig.fake.all(PODS)[0]["metadata"]["finalizers"] == [keys.POD_FINALIZER]
+    await rig.applier._api.delete(TASKRUNS, NAMESPACE, rig.taskrun("run", "count")["metadata"]["name"])
+    await rig.clock.advance(3)
+    assert rig.fake.all(PODS) == []
 
 
 async def test_a_controller_that_is_idle_asks_for_nothing(rig: Rig) -> None:

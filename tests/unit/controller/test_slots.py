@@ -36,6 +36,15 @@ def test_a_resume_goes_before_a_new_start() -> None:
     assert not world.has("load", 2)
 
 
+def test_a_resume_goes_before_a_retry_that_is_older() -> None:
+    retried = mapped("load", 3, retries={"limit": 1, "delay": "10s"})
+    world = World(retried, parallelism=1).settle().fail("load", "", 0).defer("load", 1).fire("load", 1).advance(10)
+    assert (world.live_pods("load", 0), world.live_pods("load", 1)) == ([], [])
+    world.succeed("load", None, 2)
+    assert world.live_pods("load", 0) == []
+    assert len(world.live_pods("load", 1)) == 1
+
+
 def test_a_task_that_waits_for_its_retry_holds_no_slot() -> None:
     world = World(mapped("load", 2, retries={"limit": 1, "delay": "10s"}), parallelism=1).settle().fail("load", "", 0)
     assert world.state("load", 0) is State.UP_FOR_RETRY
