@@ -3,7 +3,8 @@
 Every action may be repeated: names are derived, patches are fenced, and NotFound on a delete is success.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from torpor_api.taskrun import TaskRun
@@ -93,24 +94,11 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """An expression whose value the plan needs; two are the same when text and sources are: variables follow."""
+    """An expression whose value the plan needs; compared by `sources`, the uids that `variables` come from."""
 
     expression: str
     sources: tuple[tuple[str, str], ...]
-    variables: "Variables"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Variables:
-    """What an expression reads. Never compared: `Evaluate.sources` names the same content by uid."""
-
-    values: dict[str, JSON]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Variables)
-
-    def __hash__(self) -> int:
-        return 0
+    variables: Mapping[str, JSON] = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

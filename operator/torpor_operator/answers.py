@@ -36,7 +36,7 @@ class Answerer:
     async def _one(self, need: Need) -> Answer:
         match need:
             case Evaluate():
-                return await self._evaluator.evaluate(need.expression, need.variables.values)
+                return await self._evaluator.evaluate(need.expression, need.variables)
             case ConfirmTaskRun():
                 return await self._taskrun(need)
             case ConfirmPod():

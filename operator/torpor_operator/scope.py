@@ -14,7 +14,7 @@ from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 from torpor_wire import keys
 
-from torpor_operator.actions import Evaluate, Need, Variables
+from torpor_operator.actions import Evaluate, Need
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Answer, Presence
 
@@ -66,7 +66,7 @@ class Scope:
             tasks[name] = value
         values: dict[str, JSON] = {"params": dict(self.workflow.spec.params), "tasks": tasks}
         sources = tuple((name, self._version(name)) for name in sorted(found.tasks))
-        return Evaluate(expression, sources, Variables(values))
+        return Evaluate(expression, sources, values)
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}

@@ -118,7 +118,7 @@ class Stored:
     def answer(self, need: Need) -> Answer:
         match need:
             case Evaluate(expression=expression, variables=variables):
-                return evaluate_here(expression, variables.values)
+                return evaluate_here(expression, variables)
             case ConfirmTaskRun(name=name):
                 self.confirmed.append(need)
                 if name in self.unreadable:
