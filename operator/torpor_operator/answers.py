@@ -8,7 +8,7 @@ from torpor_api import errors
 from torpor_api.api import Api, Object
 from torpor_api.resources import PODS, TASKRUNS
 from torpor_api.taskrun import parse
-from torpor_cel.evaluator import Evaluating
+from torpor_cel.evaluator import Evaluating, Unavailable
 
 from torpor_operator.actions import ConfirmPod, ConfirmTaskRun, Evaluate, Need
 from torpor_operator.observe import Observer
@@ -16,7 +16,7 @@ from torpor_operator.snapshot import Answer, Presence
 
 
 class Answerer:
-    """Answers needs side by side; raises errors.Unavailable where the API server cannot say."""
+    """Answers needs side by side; raises errors.Unavailable where nobody can say at the moment."""
 
     def __init__(self, api: Api, observer: Observer, evaluator: Evaluating) -> None:
         self._api = api
@@ -36,13 +36,19 @@ class Answerer:
     async def _one(self, need: Need) -> Answer:
         match need:
             case Evaluate():
-                return await self._evaluator.evaluate(need.expression, need.variables)
+                return await self._value(need)
             case ConfirmTaskRun():
                 return await self._taskrun(need)
             case ConfirmPod():
                 return await self._pod(need)
             case _:
                 assert_never(need)
+
+    async def _value(self, need: Evaluate) -> Answer:
+        try:
+            return await self._evaluator.evaluate(need.expression, need.variables)
+        except Unavailable as error:
+            raise errors.Unavailable(str(error)) from error
 
     async def _taskrun(self, need: ConfirmTaskRun) -> Presence:
         try:
