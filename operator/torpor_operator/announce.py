@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState, Workflow
+from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.actions import PostEvent
@@ -21,7 +22,7 @@ def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[Post
     return tuple(
         PostEvent(
             regarding=None,
-            reason=outcome.reason or "TaskFailed",
+            reason=outcome.reason or Reason.TASK_FAILED,
             message=f"task {outcome.task}: {outcome.message}",
             warning=True,
             key=f"{workflow.metadata.uid}/{outcome.task}/{outcome.reason}",
@@ -51,7 +52,7 @@ def _failure(run: TaskRun) -> PostEvent:
     again = f"; tried again at {status.retry_at}" if status.state is State.UP_FOR_RETRY else ""
     return PostEvent(
         regarding=run,
-        reason=status.reason or "Failed",
+        reason=status.reason or Reason.STATUS_INVALID,
         message=f"{status.message or status.state}{again}",
         warning=True,
         key=f"{run.metadata.uid}/{status.attempt}/{status.reason}",

@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from torpor_api.workflow import Task, WorkflowSpec
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
+from torpor_wire.reason import Reason
 
 from torpor_operator import inputs, scope
 
@@ -40,7 +41,7 @@ def build(spec: WorkflowSpec) -> Graph | Problem:
         order = tuple(TopologicalSorter({name: sorted(upstream[name]) for name in sorted(upstream)}).static_order())
     except CycleError as error:
         ring = " -> ".join(reversed(error.args[1]))
-        return Problem("WorkflowInvalid", f"tasks wait for each other: {ring}; remove one `after` or reference")
+        return Problem(Reason.WORKFLOW_INVALID, f"tasks wait for each other: {ring}; remove one `after` or reference")
     return Graph(order=tuple(by_name[name] for name in order), upstream=upstream)
 
 
@@ -48,7 +49,7 @@ def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> fr
     before = set(task.after)
     for name in task.after:
         if name not in by_name:
-            return Problem("WorkflowInvalid", _unknown(f"task {task.name}: after: {name}", "task", name, by_name))
+            return Problem(Reason.WORKFLOW_INVALID, _unknown(f"task {task.name}: after: {name}", "task", name, by_name))
     for where, expression in inputs.expressions(task):
         found = references.of(expression, roots=scope.ROOTS) if isinstance(expression, str) else expression
         if isinstance(found, ExpressionError):
@@ -56,10 +57,10 @@ def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> fr
         place = f"task {task.name}: {where}"
         for name in sorted(found.tasks):
             if name not in by_name:
-                return Problem("WorkflowInvalid", _unknown(place, "task", name, by_name))
+                return Problem(Reason.WORKFLOW_INVALID, _unknown(place, "task", name, by_name))
         for name in sorted(found.params):
             if name not in spec.params:
-                return Problem("WorkflowInvalid", _unknown(place, "param", name, spec.params))
+                return Problem(Reason.WORKFLOW_INVALID, _unknown(place, "param", name, spec.params))
         before |= found.tasks
     return frozenset(before)
 
