@@ -92,7 +92,7 @@ FAILING: dict[str, tuple[Spec, str]] = {
     "no-module": (spec({"name": "it", "python": "nowhere.tasks:load"}), "ModuleNotFound"),
     "no-function": (one("nap_"), "FunctionNotFound"),
     "exits": (spec(container("it", "echo no more tea; exit 3")), "Error"),
-    "no-program": (spec({"name": "it", "container": {"command": ["/no/such/program"]}}), "Error"),
+    "no-program": (spec({"name": "it", "container": {"command": ["/no/such/program"]}}), "LaunchFailed"),
     "no-argument": (one("needs"), "ArgumentsInvalid"),
     "raises": (one("broken", retries={"limit": 1, "delay": "1s"}), "Error"),
     "gives-up": (one("hopeless", retries={"limit": 3}), "Error"),

@@ -24,7 +24,7 @@ async def test_the_leading_operator_killed_in_the_middle_of_the_demo_the_run_end
     stage: Stage, kubectl: Kubectl
 ) -> None:
     await stage.start("census", example())
-    await stage.reached("census", "measure", State.RUNNING)
+    await stage.until(lambda: _fanned_out(stage), 60, "the first of the mapped TaskRuns")
     leader = await _leader(stage)
     before = node.restarts(kubectl, leader)
     assert await asyncio.to_thread(node.kill, kubectl, leader, _OPERATOR) > 0
@@ -70,6 +70,10 @@ async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(stage:
 
     kubectl.run("delete", "pod", leader, "-n", node.SYSTEM, "--wait=false")
     assert await stage.until(another, 10, "another operator to lead")
+
+
+async def _fanned_out(stage: Stage) -> bool | None:
+    return True if await stage.taskruns("census", "measure") else None
 
 
 async def _leader(stage: Stage) -> str:
