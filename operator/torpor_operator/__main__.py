@@ -9,7 +9,9 @@ import logging
 import os
 import random
 import socket
+from collections.abc import Mapping
 from functools import partial
+from typing import get_type_hints
 
 import kopf
 from torpor_api import client
@@ -32,18 +34,25 @@ _LEASE = "torpor-operator"
 
 def main() -> None:
     """Read the command line, then run until a signal or the loss of the Lease."""
-    parser = argparse.ArgumentParser(prog="torpor-operator", description="The Torpor controller.")
-    parser.add_argument("--namespace", default=os.environ.get("POD_NAMESPACE", "torpor-system"), help="of the Lease")
-    parser.add_argument("--identity", default=os.environ.get("POD_NAME", socket.gethostname()), help="in the Lease")
-    parser.add_argument("--liveness", default="http://0.0.0.0:8080/healthz", help="where kopf answers the probe")
-    for name, kind, default in _durations():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default)
-    options = parser.parse_args()
+    options = parser(os.environ).parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    settings = Settings(**{name: getattr(options, name) for name, _, _ in _durations()})
+    settings = Settings(**{name: getattr(options, name) for name in Settings.__dataclass_fields__})
     asyncio.run(serve(options, settings))
+
+
+def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    """The command line: who this replica is, and a flag for each of the settings."""
+    made = argparse.ArgumentParser(prog="torpor-operator", description="The Torpor controller.")
+    add = made.add_argument
+    add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Lease is")
+    add("--identity", default=environ.get("POD_NAME") or socket.gethostname(), help="unique among the replicas")
+    add("--liveness", default="http://0.0.0.0:8080/healthz", help="where kopf answers the probe")
+    for name, hint in get_type_hints(Settings, include_extras=True).items():
+        default = Settings.__dataclass_fields__[name].default
+        add(f"--{name.replace('_', '-')}", type=hint.__origin__, default=default, help=hint.__metadata__[0])
+    return made
 
 
 async def serve(options: argparse.Namespace, settings: Settings) -> None:
@@ -99,15 +108,6 @@ async def _lead(observer: Observer, reconciler: Reconciler) -> None:
     await observer.taskruns.synced.wait()
     await observer.pods.synced.wait()
     await reconciler.run()
-
-
-def _durations() -> list[tuple[str, type, object]]:
-    """The settings that the command line may change: every number."""
-    return [
-        (name, field.type, field.default)
-        for name, field in Settings.__dataclass_fields__.items()
-        if isinstance(field.type, type)
-    ]
 
 
 if __name__ == "__main__":

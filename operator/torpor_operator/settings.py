@@ -1,22 +1,26 @@
-"""The operator's one settings model, read once by `main` and passed in; tests set durations to a second."""
+"""The operator's one settings model, read once by `main` and passed in; tests set durations to a second.
+
+Each field is a flag of the command line (`--node-grace`), and what stands beside its type is the flag's help.
+"""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Durations in seconds and bounds; the defaults are what the base manifests run with."""
 
-    task_service_account: str = "torpor-task"
-    former_pod_grace: float = 5.0  # how long a pod may linger after its last word before it is deleted
-    finished_pod_grace: float = 60.0  # the same once its TaskRun has ended by the pod's own word: nobody waits for it
-    image_pull_grace: float = 60.0  # how long an image may fail to arrive before the attempt fails
-    triggerer_grace: float = 60.0  # how long a deadline or a cancel is left to the triggerer
-    node_grace: float = 30.0  # how long past its deletion a pod may take before its node counts as lost
-    max_launches: int = 5  # pods of one segment lost to disruption before the attempt counts as lost
-    max_map_size: int = 1024
-    status_interval: float = 1.0  # a Workflow's status is written at most this often while it runs
-    resync: float = 300.0
-    lease_duration: int = 15
-    apply_concurrency: int = 16
-    reconcilers: int = 8
+    task_service_account: Annotated[str, "the ServiceAccount of task pods that name none"] = "torpor-task"
+    former_pod_grace: Annotated[float, "how long a pod may linger after its last word before it is deleted"] = 5.0
+    finished_pod_grace: Annotated[float, "the same once its TaskRun has ended by the pod's own word"] = 60.0
+    image_pull_grace: Annotated[float, "how long an image may fail to arrive before the attempt fails"] = 60.0
+    triggerer_grace: Annotated[float, "how long a deadline or a cancel is left to the triggerer"] = 60.0
+    node_grace: Annotated[float, "how long past its deletion a pod may take before its node counts as lost"] = 30.0
+    max_launches: Annotated[int, "pods of one segment lost to disruption before the attempt counts as lost"] = 5
+    max_map_size: Annotated[int, "how many instances `expand` may make of one task"] = 1024
+    status_interval: Annotated[float, "a Workflow's status is written at most this often while it runs"] = 1.0
+    resync: Annotated[float, "how often every Workflow is looked at though nothing seems to have changed"] = 300.0
+    lease_duration: Annotated[int, "seconds until a silent leader is replaced"] = 15
+    apply_concurrency: Annotated[int, "how many writes are under way at a time"] = 16
+    reconcilers: Annotated[int, "how many Workflows are worked on at a time"] = 8

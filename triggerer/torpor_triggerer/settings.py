@@ -35,12 +35,12 @@ class Settings:
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     """The settings of this process; exits with a usage message where they cannot be understood."""
-    parser = _parser(environ)
-    given = parser.parse_args(arguments)
+    made = parser(environ)
+    given = made.parse_args(arguments)
     try:
         triggers = dict(map(entry, [*_listed(environ.get("TORPOR_TRIGGERS", "")), *given.trigger]))
     except ValueError as error:
-        parser.error(str(error))
+        made.error(str(error))
     return Settings(
         pool=given.pool,
         namespace=given.namespace,
@@ -65,9 +65,10 @@ def entry(text: str) -> tuple[str, str]:
     return name, target
 
 
-def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="torpor-triggerer", description="Runs the triggers of one pool.")
-    add = parser.add_argument
+def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="torpor-triggerer", description="Runs the triggers of one pool.")
+    add = made.add_argument
     add("--pool", default=environ.get("TORPOR_POOL", keys.DEFAULT_POOL), help="the spec.triggerPool it serves")
     add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Leases are")
     add("--identity", default=environ.get("POD_NAME") or _hostname(), help="unique among the replicas of a pool")
@@ -76,7 +77,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz is; 0 for any free port")
     add("--trigger", action="append", default=[], metavar="NAME=MODULE:CLASS", help="a trigger class to allow")
     add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
-    return parser
+    return made
 
 
 def _count(text: str) -> int:
