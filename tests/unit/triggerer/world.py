@@ -227,3 +227,9 @@ async def world(**settings: Any) -> AsyncIterator[World]:
         yield made
     finally:
         await made.close()
+
+
+async def begun(made: World, name: str, class_name: str = "odd", kwargs: object = None, **given: object) -> None:
+    """A TaskRun that waits, and the replica that serves it started."""
+    made.taskrun(name, class_name, kwargs, **given)
+    await made.start()

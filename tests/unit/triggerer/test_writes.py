@@ -1,0 +1,82 @@
+"""One replica: how the outcome of a wait is written, and how many at a time."""
+
+from tests.fake_api import Fault
+from tests.unit.triggerer.world import begun, world
+
+
+async def test_a_write_is_repeated_while_the_server_is_unavailable() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "1s"})
+        made.fake.inject(Fault(status=503, method="PATCH", path="/status", times=5))
+        await made.pass_time(60)
+        assert made.stands("a") == ("Scheduled", None)
+        assert made.status("a")["segment"] == 1
+
+
+async def test_a_write_whose_answer_was_lost_is_not_carried_out_twice() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "1s"})
+        made.fake.inject(Fault(commit=True, method="PATCH", path="/status"))
+        await made.pass_time(60)
+        assert made.status("a")["segment"] == 1
+
+
+async def test_a_lost_race_is_left_alone() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "1s"})
+        made.fake.hold_watches()
+        made.edit("a", state="Scheduled", segment=1, trigger=None)
+        await made.pass_time(5)
+        assert made.patches("a") == 1
+        assert made.events("a") == []
+        made.fake.release_watches()
+        await made.pass_time(5)
+        assert made.patches("a") == 1
+
+
+async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_slowly() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "1s"})
+        made.fake.inject(Fault(status=403, method="PATCH", path="/status", message="no such right", times=2))
+        await made.pass_time(5)
+        assert made.events("a") == [("ReportRefused", "the triggerer may not write it: no such right")]
+        assert made.patches("a") == 1
+        await made.pass_time(180)
+        assert made.stands("a") == ("Scheduled", None)
+        assert sum(1 for one in made.fake.requests if one.path.endswith("/events")) == 1
+
+
+async def test_an_outcome_that_the_server_refuses_fails_the_taskrun() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "1s"})
+        made.fake.inject(Fault(status=422, method="PATCH", path="/status", message="event: too long", causes=True))
+        await made.pass_time(5)
+        assert made.stands("a") == ("Failed", "ReportRefused")
+        assert "event: too long" in made.status("a")["message"]
+
+
+async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() -> None:
+    async with world(latency=1.0, concurrency=64) as made:
+        for number in range(200):
+            made.taskrun(f"t{number}", "duration", {"duration": "30s"})
+        await made.start()
+        await made.pass_time(29)
+        before = len(made.fake.requests)
+        await made.pass_time(1.5)
+        assert sum(1 for one in made.fake.requests[before:] if one.path.endswith("/status")) == 64
+        await made.pass_time(10)
+        assert {made.stands(f"t{number}")[0] for number in range(200)} == {"Scheduled"}
+
+
+async def test_waits_beyond_capacity_queue_by_age() -> None:
+    async with world(capacity=2) as made:
+        for number, age in enumerate((1, 4, 2, 3)):
+            made.taskrun(f"t{number}", status={"deferredAt": f"2023-11-14T22:13:0{9 - age}Z"})
+        await made.start()
+        running = {f"t{number}" for number in range(4) if made.called(f"t{number}")}
+        assert len(running) == 2
+        waiting = sorted({"t0", "t1", "t2", "t3"} - running)
+        oldest = min(waiting, key=lambda name: made.status(name)["deferredAt"])
+        made.edit(min(running), cancel="2023-11-14T22:13:20Z")
+        await made.rest()
+        assert made.called(oldest) == ["run"]
