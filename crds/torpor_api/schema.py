@@ -6,7 +6,7 @@ object written by a newer version must not stop an older controller.
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from torpor_wire import keys, times
 
@@ -27,10 +27,20 @@ Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=40)]
 Duration = Annotated[str, Field(pattern=times.DURATION_PATTERN, min_length=2, max_length=20)]
 Expression = Annotated[str, Field(min_length=1, max_length=1024)]
 Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+Moment = Annotated[Time | None, BeforeValidator(lambda value: value if _is_time(value) else None)]
 Message = Annotated[str, Field(max_length=keys.MESSAGE_MAX)]
 Name = Annotated[str, Field(max_length=63)]
 ObjectName = Annotated[str, Field(max_length=253)]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+def _is_time(value: object) -> bool:
+    """Whether the text is a time to Python too: the API server lets year 0 pass, offsets of days, and more."""
+    try:
+        times.epoch(str(value))
+    except ValueError:
+        return False
+    return True
 
 
 class Metadata(Model):

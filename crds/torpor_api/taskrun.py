@@ -11,7 +11,7 @@ from torpor_wire import keys, retry, times
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
-from torpor_api.schema import Condition, Count, Duration, Identifier, Message, Metadata, Model, Name, ObjectName, Time
+from torpor_api.schema import Condition, Count, Duration, Identifier, Message, Metadata, Model, Moment, Name, ObjectName
 
 JsonText = Annotated[str, Field(max_length=keys.RESULT_MAX)]
 
@@ -140,21 +140,21 @@ class TaskRunStatus(Model):
     segment: Annotated[int, Field(ge=0, description="Counts resumes within the attempt, from 0; a fire adds one.")] = 0
     launch: Annotated[int, Field(ge=0, description="Counts pods of the segment lost to disruption, from 0.")] = 0
     pod: Annotated[PodRef | None, Field(description="The pod of the present segment, once it has claimed it.")] = None
-    started_at: Annotated[Time | None, Field(description="First claim of the attempt.")] = None
+    started_at: Annotated[Moment, Field(description="First claim of the attempt.")] = None
     trigger: Annotated[Waiting | None, Field(description="What a deferred TaskRun waits for.")] = None
     next: Annotated[Resume | None, Field(description="Where the resumed pod enters.")] = None
-    deferred_at: Annotated[Time | None, Field(description="When it last deferred.")] = None
-    deadline: Annotated[Time | None, Field(description="When the wait has lasted too long.")] = None
+    deferred_at: Annotated[Moment, Field(description="When it last deferred.")] = None
+    deadline: Annotated[Moment, Field(description="When the wait has lasted too long.")] = None
     event: Annotated[
         str | None, Field(max_length=keys.EVENT_MAX, description="The event that fired, as JSON text.")
     ] = None
-    fired_at: Annotated[Time | None, Field(description="When the trigger last fired.")] = None
+    fired_at: Annotated[Moment, Field(description="When the trigger last fired.")] = None
     result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
     reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
     message: Annotated[Message | None, Field(description="The same, as a sentence.")] = None
-    retry_at: Annotated[Time | None, Field(description="When the next attempt starts, or when this one did.")] = None
-    completion_time: Annotated[Time | None, Field(description="When a terminal state was reached.")] = None
-    cancel: Annotated[Time | None, Field(description="Since when the wait is asked to end; its triggerer answers.")] = (
+    retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
+    completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None
+    cancel: Annotated[Moment, Field(description="Since when the wait is asked to end; its triggerer answers.")] = (
         None
     )
     conditions: Annotated[

@@ -10,7 +10,7 @@ from pydantic import Field
 from torpor_wire import keys
 
 from torpor_api.podspec import PodFields
-from torpor_api.schema import Condition, Count, Duration, Expression, Identifier, Metadata, Model, Name, Time
+from torpor_api.schema import Condition, Count, Duration, Expression, Identifier, Metadata, Model, Moment, Name
 from torpor_api.taskrun import Command, Retries
 
 Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
@@ -156,8 +156,8 @@ class WorkflowStatus(Model):
         str | None, Field(max_length=20, description="Running, Suspended, Cancelling, Succeeded, Failed.")
     ] = None
     progress: Annotated[str | None, Field(max_length=40, description="Instances done, of those known.")] = None
-    start_time: Annotated[Time | None, Field(description="When the operator first saw it.")] = None
-    completion_time: Annotated[Time | None, Field(description="When the last task ended.")] = None
+    start_time: Annotated[Moment, Field(description="When the operator first saw it.")] = None
+    completion_time: Annotated[Moment, Field(description="When the last task ended.")] = None
     tasks: Annotated[
         tuple[TaskStatus, ...],
         Field(max_length=500, description="Counts for each task.", json_schema_extra={"x-key": "name"}),
