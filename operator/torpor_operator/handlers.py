@@ -1,5 +1,6 @@
 """kopf's side: it watches Workflows, answers the liveness probe, and is the process. Nothing is decided here."""
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -30,6 +31,9 @@ def register(registry: kopf.OperatorRegistry, observer: Observer, *, stop: Calla
 
     @kopf.on.login(registry=registry)
     def login(**arguments: Any) -> kopf.ConnectionInfo | None:
+        # In the client's order: were it another, kopf could watch one cluster while the client writes to another.
+        if os.environ.get("KUBECONFIG"):
+            return kopf.login_with_kubeconfig(**arguments)
         return kopf.login_with_service_account(**arguments) or kopf.login_with_kubeconfig(**arguments)
 
     @kopf.on.cleanup(registry=registry)

@@ -1,0 +1,30 @@
+"""kopf and the client speak to the same cluster."""
+
+import kopf
+import pytest
+from torpor_api.api import Api
+from torpor_operator import handlers
+from torpor_operator.observe import Observer
+
+from tests.fake_api import FakeApi, VirtualClock
+
+
+@pytest.mark.parametrize(("named", "asked"), [("/some/kubeconfig", ["kubeconfig"]), ("", ["account", "kubeconfig"])])
+def test_a_kubeconfig_that_is_named_comes_before_the_pods_service_account(
+    monkeypatch: pytest.MonkeyPatch, named: str, asked: list[str]
+) -> None:
+    said: list[str] = []
+    monkeypatch.setenv("KUBECONFIG", named)
+    monkeypatch.setattr(kopf, "login_with_kubeconfig", lambda **_: said.append("kubeconfig"))
+    monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: said.append("account"))
+    clock = VirtualClock()
+    observer = Observer(Api(FakeApi(clock), clock), touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
+    registry = kopf.OperatorRegistry()
+    handlers.register(registry, observer, stop=_stop)
+    login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
+    login()  # type: ignore[call-arg]
+    assert said == asked
+
+
+async def _stop() -> None:
+    return None
