@@ -30,7 +30,7 @@ def kubectl() -> str:
 
 
 def load(images: Sequence[str]) -> None:
-    """Bring local images to the cluster's nodes; for a cluster of the user's own it is only said how."""
+    """Bring local images to the cluster's nodes; of a cluster of the user's it is only said how to."""
     _ask("load", *images)
 
 
