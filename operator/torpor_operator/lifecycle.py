@@ -154,13 +154,16 @@ def _overdue(view: View, pod: Pod, ends: str) -> Step:
 
 def _deferred(view: View) -> Step:
     status = view.taskrun.status
+    if status.trigger is None:
+        message = "Deferred without a trigger in its status: written by another hand than Torpor's"
+        return steps.fail(view, Reason.STATUS_INVALID, message, policy=retry.Policy())
     lingering = steps.dismiss(view, view.pods, since=status.deferred_at, grace=view.settings.former_pod_grace)
     if status.deadline is None:
         return lingering
     due = times.epoch(status.deadline) + view.settings.triggerer_grace
     if view.now < due:
         return Step(actions=lingering.actions, again_at=_earlier(lingering.again_at, due))
-    message = f"the wait for {_waits_for(view)} was over at {status.deadline}, and no triggerer said so"
+    message = f"the wait for {status.trigger.waits_for} was over at {status.deadline}, and no triggerer said so"
     return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message)
 
 
@@ -237,11 +240,6 @@ def _ended(view: View) -> Step:
     stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
     grace = settings.former_pod_grace if stopped else settings.finished_pod_grace
     return steps.dismiss(view, view.pods, since=status.completion_time, grace=grace)
-
-
-def _waits_for(view: View) -> str:
-    waiting = view.taskrun.status.trigger
-    return waiting.waits_for if waiting else "its trigger"
 
 
 def _earlier(one: float | None, other: float | None) -> float | None:
