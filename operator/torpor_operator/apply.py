@@ -117,14 +117,23 @@ class Applier:
                 assert_never(action)
 
     async def _create_taskrun(self, workflow: Workflow, action: CreateTaskRun) -> None:
-        namespace, name = workflow.metadata.namespace, action.body["metadata"]["name"]
         try:
-            stored = await self._api.create(TASKRUNS, namespace, action.body)
+            stored = await self._taskrun(workflow, action.body)
+        except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
+            await self._post(workflow, _not_created(workflow, action.body["metadata"]["name"], error))
+            raise
+        self._observer.taskruns.store.absorb(stored)
+
+    async def _taskrun(self, workflow: Workflow, body: Object) -> Object:
+        """Create it, or find the one that was created before."""
+        namespace, name = workflow.metadata.namespace, body["metadata"]["name"]
+        try:
+            return await self._api.create(TASKRUNS, namespace, body)
         except errors.AlreadyExists:
             stored = await self._api.get(TASKRUNS, namespace, name)
             if stored["spec"]["workflow"]["uid"] != workflow.metadata.uid:
-                raise errors.ApiError(f"TaskRun {name} belongs to another Workflow; delete it to go on") from None
-        self._observer.taskruns.store.absorb(stored)
+                raise errors.AlreadyExists("one of that name belongs to another Workflow; delete it") from None
+            return stored
 
     async def _create_pod(self, action: CreatePod) -> None:
         taskrun = action.taskrun
@@ -214,6 +223,17 @@ def _chains(actions: Iterable[Action]) -> list[list[Action]]:
         else:
             others.append([action])
     return [*others, *creations.values()]
+
+
+def _not_created(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
+    """What a person must act on before the run can go on; it is tried again, with growing delays."""
+    return PostEvent(
+        regarding=None,
+        reason=Reason.LAUNCH_FAILED,
+        message=f"TaskRun {name} cannot be created: {error.message}",
+        warning=True,
+        key=f"{workflow.metadata.uid}/{name}/{Reason.LAUNCH_FAILED}",
+    )
 
 
 def _pinned(workflow: Workflow) -> list[Object]:

@@ -4,8 +4,6 @@ Each rule is a function from what is seen to steps; the first whose state matche
 TaskRun, and nothing is decided on a pod's absence from the store alone: absence is confirmed first.
 """
 
-import json
-
 from torpor_api.taskrun import TriggerCall
 from torpor_wire import edge, retry, times, trigger
 from torpor_wire.reason import Reason
@@ -91,7 +89,7 @@ def _defer(view: View, asked: TriggerCall) -> Step:
     try:
         wait = trigger.build(
             asked.class_name,
-            json.loads(asked.kwargs),
+            trigger.parse(asked.kwargs),
             namespace=metadata.namespace,
             pool=spec.trigger_pool,
             now=view.now,

@@ -4,6 +4,7 @@ Worker and operator write it, the triggerer recomputes it and fails a TaskRun th
 the triggerer's business, never this module's.
 """
 
+import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -54,6 +55,17 @@ def build(class_name: str, kwargs: Mapping[str, canonical.Json], *, namespace: s
         raise TriggerError(f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit")
     wait = key(class_name, kwargs, namespace=namespace, pool=pool)
     return Trigger(class_name, text, wait, shard(wait), describe(class_name, kwargs))
+
+
+def parse(kwargs: str) -> Mapping[str, canonical.Json]:
+    """The keyword arguments that stand as JSON text. Raises TriggerError for text that is no JSON object."""
+    try:
+        found = json.loads(kwargs)
+    except (ValueError, RecursionError) as error:
+        raise TriggerError(f"the kwargs of the trigger are not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise TriggerError(f"the kwargs of the trigger are a {type(found).__name__}; they must be a JSON object")
+    return found
 
 
 def absolute(

@@ -172,6 +172,17 @@ async def test_a_pod_that_the_server_refuses_fails_its_task_at_once_with_the_ser
     assert "no such volume" in status["message"]
 
 
+async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tried_again(rig: Rig) -> None:
+    fault = Fault(status=403, reason="Forbidden", method="POST", path="/taskruns", message="exceeded quota", times=2)
+    rig.fake.inject(fault)
+    rig.create("run", python("a"))
+    await rig.advance(10)
+    said = [event["note"] for event in rig.fake.all(EVENTS) if event["reason"] == "LaunchFailed"]
+    assert len(said) == 1
+    assert "exceeded quota" in said[0]
+    assert rig.taskrun("run", "a")["status"]["state"] == "Succeeded"
+
+
 async def test_a_bug_in_the_plan_of_one_workflow_does_not_stop_another(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -48,6 +48,16 @@ def test_a_timeout_beyond_all_time_is_a_deadline_at_its_end() -> None:
     assert world.run("drop").status.deadline == "9999-12-31T23:59:59.000Z"
 
 
+@pytest.mark.parametrize("kwargs", ["[1]", "{", "7"])
+def test_kwargs_that_are_no_object_fail_their_task_and_nothing_else(kwargs: str) -> None:
+    world = World(wait("a"), python("b"))
+    world.apply(world.plan())
+    world.taskruns[world.run("a").metadata.name]["spec"]["trigger"]["kwargs"] = kwargs
+    world.settle()
+    assert world.run("a").status.reason == "TriggerInvalid"
+    assert world.state("b") is State.SCHEDULED
+
+
 def test_a_trigger_that_cannot_be_written_fails_its_task_for_good() -> None:
     world = World(wait("drop", "duration", kwargs={"duration": "soon"}, retries={"limit": 3})).settle()
     status = world.run("drop").status
