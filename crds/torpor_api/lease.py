@@ -193,6 +193,7 @@ class Leadership:
                 if seen is None or may_acquire(seen, self._terms.identity, started):
                     await acquire(self._api, self._terms, found)
                     self._until = started + self._terms.duration * GIVE_UP
+                if self.holds():
                     return
             except (errors.LostRace, errors.AlreadyExists):
                 log.debug("another was first to take the lease %s", self._terms.name)

@@ -133,6 +133,20 @@ async def test_a_taking_whose_reply_is_lost_is_found_out(fake: FakeApi, clock: V
     await first.stop()
 
 
+async def test_a_taking_that_is_answered_too_late_is_repeated_before_anything_is_led(
+    fake: FakeApi, clock: VirtualClock
+) -> None:
+    fake.latency = 3.0
+    first = Replica(fake, clock, "first")
+    for _ in range(40):
+        await clock.advance(1)
+        assert not first.leading
+    fake.latency = 0.0
+    await clock.advance(20)
+    assert first.leading
+    await first.stop()
+
+
 async def test_the_wall_clocks_of_two_machines_are_never_compared(fake: FakeApi, clock: VirtualClock) -> None:
     away = VirtualClock(start=1.0)
     first = Replica(fake, away, "first")
