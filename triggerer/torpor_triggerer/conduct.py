@@ -27,14 +27,11 @@ async def first_event(trigger: Any, subject: str) -> Fired | Failed:
         async for event in events:
             return outcome.of_event(event)
         return outcome.ended()
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        return outcome.raised(error)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        if _is_ours(error):
+            raise
         log.warning("%s: the trigger raised", subject, exc_info=error)
         return outcome.raised(error)
     finally:
@@ -47,9 +44,9 @@ async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float, subje
         asked = getattr(trigger, method, None)
         if asked is not None:
             await limits.within(clock, seconds, asked())
-    except asyncio.CancelledError:
-        raise
     except BaseException as error:
+        if _is_ours(error):
+            raise
         log.warning("%s: %s() of the trigger failed", subject, method, exc_info=error)
 
 
@@ -59,10 +56,16 @@ async def _close(events: AsyncIterator[object] | None, subject: str) -> None:
         return
     try:
         await close()
-    except asyncio.CancelledError:
-        raise
     except BaseException as error:
+        if _is_ours(error):
+            raise
         log.warning("%s: closing run() of the trigger failed", subject, exc_info=error)
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it is the cancellation of the task that this runs in: a stranger's code raises the same of its own."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
 def due(trigger: Any, subject: str) -> float | None:

@@ -1,5 +1,7 @@
 """One replica: waits that end by another hand than their trigger's: a deadline, a cancellation, a deletion."""
 
+import pytest
+
 from tests.unit.triggerer.world import answer, begun, world
 
 LATE_LOOK = 10.0
@@ -68,6 +70,17 @@ async def test_a_wait_cancelled_before_it_is_seen_is_killed_too() -> None:
         await begun(made, "a", status={"cancel": "2023-11-14T22:13:20Z"})
         assert made.stands("a") == ("Cancelled", "Cancelled")
         assert made.called("a") == ["on_kill", "cleanup"]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+async def test_a_cancellation_inside_on_kill_is_not_taken_for_ours(seen: bool) -> None:
+    async with world() as made:
+        status = None if seen else {"cancel": "2023-11-14T22:13:20Z"}
+        await begun(made, "a", kwargs={"does": "is cancelled in on_kill", "name": "a"}, status=status or {})
+        made.edit("a", cancel="2023-11-14T22:13:20Z")
+        await made.rest()
+        assert made.stands("a") == ("Cancelled", "Cancelled")
+        assert made.called("a")[-2:] == ["on_kill", "cleanup"]
 
 
 async def test_on_kill_is_given_ten_seconds() -> None:

@@ -105,6 +105,8 @@ class Odd(BaseTrigger):
         self._log.append(("on_kill", self._name))
         if self._does == "hangs in on_kill":
             await self.services.sleep(1e9)
+        if self._does == "is cancelled in on_kill":
+            raise asyncio.CancelledError
 
 
 class World:
