@@ -14,7 +14,6 @@ from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
 
 OPENING = "${"
-ESCAPED = "$${"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

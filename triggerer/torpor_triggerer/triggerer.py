@@ -29,8 +29,6 @@ class Triggerer:
 
     def __init__(self, sources: Sources, registry: Registry, settings: Settings) -> None:
         self._api = sources.api
-        self._sources = sources
-        self._registry = registry
         self._settings = settings
         self._reporter = Reporter(sources.api, identity=settings.identity, concurrency=settings.concurrency)
         self._heartbeat = Heartbeat(sources.api.clock)
