@@ -53,7 +53,7 @@ class Reporter:
                 log.warning("%s: cannot be written, trying again: %s", _name(wait), error.message)
                 await self._pause(min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(tries, 16)), error.retry_after)
             except errors.ApiError as error:
-                await self._forbidden(wait, error, first=tries == 0)
+                await self._forbidden(wait, error, tries)
             else:
                 await self._written(wait, outcome)
                 return
@@ -101,12 +101,12 @@ class Reporter:
             )
             await self.report(wait, failed, left)
 
-    async def _forbidden(self, wait: Wait, error: errors.ApiError, *, first: bool) -> None:
-        """Somebody may put it right, so it is tried again, slowly."""
+    async def _forbidden(self, wait: Wait, error: errors.ApiError, tries: int) -> None:
+        """An API server that has just started forbids everything for a moment; else somebody may put it right."""
         log.error("%s: the triggerer may not write it: %s", _name(wait), error.message)
-        if first:
+        if tries == 0:
             await self.announce(wait, Reason.REPORT_REFUSED, f"the triggerer may not write it: {error.message}")
-        await self._pause(REFUSED_DELAY, error.retry_after)
+        await self._pause(min(REFUSED_DELAY, 2.0 ** min(tries, 16)), error.retry_after)
 
     async def _pause(self, seconds: float, asked: float | None) -> None:
         await self._api.clock.sleep(max(seconds * (0.5 + self._api.jitter() / 2), asked or 0.0))

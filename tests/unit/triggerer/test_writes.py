@@ -34,15 +34,16 @@ async def test_a_lost_race_is_left_alone() -> None:
         assert made.patches("a") == 1
 
 
-async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_slowly() -> None:
+async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_ever_more_slowly() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "1s"})
-        made.fake.inject(Fault(status=403, method="PATCH", path="/status", message="no such right", times=2))
+        made.fake.inject(Fault(status=403, method="PATCH", path="/status", message="no such right", times=7))
         await made.pass_time(5)
         assert made.events("a") == [("ReportRefused", "the triggerer may not write it: no such right")]
-        assert made.patches("a") == 1
+        assert 2 <= made.patches("a") <= 4
         await made.pass_time(180)
         assert made.stands("a") == ("Scheduled", None)
+        assert made.patches("a") == 8
         assert sum(1 for one in made.fake.requests if one.path.endswith("/events")) == 1
 
 
