@@ -119,11 +119,21 @@ def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
     assert "status.result: Too long" in pod.status["message"]
 
 
+def test_a_report_that_is_forbidden_while_the_api_server_starts_is_stored_after(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+) -> None:
+    pod = task(DONE)
+    cluster.troubles = [claimed, trouble.answered(403), trouble.answered(403)]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Succeeded"
+
+
 def test_a_report_that_the_fence_forbids_is_said_in_the_log(
     task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(DONE)
-    cluster.troubles = [claimed, trouble.answered(403, message="denied by policy")]
+    cluster.troubles = [claimed, *[trouble.answered(403, message="denied by policy")] * 1000]
 
     assert pod.run() == 2
     assert "could not be stored: HTTP 403: denied by policy" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from torpor_wire.edge import Patch
 from torpor.runtime.api import Answer, Exchange, UnclearError
 
 _OK, _UNPROCESSABLE, _BROKEN = 200, 422, 500
-UNAUTHORIZED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
+UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 409, 429
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 
 
