@@ -6,17 +6,24 @@ ends the run. What can only be judged at the end (I5, I6) is in `ending`.
 
 import json
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from torpor.runtime import main
 
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.transport import Response
-from torpor_wire import keys
+from torpor_wire import keys, names
+from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.fake_api import Request
 from tests.fake_api.history import Entry, Object
 from tests.simulation.process import Process
 from tests.simulation.worker import Execution, Watcher
+
+if TYPE_CHECKING:
+    from tests.simulation.kubelet import Box
 
 REQUESTS_A_SECOND = 120
 """Of one process, in a world of a dozen TaskRuns."""
@@ -41,7 +48,8 @@ class Audit(Watcher):
         self.checks: Counter[str] = Counter()
         self.alone = True  # whether no writer has been stopped in the middle, nor a request held up: then I3 is of pods
         self._executed: set[Execution] = set()
-        self._inside: dict[str, set[Execution]] = {}
+        self._inside: dict[str, dict[Execution, str]] = {}
+        self.boxes: Mapping[str, "Box"] = {}
         self._fires: dict[tuple[str, int, int], str] = {}
         self._fired: set[tuple[str, int, int]] = set()
         self._instances: dict[tuple[str, str, int], str] = {}
@@ -80,7 +88,7 @@ class Audit(Watcher):
         instance = (spec["workflow"]["uid"], spec["task"], spec["mapIndex"])
         first = self._instances.setdefault(instance, uid)
         mark = self._marks.get(instance[:2], 0)
-        again = first != uid and max(instance[2], 0) < mark
+        again = first != uid and self.alone and max(instance[2], 0) < mark
         self.expect("I2", not again, f"{run['metadata']['name']} is created again, below the high-water mark of {mark}")
 
     def _moved(self, writer: Process, before: Object, after: Object) -> None:
@@ -95,15 +103,18 @@ class Audit(Watcher):
         stays = edge[0] is edge[1] and old == new and not terminal
         self.expect("I4", stays or edge in EDGES, f"{told} is no edge")
         self.expect("I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{told} goes back")
-        self._theirs(writer, after, edge, stays, told)
+        self._theirs(writer, before, edge, told)
         if edge == (State.DEFERRED, State.SCHEDULED):
             self._fire(uid, was, now, told)
+        if now.get("reason") == Reason.LOST != was.get("reason") and edge[0] is State.RUNNING:
+            self._given_up(was, told)
 
-    def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], stays: bool, told: str) -> None:
+    def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], told: str) -> None:
+        was, stays = run["status"], edge[0] is edge[1] and edge[0] not in TERMINAL
         match writer.kind:
             case "pod":
-                labelled = writer.name.startswith(run["metadata"]["name"] + "-a")
-                self.expect("I10", labelled and edge in POD_EDGES, f"{told} is not this pod's to write")
+                own = names.pod(run["metadata"]["name"], was["attempt"], was["segment"], was["launch"])
+                self.expect("I10", writer.name == own and edge in POD_EDGES, f"{told} is not this pod's to write")
             case "triggerer":
                 self.expect("I10", edge in TRIGGERER_EDGES, f"{told} is not a triggerer's to write")
             case "operator":
@@ -112,6 +123,15 @@ class Audit(Watcher):
                 self.expect("I10", theirs or stays, f"{told} is not the operator's to write")
             case _:
                 self.expect("I10", False, f"{told} is nobody's to write")
+
+    def _given_up(self, was: Object, told: str) -> None:
+        """A task is Lost only where its process really ended without a report, or nobody can say any more."""
+        box = self.boxes.get((was.get("pod") or {}).get("uid", ""))
+        if box is None or box.abandoned:
+            return
+        silent = box.ended is not None and box.ended.code not in {main.DONE, main.FAILED}
+        ran = "its process runs" if box.ended is None else f"its process ended with exit code {box.ended.code}"
+        self.expect("I5", silent, f"{told}: Lost, but {ran}")
 
     def _fire(self, uid: str, was: Object, now: Object, told: str) -> None:
         wait = (uid, was["attempt"], was["segment"])
@@ -142,15 +162,21 @@ class Audit(Watcher):
         name = pod["metadata"]["name"]
         self.expect("I2", execution not in self._executed, f"{name}: user code runs twice for {tuple(execution)}")
         self._executed.add(execution)
-        inside = self._inside.setdefault(execution.uid, set())
-        self.expect("I3", not inside, f"{name}: user code runs while that of {inside} does")
-        inside.add(execution)
+        inside = self._inside.setdefault(execution.uid, {})
+        others = [tuple(other) for other, uid in inside.items() if not self._abandoned(uid)]
+        self.expect("I3", not others, f"{name}: user code runs while that of {others} does")
+        inside[execution] = pod["metadata"]["uid"]
         wanted = self._fires.get((execution.uid, execution.attempt, execution.segment))
         right = event is None if wanted is None else event == json.loads(wanted)
         self.expect("I8", right and (wanted is not None or execution.segment == 0), f"{name}: {event}, not {wanted}")
 
     def left(self, pod: Object, execution: Execution) -> None:
-        self._inside.get(execution.uid, set()).discard(execution)
+        self._inside.get(execution.uid, {}).pop(execution, None)
+
+    def _abandoned(self, pod_uid: str) -> bool:
+        """Whether somebody has said, by deleting it by force, that nobody need wait for this pod's process."""
+        box = self.boxes.get(pod_uid)
+        return box is not None and box.abandoned
 
     def asked(self, process: Process, request: Request, _: Response | str) -> None:
         """One request: counted, since an answer must never be waited for by asking again and again."""

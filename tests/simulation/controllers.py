@@ -19,6 +19,7 @@ from torpor_api.api import Api
 from torpor_api.lease import Leadership, Terms
 from torpor_api.resources import WORKFLOWS
 from torpor_cel.evaluator import InProcess
+from torpor_operator import __main__ as operator_main
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
@@ -78,13 +79,7 @@ async def operator(server: Server, process: Process, rng: random.Random) -> None
         group.create_task(observer.taskruns.run())
         group.create_task(observer.pods.run())
         group.create_task(_workflows(api, observer))
-        group.create_task(Leadership(api, terms).run(partial(_lead, observer, reconciler)))
-
-
-async def _lead(observer: Observer, reconciler: Reconciler) -> None:
-    await observer.taskruns.synced.wait()
-    await observer.pods.synced.wait()
-    await reconciler.run()
+        group.create_task(Leadership(api, terms).run(partial(operator_main._lead, observer, reconciler)))
 
 
 async def _workflows(api: Api, observer: Observer) -> Never:

@@ -26,6 +26,8 @@ def judge_progress(world: "World") -> None:
         name, status = flow["metadata"]["name"], flow.get("status", {})
         open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
         world.audit.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
+        if status.get("completionTime"):
+            world.audit.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
 
 
 def judge_leaks(world: "World") -> None:

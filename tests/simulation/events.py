@@ -14,6 +14,8 @@ from tests.simulation.process import Process
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+_EDITS = ("cancel", "suspend", "delete run", "delete workflow", "delete pod", "parallelism")
+_WEIGHTS = (1, 1, 2, 1, 4, 1)
 
 def schedule(world: "World") -> None:
     """Draw the troubles of a world; each finds its victim when its moment has come."""
@@ -35,7 +37,7 @@ def schedule(world: "World") -> None:
 def calm(world: "World") -> None:
     """The end of all trouble: who was stopped goes on, what was suspended too, nodes are mended, most of them."""
     for process in world.controllers.values():
-        process.paused = False
+        process.paused, process.cut_until = False, 0.0
     for flow in world.fake.history.of_kind(WORKFLOWS.path()):
         if flow["spec"].get("suspend"):
             _merge(world, flow, {"spec": {"suspend": False}})
@@ -46,10 +48,12 @@ def calm(world: "World") -> None:
 
 def _break_watches(world: "World") -> None:
     process = _controller(world)
-    how = world.rng.choice(("ends", "breaks", "gone", "compacted"))
-    world.note(f"the watches of {process.name}: {how}")
+    how = world.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
+    seconds = world.rng.choice((0.0, 2.0, 10.0))
+    world.note(f"the watches of {process.name}: {how}; cut off for {seconds} s")
+    process.cut_until = world.loop.time() + seconds
     if how == "compacted":
-        world.fake.history.compact()
+        world.person.call_later(seconds, world.fake.history.compact)
     error = {"breaks": errors.Unreachable("reset by peer"), "gone": errors.Gone("too old")}.get(how)
     world.server.break_watches(process, error)
 
@@ -91,7 +95,8 @@ def _lose_node(world: "World") -> None:
     dead = world.rng.random() < 0.5
     world.note(f"{machine.name} does not answer{', and nothing on it runs' if dead else ''}")
     world.kubelet.lose(machine, dead=dead)
-    world.person.call_later(world.rng.uniform(2.0, 6.0), world.kubelet.give_up, machine)
+    force = world.rng.random() < 0.4
+    world.person.call_later(world.rng.uniform(2.0, 6.0), world.kubelet.give_up, machine, force)
     if world.rng.random() < 0.5:
         world.person.call_later(world.rng.uniform(4.0, 30.0), world.kubelet.mend, machine)
 
@@ -100,11 +105,12 @@ def _edit(world: "World") -> None:
     flows = world.fake.history.of_kind(WORKFLOWS.path())
     runs = world.fake.history.of_kind(TASKRUNS.path())
     live = [run for run in runs if run["status"]["state"] not in TERMINAL]
-    what = world.rng.choice(("cancel", "suspend", "delete run", "delete workflow", "delete pod", "parallelism"))
+    what = world.rng.choices(_EDITS, _WEIGHTS)[0]
     if what == "delete pod":
         if box := _box(world):
-            world.note(f"a person deletes pod {box.name}")
-            world.server.act(world.person, lambda: world.kubelet.delete(box))
+            grace = world.rng.choice((None, None, 0))
+            world.note(f"a person deletes pod {box.name}{' by force' if grace == 0 else ''}")
+            world.server.act(world.person, lambda: world.kubelet.delete(box, grace))
     elif what == "delete run" and (live or runs):
         run = world.rng.choice(live or runs)
         world.note(f"a person deletes TaskRun {run['metadata']['name']}")

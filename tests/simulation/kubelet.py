@@ -91,10 +91,12 @@ class Kubelet:
                     self._watcher.left({}, box.program.execution)
                 box.ended = box.ended or Exit(KILLED)
 
-    def give_up(self, machine: Machine) -> None:
-        """The control plane marks and deletes what is on a node that has not answered for long."""
+    def give_up(self, machine: Machine, force: bool) -> None:
+        """The control plane deletes what is on a node that has not answered for long; or somebody does, by force."""
         for box in [box for box in self.boxes.values() if box.machine is machine and not machine.answers]:
             self.evict(box)
+            if force:
+                self.delete(box, 0)
 
     def mend(self, machine: Machine) -> None:
         """The node answers again, and its kubelet catches up."""

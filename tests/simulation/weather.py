@@ -42,7 +42,7 @@ class Climate:
     @classmethod
     def drawn(cls, rng: random.Random) -> "Climate":
         """Half of the worlds have few kinds, some have none, some have nearly all."""
-        likely = rng.choice((0.0, 0.15, 0.15, 0.3, 0.3, 0.5, 0.9))
+        likely = rng.choice((0.0, 0.15, 0.3, 0.3, 0.5, 0.9))
         return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=rng.uniform(10.0, 30.0))
 
 
@@ -65,7 +65,9 @@ class Sky:
             fate.there = rng.choice((0.5, 2.0))
         if "stale" in kinds and request.method == "GET" and rng.random() < 0.2:
             fate.stale = rng.choice((1, 3, 10, 30))
-        if self._ill and rng.random() < 0.06:
+        if process.cut_until > process.loop.time():
+            fate.dropped = True
+        elif self._ill and rng.random() < (0.15 if request.path.endswith("/status") else 0.04):
             self._befall(fate, rng.choice(self._ill), request)
         return fate
 

@@ -19,12 +19,12 @@ def workflow(rng: random.Random, name: str) -> Object:
     if rng.random() < 0.08:
         spec["timeout"] = "40s"
     if rng.random() < 0.15:
-        spec["ttlAfterFinished"] = "30s"
+        spec["ttlAfterFinished"] = "10s"
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
 def _task(rng: random.Random, name: str, former: list[str]) -> Object:
-    task: Object = {"name": name} | rng.choices((_python, _trigger, _container), (10, 3, 2))[0](rng, former)
+    task: Object = {"name": name} | rng.choices((_python, _trigger, _container), (8, 3, 4))[0](rng, former)
     after = [one for one in former if rng.random() < 0.5]
     if after:
         task |= {"after": after, "rule": rng.choice(("all_success", "all_done", "all_done"))}

@@ -34,7 +34,7 @@ from tests.simulation.worker import quiet
 
 BOUND = 200.0
 """Seconds after the last fault within which every run has ended."""
-REST = 45.0
+REST = 25.0
 """Seconds after that until nothing is left over: pods linger, orphans are found, runs reach their time to live."""
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
@@ -67,6 +67,7 @@ class World:
         self.audit = Audit()
         self.audit.alone = not self.climate.kinds & {"late", "pause"}
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
+        self.audit.boxes = self.kubelet.boxes
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
         self.requests = 0
@@ -196,10 +197,12 @@ def play(seed: int, say: Callable[[str], None] | None = None) -> Result:
     """Play one seed. Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED."""
     quiet()
     controllers.few_shards()
-    logging.disable(logging.CRITICAL)
     controllers.Odd.numbers = itertools.count(1)
     gc.disable()
     world = World(seed, say)
+    bugs = _Bugs(world.audit)
+    logging.getLogger().handlers = [bugs]
+    logging.getLogger().setLevel(logging.ERROR)
     try:
         breach = world.run()
     finally:
@@ -216,6 +219,18 @@ def play(seed: int, say: Callable[[str], None] | None = None) -> Result:
         executions=world.audit.executions,
         kinds=world.climate.kinds,
     )
+
+
+class _Bugs(logging.Handler):
+    """What the code under test logs with a traceback is a bug that it has put off."""
+
+    def __init__(self, audit: Audit) -> None:
+        super().__init__(logging.ERROR)
+        self._audit = audit
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self._audit.expect("I7", error is None, f"{record.getMessage()} {error!r}")
 
 
 def _lawful(error: BaseException | None) -> bool:

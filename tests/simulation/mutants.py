@@ -1,0 +1,263 @@
+"""Guards, each with a switch that takes it out, and the seeds that notice: `python -m tests.simulation.mutants`.
+
+A guard that no seed needs is needless, or the simulation is too weak to show what it is for. The switches replace
+named functions in an interpreter of their own; nothing in the code under test knows of them.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from torpor.runtime import claim as worker_claim
+from torpor.runtime import report as worker_report
+from torpor.runtime import settle, taskrun
+from torpor_api import lease, store
+from torpor_api.store import Store
+from torpor_operator import __main__ as operator_main
+from torpor_operator import containers, launch, lifecycle, orphans, pods, tasks, view
+from torpor_operator.answers import Answerer
+from torpor_operator.snapshot import Presence
+from torpor_triggerer import outcome, runner
+from torpor_wire import edge
+
+from tests.simulation.pool import first_breach, played
+
+LIMIT = 600
+"""Seeds within which each is found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One guard out. `without` says what the code then does."""
+
+    name: str
+    without: str
+    switch: Callable[[], None]
+
+
+def _untested(build: Callable[..., edge.Patch]) -> Callable[..., edge.Patch]:
+    def built(*args: Any, **kwargs: Any) -> edge.Patch:
+        return [op for op in build(*args, **kwargs) if op["op"] != "test"]
+
+    return built
+
+
+def _without_test(path: str) -> None:
+    tests = edge._tests
+
+    def kept(pin: edge.Pin) -> edge.Patch:
+        return [op for op in tests(pin) if op["path"] != path]
+
+    edge._tests = kept
+
+
+def _claim_test() -> None:
+    worker_claim.edge = SimpleNamespace(Claim=edge.Claim, claim=_untested(edge.claim))  # type: ignore[assignment]
+
+
+def _claim_nonce() -> None:
+    def looking(launched: Any) -> Callable[[Any], settle.Verdict]:
+        def look(body: Any) -> settle.Verdict:
+            found = taskrun.standing(body)
+            return settle.Verdict.OTHERS if found.claim is None else settle.Verdict.MINE
+
+        return look
+
+    worker_claim.looking = looking
+
+
+def _report_test() -> None:
+    patch_of = worker_report.patch_of
+    from torpor.runtime import main  # noqa: PLC0415
+
+    main.report = SimpleNamespace(**vars(worker_report) | {"patch_of": _untested(patch_of)})  # type: ignore[assignment]
+
+
+def _unclear_answer() -> None:
+    def write(exchange: Any, path: str, patch: Any, look: Any, patience: Any) -> settle.Settled:
+        said = settle._send(exchange, path, patch, patience)
+        return settle.Lost() if isinstance(said, settle.Unsettled) else said
+
+    settle.write = write
+
+
+def _fire_fence() -> None:
+    outcome.edge = SimpleNamespace(  # type: ignore[assignment]
+        **vars(edge) | {"fire": _untested(edge.fire)},
+    )
+
+
+def _high_water() -> None:
+    tasks._high_water = lambda _snapshot, task, runs: max(runs, default=-2) + 1 if task.expand else len(runs)
+
+
+def _sync() -> None:
+    async def lead(_observer: Any, reconciler: Any) -> None:
+        await reconciler.run()
+
+    operator_main._lead = lead
+
+
+def _former_pod() -> None:
+    view.View.former_pods = property(lambda _: ())  # type: ignore[assignment]
+
+
+def _gate() -> None:
+    build = launch.build
+
+    def ungated(*args: Any) -> dict[str, Any]:
+        body = build(*args)
+        body["spec"].pop("schedulingGates", None)
+        return body
+
+    launch.build = ungated
+    held = pods.Pod.held
+    pods.Pod.gated = property(lambda pod: held.fget(pod) and pod.phase == "Pending")  # type: ignore[assignment,attr-defined]
+
+
+def _claim_before_gate() -> None:
+    containers.claim = lambda _view, pod: containers.release(pod)
+
+
+def _finalizer() -> None:
+    build = launch.build
+
+    def unheld(*args: Any) -> dict[str, Any]:
+        body = build(*args)
+        body["metadata"]["finalizers"] = []
+        return body
+
+    launch.build = unheld
+
+
+def _orphans() -> None:
+    orphans.Orphans.suspect = lambda *_: None  # type: ignore[method-assign]
+
+
+def _relist_diff() -> None:
+    Store.settle = lambda self, _listed, version: self.advance(version)  # type: ignore[method-assign]
+
+
+def _older_word() -> None:
+    store.version_of = lambda _raw: 10**9
+    Store.advance = lambda *_: None  # type: ignore[method-assign]
+
+
+def _resurrection() -> None:
+    Store.absorb = Store.upsert  # type: ignore[method-assign]
+
+
+def _lease() -> None:
+    lease.may_acquire = lambda *_: True
+
+
+def _lease_given_up() -> None:
+    async def keep(self: Any) -> None:
+        while True:
+            await self._clock.sleep(1e6)
+
+    lease.Leadership._keep = keep  # type: ignore[assignment,method-assign]
+
+
+def _confirm(kind: str) -> None:
+    async def gone(*_: Any) -> Presence:
+        return Presence.GONE
+
+    setattr(Answerer, kind, gone)
+
+
+def _turn() -> None:
+    settled = runner.Runner._settle
+
+    def stale(self: Any, key: Any) -> None:
+        wait, run = self._find(key), self._runs.get(key)
+        if wait is None or run is None:
+            settled(self, key)
+
+    runner.Runner._settle = stale  # type: ignore[method-assign]
+
+
+def _silent_end() -> None:
+    lifecycle._ended_silently = lambda _view, _pod: view.NOTHING
+
+
+MUTANTS = (
+    Mutant(name="claim test", without="a pod claims whatever it finds", switch=_claim_test),
+    Mutant(name="claim nonce", without="any claim is taken for one's own", switch=_claim_nonce),
+    Mutant(name="report test", without="a pod reports whatever has happened since", switch=_report_test),
+    Mutant(name="unclear answer", without="no answer is taken for a lost race", switch=_unclear_answer),
+    Mutant(name="state test", without="no write tests the state", switch=partial(_without_test, "/status/state")),
+    Mutant(name="attempt test", without="no write tests the attempt", switch=partial(_without_test, "/status/attempt")),
+    Mutant(name="segment test", without="no write tests the segment", switch=partial(_without_test, "/status/segment")),
+    Mutant(name="launch test", without="no write tests the launch", switch=partial(_without_test, "/status/launch")),
+    Mutant(name="uid test", without="no write tests the uid", switch=partial(_without_test, "/metadata/uid")),
+    Mutant(name="fire fence", without="a trigger fires whatever it finds", switch=_fire_fence),
+    Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
+    Mutant(name="high-water mark", without="what is absent is created", switch=_high_water),
+    Mutant(name="sync before planning", without="a leader plans on stores that are not filled", switch=_sync),
+    Mutant(name="former pod", without="a segment starts beside the one before it", switch=_former_pod),
+    Mutant(name="gate", without="a container may start before it is claimed", switch=_gate),
+    Mutant(name="claim before gate", without="the gate is lifted without a claim", switch=_claim_before_gate),
+    Mutant(name="finalizer", without="a container's pod may go before its outcome is read", switch=_finalizer),
+    Mutant(name="orphans", without="nobody lets go of a pod without a TaskRun", switch=_orphans),
+    Mutant(name="relist diff", without="what vanished unseen stays in the store", switch=_relist_diff),
+    Mutant(name="older word", without="an older version undoes a newer one", switch=_older_word),
+    Mutant(name="resurrection", without="an answer brings back what was seen to go", switch=_resurrection),
+    Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_pod")),
+    Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_taskrun")),
+    Mutant(name="lease", without="every replica leads", switch=_lease),
+    Mutant(name="lease given up", without="a leader that cannot renew leads on", switch=_lease_given_up),
+    Mutant(name="silent end", without="a pod that ended without a word is waited for", switch=_silent_end),
+)
+
+
+def switch(name: str) -> None:
+    """Take one guard out of this interpreter."""
+    next(one for one in MUTANTS if one.name == name).switch()
+
+
+def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
+    """The first seed that notices, and by which invariant."""
+    found = first_breach(played(range(limit), jobs=jobs, prepare=partial(switch, mutant.name)))
+    breach = found.breach if found else None
+    return {
+        "guard": mutant.name,
+        "without": mutant.without,
+        "seed": found.seed if found else None,
+        "invariant": breach.invariant if breach else None,
+        "what": breach.what if breach else None,
+    }
+
+
+def main() -> int:
+    """Try them all; 1 if one was not found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
+    parser.add_argument("--only", help="one guard")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="seeds to try")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--json", default="", help="where to write the table as JSON; else it is printed last")
+    options = parser.parse_args()
+    rows = []
+    print(f"{'guard':22} {'seed':>5} {'breaks':6} what was seen")
+    for mutant in MUTANTS:
+        if options.only in {None, mutant.name}:
+            rows.append(find(mutant, limit=options.limit, jobs=options.jobs))
+            row = rows[-1]
+            seed = "none" if row["seed"] is None else row["seed"]
+            print(f"{mutant.name:22} {seed:>5} {row['invariant'] or '':6} {row['what'] or ''}"[:180], flush=True)
+    text = json.dumps(rows, indent=1)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(text)
+    else:
+        print(text)
+    return 1 if any(row["seed"] is None for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
