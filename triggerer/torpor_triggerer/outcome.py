@@ -16,8 +16,8 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.wait import Wait
 
 _TEXT_MAX = 600
-_AGAIN_THE_SAME = frozenset({Reason.TRIGGER_UNKNOWN, Reason.TRIGGER_INVALID})
-"""Another attempt would defer to the same trigger and find the same."""
+_AGAIN_THE_SAME = frozenset({Reason.TRIGGER_UNKNOWN, Reason.TRIGGER_INVALID, Reason.REPORT_REFUSED})
+"""Another attempt would find the same: the same trigger, or a server that refuses what we write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

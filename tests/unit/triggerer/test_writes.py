@@ -47,9 +47,10 @@ async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_ever_more_
         assert sum(1 for one in made.fake.requests if one.path.endswith("/events")) == 1
 
 
-async def test_an_outcome_that_the_server_refuses_fails_the_taskrun() -> None:
+async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -> None:
     async with world() as made:
-        await begun(made, "a", "duration", {"duration": "1s"})
+        retried = {"python": "m:f", "retries": {"limit": 3}}
+        await begun(made, "a", "duration", {"duration": "1s"}, spec=retried)
         made.fake.inject(Fault(status=422, method="PATCH", path="/status", message="event: too long", causes=True))
         await made.pass_time(5)
         assert made.stands("a") == ("Failed", "ReportRefused")
