@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	mutants undeploy cluster kubeconfig cluster-down control-plane control-plane-down
+	bench-chain mutants undeploy cluster kubeconfig cluster-down control-plane control-plane-down
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -50,7 +50,7 @@ verify: generate ## what is generated is what is committed
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.mutants
 
-bench: bench-startup bench-writes ## the figures, measured on this machine
+bench: bench-startup bench-writes bench-chain ## the figures, measured on this machine
 
 bench-startup: venv ## process start to first line of user code, in pods
 	$(BIN)/python -m tests.bench.startup
@@ -62,6 +62,9 @@ undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothin
 	@export KUBECONFIG=$$($(DEV) kubeconfig) && kubectl=$$($(DEV) kubectl) && \
 	$$kubectl delete workflows.torpor.dev --all --all-namespaces --timeout=3m && \
 	$$kubectl delete --ignore-not-found -k manifests/overlays/dev
+
+bench-chain: venv ## what a step of a chain costs above a bare pod
+	$(BIN)/python -m tests.bench.chain
 
 cluster: ## a kind cluster, on any machine
 	@$(DEV) cluster
