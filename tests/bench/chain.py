@@ -79,11 +79,18 @@ async def _bare(on: Course) -> float:
     started = time.monotonic()
     await on.api.create(PODS, NAMESPACE, _pod(name))
     async with asyncio.timeout(_POD_LIMIT):
-        while (await on.api.get(PODS, NAMESPACE, name))["status"].get("phase") != "Succeeded":
-            await asyncio.sleep(_POLL)
+        await _succeeded(on, name)
     took = time.monotonic() - started
     await on.api.delete(PODS, NAMESPACE, name)
     return took
+
+
+async def _succeeded(on: Course, name: str) -> None:
+    while True:
+        pod = await on.api.get(PODS, NAMESPACE, name)
+        if pod["status"].get("phase") == "Succeeded":
+            return
+        await asyncio.sleep(_POLL)
 
 
 def _pod(name: str) -> dict[str, Any]:
