@@ -9,10 +9,13 @@ from torpor_api.api import Api, Object
 from torpor_api.resources import PODS, TASKRUNS
 from torpor_api.taskrun import parse
 from torpor_cel.evaluator import Evaluating, Unavailable
+from torpor_wire import keys
 
+from torpor_operator import pods
 from torpor_operator.actions import ConfirmPod, ConfirmTaskRun, Evaluate, Need
 from torpor_operator.observe import Observer
 from torpor_operator.snapshot import Answer, Presence
+from torpor_operator.taskruns import is_named_for_its_spec
 
 
 class Answerer:
@@ -57,6 +60,8 @@ class Answerer:
             return Presence.GONE
         if not _readable(found):
             return Presence.UNREADABLE
+        if not is_named_for_its_spec(parse(found)):
+            return Presence.GONE
         self._observer.taskruns.store.absorb(found)
         return Presence.PRESENT
 
@@ -67,8 +72,16 @@ class Answerer:
             return Presence.GONE
         if found["metadata"]["uid"] != need.uid:
             return Presence.GONE
-        self._observer.pods.store.absorb(found)
+        if _is_seen(found):
+            self._observer.pods.store.absorb(found)
+        elif pods.parse(found).terminal:
+            return Presence.GONE
         return Presence.PRESENT
+
+
+def _is_seen(found: Object) -> bool:
+    """Whether the pod's end will come by the store: not where its label or its owner were taken off by hand."""
+    return keys.LABEL_TASKRUN_UID in found["metadata"].get("labels", {}) and pods.parse(found).owner_uid != ""
 
 
 def _readable(found: Object) -> bool:

@@ -19,7 +19,7 @@ from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
 from torpor_wire import keys
 
-from torpor_operator import pods
+from torpor_operator import pods, taskruns
 from torpor_operator.actions import Need
 from torpor_operator.pods import Pod
 from torpor_operator.queue import Key
@@ -140,4 +140,5 @@ def _older(seen: Workflow, held: Workflow) -> bool:
 
 
 def _by_workflow(run: TaskRun) -> Iterable[str]:
-    return (run.spec.workflow.uid,)
+    """What has another name than the operator would have given is another's, whatever it says of itself."""
+    return (run.spec.workflow.uid,) if taskruns.is_named_for_its_spec(run) else ()

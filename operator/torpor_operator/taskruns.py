@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_api.taskrun import Argument, TaskRunSpec, TriggerCall, WorkflowRef
+from torpor_api.taskrun import Argument, TaskRun, TaskRunSpec, TriggerCall, WorkflowRef
 from torpor_api.workflow import Task, Workflow
 from torpor_wire import keys, names
 
@@ -12,6 +12,12 @@ from torpor_operator.owner import reference
 def name_of(workflow: Workflow, task: str, index: int) -> str:
     """The name of the TaskRun of one instance."""
     return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index)
+
+
+def is_named_for_its_spec(run: TaskRun) -> bool:
+    """Whether the name is the one that its spec leads to: who makes a second TaskRun of an instance needs another."""
+    owner = run.spec.workflow
+    return run.metadata.name == names.taskrun(owner.name, owner.uid, run.spec.task, run.spec.map_index)
 
 
 def build(

@@ -9,12 +9,13 @@ from torpor_operator.observe import Observer
 from torpor_operator.pods import Pod
 from torpor_operator.queue import Key
 from torpor_operator.settings import Settings
-from torpor_wire import keys
+from torpor_wire import keys, names
 
 from tests.fake_api import FakeApi, VirtualClock
 from tests.unit.controller.bodies import FRESH, Body, python
 
 RUN = Key("ns", "run")
+NAME = names.taskrun("run", "workflow", "a")
 
 
 class Heard:
@@ -41,14 +42,14 @@ def workflow(version: int, uid: str = "workflow", **spec: Any) -> Body:
     return {"metadata": metadata("run", uid, version), "spec": {"tasks": [python("a")], **spec}}
 
 
-def taskrun(version: int) -> Body:
+def taskrun(version: int, name: str = NAME) -> Body:
     spec = {"workflow": {"name": "run", "uid": "workflow"}, "task": "a", "python": "m:f"}
-    return {"metadata": metadata("run-a", "taskrun", version), "spec": spec, "status": FRESH}
+    return {"metadata": metadata(name, "taskrun", version), "spec": spec, "status": FRESH}
 
 
 def pod(version: int, **fields: Any) -> Body:
-    owner = {"uid": "taskrun", "kind": "TaskRun", "name": "run-a", "controller": True}
-    return {"metadata": metadata("run-a-a1-s0", "pod", version, ownerReferences=[owner], **fields), "spec": {}}
+    owner = {"uid": "taskrun", "kind": "TaskRun", "name": NAME, "controller": True}
+    return {"metadata": metadata(f"{NAME}-a1-s0", "pod", version, ownerReferences=[owner], **fields), "spec": {}}
 
 
 def parallelism(heard: Heard) -> int | None:
@@ -89,9 +90,18 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(heard: Heard) -> N
     heard.observer.pods.store.upsert(pod(102))
     snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
     assert snapshot is not None
-    assert list(snapshot.taskruns) == ["run-a"]
+    assert list(snapshot.taskruns) == [NAME]
     assert list(snapshot.by_task["a"]) == [keys.UNMAPPED]
     assert [found.uid for found in snapshot.pods["taskrun"]] == ["pod"]
+
+
+def test_a_second_taskrun_of_an_instance_is_not_taken_up(heard: Heard) -> None:
+    heard.observer.saw_workflow(workflow(100))
+    heard.observer.taskruns.store.upsert(taskrun(101, "by-hand"))
+    snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
+    assert snapshot is not None
+    assert not snapshot.taskruns
+    assert not snapshot.by_task
 
 
 def test_every_change_of_a_child_touches_its_workflow(heard: Heard) -> None:
