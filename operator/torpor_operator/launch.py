@@ -117,7 +117,10 @@ def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
 
 
 def _plain(text: str) -> str:
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # not a TaskRun of the operator's making
+        return text
     return value if isinstance(value, str) else text
 
 

@@ -87,7 +87,7 @@ class Scope:
             case "result" if outcome.mapped:
                 return errors.invalid(f"task {name} is mapped: write tasks.{name}.results")
             case "result":
-                return _result(outcome, keys.UNMAPPED)
+                return _result(name, outcome)
             case "results" if outcome.runs and not outcome.mapped:
                 return errors.invalid(f"task {name} is not mapped: write tasks.{name}.result")
             case "results":
@@ -102,15 +102,26 @@ class Scope:
                 f"tasks.{name}.results is over {_RESULTS_MAX} bytes: pass it whole, as the argument "
                 f"${{tasks.{name}.results}}, and reduce it in Python",
             )
-        return [json.loads(text) for text in texts]
+        try:
+            return [json.loads(text) for text in texts]
+        except (ValueError, RecursionError) as error:
+            return _unreadable(name, error)
 
     def _version(self, name: str) -> str:
         return ",".join(run.metadata.uid for _, run in sorted(self.outcomes[name].runs.items()))
 
 
-def _result(outcome: Outcome, index: int) -> JSON:
-    run = outcome.runs.get(index)
+def _result(name: str, outcome: Outcome) -> JSON | ExpressionError:
+    run = outcome.runs.get(keys.UNMAPPED)
     if run is None or run.status.result is None:
         return None
-    value: JSON = json.loads(run.status.result)
+    try:
+        value: JSON = json.loads(run.status.result)
+    except (ValueError, RecursionError) as error:
+        return _unreadable(name, error)
     return value
+
+
+def _unreadable(name: str, error: Exception) -> ExpressionError:
+    """The worker stores nothing but JSON; another hand may."""
+    return errors.failed(f"a result of task {name} is not JSON: {error}")
