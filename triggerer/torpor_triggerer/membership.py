@@ -64,7 +64,7 @@ class Membership:
         return self._terms.name
 
     def silent_for(self) -> float:
-        """Seconds since this replica's Lease was last renewed."""
+        """Seconds since this replica's Lease was last renewed; infinite before it was taken."""
         return self._clock.monotonic() - self._renewed
 
     async def run(self) -> Never:

@@ -72,9 +72,9 @@ class Triggerer:
         if self.hangs():
             return self.hangs()
         silent = self._membership.silent_for()
-        if silent > self._settings.lease_duration:
-            return f"the lease was not renewed for {silent:.0f} s"
-        return ""
+        if silent == float("inf"):
+            return "the lease is not taken yet"
+        return f"the lease was not renewed for {silent:.0f} s" if silent > self._settings.lease_duration else ""
 
     def _find(self, key: Key) -> Wait | None:
         return self._watches.find(key)
