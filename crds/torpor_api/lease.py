@@ -8,7 +8,7 @@ functions; the verbs below them are one request each; `Leadership` is the loop.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Never, TypeVar
 
@@ -81,11 +81,6 @@ def sight(previous: Sighting | None, lease: Lease, now: float) -> Sighting:
     if previous and (previous.lease.holder, previous.lease.renewed) == (lease.holder, lease.renewed):
         return Sighting(lease=lease, since=previous.since)
     return Sighting(lease=lease, since=now)
-
-
-def sight_all(previous: Mapping[str, Sighting], leases: Iterable[Lease], now: float) -> dict[str, Sighting]:
-    """The same for all Leases of a group, by name; those that are gone are forgotten."""
-    return {lease.name: sight(previous.get(lease.name), lease, now) for lease in leases}
 
 
 def expired(sighting: Sighting, now: float) -> bool:

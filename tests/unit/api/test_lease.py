@@ -1,6 +1,7 @@
 """Leases: one holder at a time, however clocks, networks and holders fail."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Never
 
 import pytest
@@ -177,14 +178,18 @@ async def test_what_is_led_may_end_or_fail_and_the_lease_is_released(fake: FakeA
     assert "holderIdentity" not in stored["spec"]
 
 
+def sighted(previous: Mapping[str, lease.Sighting], leases: list[lease.Lease], now: float) -> dict[str, lease.Sighting]:
+    return {one.name: lease.sight(previous.get(one.name), one, now) for one in leases}
+
+
 def test_members_are_live_until_each_has_been_silent_for_its_own_duration() -> None:
     def member(name: str, renewed: str, duration: int = 15) -> lease.Lease:
         spec: dict[str, Any] = {"holderIdentity": name, "renewTime": renewed, "leaseDurationSeconds": duration}
         return lease.parse({"metadata": {"name": name, "resourceVersion": "1"}, "spec": spec})
 
-    seen = lease.sight_all({}, [member("b", "t0"), member("a", "t0"), member("c", "t0", 5)], 100.0)
+    seen = sighted({}, [member("b", "t0"), member("a", "t0"), member("c", "t0", 5)], 100.0)
     assert [held.name for held in lease.live(seen, 100.0)] == ["a", "b", "c"]
-    seen = lease.sight_all(seen, [member("a", "t1"), member("b", "t0"), member("c", "t0", 5)], 110.0)
+    seen = sighted(seen, [member("a", "t1"), member("b", "t0"), member("c", "t0", 5)], 110.0)
     assert [held.name for held in lease.live(seen, 114.9)] == ["a", "b"]
     assert [held.name for held in lease.live(seen, 115.0)] == ["a"]
     assert lease.may_acquire(seen["b"], "x", 115.0)

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -217,9 +217,6 @@ class World:
     def called(self, name: str) -> list[str]:
         """What was called on the trigger of a TaskRun, in order."""
         return [what for what, whose in self.log if whose == name]
-
-
-Made = Callable[..., "AsyncIterator[World]"]
 
 
 @asynccontextmanager
