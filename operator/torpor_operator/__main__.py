@@ -87,7 +87,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             await asyncio.gather(*background, return_exceptions=True)
 
         registry = kopf.OperatorRegistry()
-        handlers.register(registry, observer, stop=stop)
+        handlers.register(registry, observer, stop=stop, tell=applier.tell_unreadable)
         async with asyncio.TaskGroup() as group:
             background += [
                 group.create_task(observer.taskruns.run()),

@@ -7,9 +7,9 @@ won. What the server refuses is said on the object; what it cannot do now is tri
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import assert_never
+from typing import Any, assert_never
 
 from torpor_api import errors, event
 from torpor_api.api import Api, Object
@@ -39,6 +39,7 @@ _LOG = logging.getLogger(__name__)
 _FOR_GOOD = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Answers to a pod that its author can change and a repetition cannot; 400 is a quantity or a field of another type."""
 _QUOTA = "exceeded quota"
+_NO_ROLE = "cannot create resource"  # an API server that has just started has not read the roles
 _SET_UP = "; manifests/namespace sets a namespace up for workflows"
 _CONTROLLER = f"{keys.GROUP}/operator"
 
@@ -75,6 +76,23 @@ class Applier:
             return False
         self._observer.saw_workflow(stored)
         return True
+
+    async def tell_unreadable(self, body: Mapping[str, Any], trouble: str) -> None:
+        """Say on a Workflow why nothing is done for it; every replica may, since the same Event is posted once."""
+        metadata = body["metadata"]
+        about = event.reference(WORKFLOWS, namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"])
+        said = event.build(
+            about,
+            reason=Reason.WORKFLOW_INVALID,
+            message=f"it cannot be read, so nothing is done for it: {trouble}",
+            type="Warning",
+            reporting_controller=_CONTROLLER,
+            now=self._clock.now(),
+        )
+        try:
+            await event.post(self._api, said)
+        except errors.ApiError as error:
+            _LOG.warning("%s/%s: no Event: %s", metadata["namespace"], metadata["name"], error.message)
 
     async def _in_turn(self, workflow: Workflow, chain: Iterable[Action]) -> bool:
         for action in chain:
@@ -153,7 +171,9 @@ class Applier:
         self._observer.pods.store.absorb(stored)
 
     async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:
-        """A quota may have room later: that is said on the object and tried again. Nothing else mends itself."""
+        """A quota may have room later: that is said on the object and tried again. Little else mends itself."""
+        if _NO_ROLE in error.message:
+            raise error
         if _QUOTA in error.message:
             pin = action.taskrun.pin()
             patch = edge.explain(pin, reason=Reason.LAUNCH_FAILED, message=f"waits for quota: {error.message}")

@@ -1,7 +1,7 @@
 """kopf's side: it watches Workflows, answers the liveness probe, and is the process. Nothing is decided here."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import kopf
@@ -23,9 +23,16 @@ def settings() -> kopf.OperatorSettings:
     return made
 
 
-def register(registry: kopf.OperatorRegistry, observer: Observer, *, stop: Callable[[], Awaitable[None]]) -> None:
+def register(
+    registry: kopf.OperatorRegistry,
+    observer: Observer,
+    *,
+    stop: Callable[[], Awaitable[None]],
+    tell: Callable[[Mapping[str, Any], str], Awaitable[None]],
+) -> None:
     """Tell the observer of every Workflow that comes, changes or goes, and `stop` what else runs when kopf stops.
 
+    `tell` says on a Workflow why it cannot be read, since no plan will.
     Only `on.event` is used: the other decorators keep their progress in annotations, which is a write a change.
     """
 
@@ -42,4 +49,7 @@ def register(registry: kopf.OperatorRegistry, observer: Observer, *, stop: Calla
 
     @kopf.on.event(WORKFLOWS.group, WORKFLOWS.version, WORKFLOWS.plural, registry=registry)
     async def saw(event: kopf.RawEvent, **_: Any) -> None:
-        observer.saw_workflow(dict(event["object"]), deleted=event["type"] == "DELETED")
+        body = dict(event["object"])
+        trouble = observer.saw_workflow(body, deleted=event["type"] == "DELETED")
+        if trouble is not None:
+            await tell(body, trouble)

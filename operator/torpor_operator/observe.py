@@ -56,14 +56,19 @@ class Observer:
         """Whether both reflectors have a whole list: nothing is planned before."""
         return self.taskruns.synced.is_set() and self.pods.synced.is_set()
 
-    def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> None:
-        """Take in a Workflow as the API server sent it; an older one than the one held is ignored."""
+    def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
+        """Take in a Workflow as the API server sent it; an older one than the one held is ignored.
+
+        Returns why it cannot be read, where it cannot.
+        """
         key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
+        trouble = None
         if deleted:
             self.workflows.pop(key, None)
         else:
-            self._keep(key, body)
+            trouble = self._keep(key, body)
         self._touched(key)
+        return trouble
 
     def lost_workflow(self, workflow: Workflow) -> None:
         """Let go of a Workflow that the API server no longer has: kopf does not report what vanished unseen."""
@@ -78,8 +83,7 @@ class Observer:
         if workflow is None:
             return None
         # By namespace too: whoever creates an object writes any uid into it, and none reaches into another namespace.
-        found = self.taskruns.store.indexed(workflow.metadata.uid)
-        runs = [run for run in found if run.metadata.namespace == key.namespace]
+        runs = [run for run in self.taskruns.store.indexed(workflow.metadata.uid) if self._stands(run, key.namespace)]
         by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
         for run in runs:
             by_task[run.spec.task][run.spec.map_index] = run
@@ -93,23 +97,32 @@ class Observer:
             now=now,
         )
 
+    def _stands(self, run: TaskRun, namespace: str) -> bool:
+        """Whether it is in this namespace, and what is held of it is how it is now."""
+        name = run.metadata.name
+        return run.metadata.namespace == namespace and self.taskruns.store.unreadable(namespace, name) is None
+
     def _pods_of(self, run: TaskRun) -> tuple[Pod, ...]:
         found = self.pods.store.indexed(run.metadata.uid)
         return tuple(pod for pod in found if pod.namespace == run.metadata.namespace)
 
-    def _keep(self, key: Key, body: Mapping[str, Any]) -> None:
+    def _keep(self, key: Key, body: Mapping[str, Any]) -> str | None:
         held = self.workflows.get(key)
         try:
             seen = workflows.parse(body)
         except ValidationError as error:
             _LOG.warning("Workflow %s/%s cannot be read: %s", *key, error)
-            return
+            return str(error)
         if held is None or held.metadata.uid != seen.metadata.uid or not _older(seen, held):
             self.workflows[key] = seen
+        return None
 
     def _taskrun_changed(self, change: Notice[TaskRun]) -> None:
         if isinstance(change, Unreadable):
             _LOG.warning("TaskRun %s/%s cannot be read: %s", change.namespace, change.name, change.message)
+            readable = self.taskruns.store.get(change.namespace, change.name)
+            if readable is not None:
+                self._touched(Key(change.namespace, readable.spec.workflow.name))
             return
         for item in (change.item, change.previous):
             if item is not None:

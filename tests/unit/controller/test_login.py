@@ -1,5 +1,8 @@
 """kopf and the client speak to the same cluster."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import kopf
 import pytest
 from torpor_api.api import Api
@@ -20,11 +23,15 @@ def test_a_kubeconfig_that_is_named_comes_before_the_pods_service_account(
     clock = VirtualClock()
     observer = Observer(Api(FakeApi(clock), clock), touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
     registry = kopf.OperatorRegistry()
-    handlers.register(registry, observer, stop=_stop)
+    handlers.register(registry, observer, stop=_stop, tell=_tell)
     login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
     login()  # type: ignore[call-arg]
     assert said == asked
 
 
 async def _stop() -> None:
+    return None
+
+
+async def _tell(body: Mapping[str, Any], trouble: str) -> None:
     return None

@@ -29,6 +29,14 @@ async def test_a_pod_that_can_never_be_made_fails_its_task_with_the_servers_word
     assert said in found["message"]
 
 
+async def test_a_server_that_has_not_read_the_roles_yet_is_asked_again(rig: Rig) -> None:
+    said = 'pods is forbidden: User "torpor" cannot create resource "pods" in API group "" in the namespace "ns"'
+    rig.fake.inject(Fault(status=403, reason="Forbidden", method="POST", path="/pods", message=said, times=2))
+    rig.create("run", python("a"))
+    await rig.advance(10)
+    assert rig.state("run") == "Succeeded"
+
+
 async def test_a_token_that_the_server_does_not_know_at_the_moment_is_no_failure_of_the_task(rig: Rig) -> None:
     rig.fake.inject(Fault(status=401, reason="Unauthorized", method="POST", path="/pods", times=2))
     rig.create("run", python("a"))
