@@ -154,9 +154,7 @@ class TaskRunStatus(Model):
     message: Annotated[Message | None, Field(description="The same, as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
     completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None
-    cancel: Annotated[Moment, Field(description="Since when the wait is asked to end; its triggerer answers.")] = (
-        None
-    )
+    cancel: Annotated[Moment, Field(description="Since when the wait is asked to end; its triggerer answers.")] = None
     conditions: Annotated[
         tuple[Condition, ...],
         Field(
