@@ -28,7 +28,7 @@ from tests.integration.conftest import (
 from tests.integration.controller.door import Door
 from tests.integration.controller.kubelet import Kubelet
 from tests.integration.controller.plane import Plane
-from tests.integration.controller.stage import Stage
+from tests.integration.controller.stage import Stage, python
 
 T = TypeVar("T")
 _NAMESPACE = "stage"
@@ -80,6 +80,17 @@ def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
     stage.leader()
     yield
     stage.assert_no_bug()
+
+
+@pytest.fixture
+def undisturbed(stage: Stage) -> Iterator[None]:
+    """Whatever the test does to an object: another Workflow goes through meanwhile, under the same leader."""
+    leader = stage.leader()
+    alarm = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
+    name = stage.submit([python("first", "told"), alarm, python("last", "told", after=["first", "alarm"])])
+    yield
+    assert stage.ends(name, patience=15)["state"] == "Succeeded"
+    assert stage.leader() is leader
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class Call(NamedTuple):
 
 @dataclass(kw_only=True)
 class Door:
-    """The near side's address is `url`; `fault` is a status code that answers whatever comes."""
+    """The near side's address is `url`; `fault` is a status code that answers whatever comes but Leases."""
 
     upstream: str
     session: aiohttp.ClientSession
@@ -65,7 +65,7 @@ class Door:
         body = await request.read()
         watch = request.query.get("watch") in {"1", "true"}
         self.calls.append(Call(time.monotonic(), request.method, request.path, watch))
-        if self.fault is not None:
+        if self.fault is not None and not self.calls[-1].about_leases:
             return _failed(self.fault)
         headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
         url = URL(self.upstream + request.raw_path, encoded=True)

@@ -89,6 +89,10 @@ class Kubelet:
         """What the process of a pod wrote."""
         return "".join((box.folder / "log").read_text() for box in self.boxes.values() if box.address[1] == name)
 
+    def die(self, uid: str) -> None:
+        """The process of a pod ends without a word."""
+        self.boxes[uid].send(signal.SIGKILL)
+
     def _changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):
             raise TypeError(change.message)
@@ -127,7 +131,7 @@ class Kubelet:
         metadata, target = {"name": name, "uid": uid}, {"kind": "Node", "name": NODE}
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
         answer = await self._api.transport.request("POST", PODS.path(namespace, name, "binding"), body=body)
-        if answer.status >= 400:
+        if answer.status >= 400 and answer.status != 409:  # bound already, by a request whose answer was lost
             raise errors.of(answer)
 
     async def _start(self, box: Box) -> None:
@@ -197,10 +201,11 @@ class Kubelet:
 
 
 def _due(pod: Pod) -> bool:
-    """Whether a scheduler would give it to this node now: neither gated, nor ended, nor anything but a TaskRun's."""
+    """Whether a scheduler would give it to this node now, which has no labels; only the pods of TaskRuns are run."""
     owners = pod["metadata"].get("ownerReferences", [])
     fresh = "deletionTimestamp" not in pod["metadata"] and "nodeName" not in pod["spec"]
-    return fresh and not pod["spec"].get("schedulingGates") and any(owner["kind"] == "TaskRun" for owner in owners)
+    kept_back = pod["spec"].get("schedulingGates") or pod["spec"].get("nodeSelector")
+    return fresh and not kept_back and any(owner["kind"] == "TaskRun" for owner in owners)
 
 
 def _terminated(box: Box, code: int) -> Mapping[str, Any]:

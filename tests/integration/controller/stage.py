@@ -22,6 +22,7 @@ from tests.integration.controller.plane import Plane
 
 PYTHON = "tests.integration.controller.tasks"
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
+_JSON_PATCH = "application/json-patch+json"
 _BUG = "a bug;"
 Object = dict[str, Any]
 
@@ -34,6 +35,7 @@ class Process:
     process: subprocess.Popen[bytes]
     log: Path
     door: Door
+    read: int = 0
 
     @property
     def alive(self) -> bool:
@@ -95,9 +97,12 @@ class Stage:
         return next(one for one in self.controllers() if one is not leader)
 
     def assert_no_bug(self) -> None:
+        """No process has logged an exception since this was last asked, but for the loss of its Lease."""
         for one in self.processes:
-            assert _BUG not in one.text(), one.text()
-            assert "Traceback" not in one.text() or "LeaseLost" in one.text(), one.text()
+            said = one.text()[one.read :]
+            one.read += len(said)
+            assert _BUG not in said, said
+            assert "Traceback" not in said or "LeaseLost" in said, said
 
     # workflows
 
@@ -112,6 +117,14 @@ class Stage:
         }
         self.server.create("workflows", self.namespace, body).expect(201)
         return name
+
+    def change(self, plural: str, name: str, ops: Sequence[Mapping[str, Any]], subresource: str = "") -> Object:
+        """A JSON Patch by the administrator."""
+        path = f"{collection(plural, self.namespace)}/{name}" + (f"/{subresource}" if subresource else "")
+        return self.server.request("PATCH", path, list(ops), content_type=_JSON_PATCH).expect(200)
+
+    def cancel(self, workflow: str) -> None:
+        self.change("workflows", workflow, [{"op": "add", "path": "/spec/cancel", "value": True}])
 
     def get(self, plural: str, name: str) -> Object:
         return self.server.request("GET", f"{collection(plural, self.namespace)}/{name}").expect(200)
@@ -135,8 +148,23 @@ class Stage:
 
     def ends(self, workflow: str, patience: float = 45.0) -> Object:
         """The Workflow's status once its run is over."""
-        self.until(lambda: "completionTime" in self.status(workflow), f"{workflow} has ended", patience)
+        deadline = time.monotonic() + patience
+        while "completionTime" not in self.status(workflow):
+            if time.monotonic() > deadline:
+                runs = [(one["metadata"]["name"], one["status"]) for one in self.taskruns(workflow)]
+                raise AssertionError(f"after {patience:.0f} s {workflow} has not ended: {runs}\n{self._said()}")
+            time.sleep(0.1)
         return self.status(workflow)
+
+    def set_status(self, run: Object, **fields: Any) -> None:
+        """What somebody with kubectl and too much courage does to a TaskRun."""
+        ops = [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
+        self.change("taskruns", run["metadata"]["name"], ops, "status")
+
+    def pods_of(self, run: Object) -> list[Object]:
+        """The pods whose name says that they are the TaskRun's."""
+        items = self.server.request("GET", collection("pods", self.namespace)).expect(200)["items"]
+        return [one for one in items if one["metadata"]["name"].startswith(f"{run['metadata']['name']}-a")]
 
     def events(self, name: str) -> list[str]:
         """The reasons of the Events on an object of this name."""

@@ -19,11 +19,11 @@ UNDER_WAY = (
 )
 
 
-def _until_under_way(stage: Stage, name: str) -> None:
+def until_under_way(stage: Stage, name: str) -> None:
     stage.until(lambda: len(stage.notes(name)) >= 4, f"{name} is under way")
 
 
-def _assert_right(stage: Stage, name: str) -> None:
+def assert_right(stage: Stage, name: str) -> None:
     status = stage.ends(name)
     states = {task["name"]: task["state"] for task in status["tasks"]}
     assert states.pop("fails") == "Failed"
@@ -35,7 +35,7 @@ def _assert_right(stage: Stage, name: str) -> None:
 def test_a_killed_leader_is_followed_within_its_lease_and_five_seconds_and_nothing_runs_twice(stage: Stage) -> None:
     leader = stage.leader()
     name = stage.submit(UNDER_WAY)
-    _until_under_way(stage, name)
+    until_under_way(stage, name)
     leader.end()
     killed = time.monotonic()
     fresh = stage.submit([python("first", "listed", args={"count": 1})])
@@ -43,16 +43,16 @@ def test_a_killed_leader_is_followed_within_its_lease_and_five_seconds_and_nothi
     assert time.monotonic() - killed <= LEASE + 5
     assert stage.leader() is not leader
     assert stage.ends(fresh)["state"] == "Succeeded"
-    _assert_right(stage, name)
+    assert_right(stage, name)
 
 
 def test_a_leader_that_stopped_for_longer_than_its_lease_wakes_and_writes_nothing(stage: Stage) -> None:
     leader = stage.leader()
     name = stage.submit(UNDER_WAY)
-    _until_under_way(stage, name)
+    until_under_way(stage, name)
     leader.process.send_signal(signal.SIGSTOP)
     stage.until(lambda: stage.holder() != leader.identity, "another leads", LEASE + 5)
-    _assert_right(stage, name)
+    assert_right(stage, name)
     waiting = stage.submit([python("first", "listed", args={"count": 1})], suspend=True)
     stage.until(lambda: stage.state(waiting) == "Suspended", "the other has looked at it")
     woken = time.monotonic()

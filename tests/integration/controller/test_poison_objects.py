@@ -1,0 +1,177 @@
+"""Objects that are not as the controller makes them: foreign, orphaned, doubled, huge, or of another version."""
+
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+from torpor_wire import keys, names
+
+from tests.integration.controller.stage import PYTHON, Object, Stage, python, shell
+
+pytestmark = pytest.mark.usefixtures("undisturbed")
+
+_THEIRS = "example.com/theirs"
+_LONG = ".".join(["a" * 63] * 3 + ["b" * 61])
+
+
+def _taskrun(workflow: str, uid: str, task: str, name: str, **spec: Any) -> Object:
+    body = spec or {"image": "tests", "python": f"{PYTHON}:told"}
+    return {
+        "apiVersion": keys.API_VERSION,
+        "kind": "TaskRun",
+        "metadata": {"name": name},
+        "spec": {"workflow": {"name": workflow, "uid": uid}, "task": task, **body},
+    }
+
+
+def _pod(name: str) -> Object:
+    safe = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    spec = {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "main", "image": "x", "securityContext": safe}],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def _suspended(stage: Stage, *tasks: Object) -> tuple[str, str]:
+    name = stage.submit(tasks, suspend=True)
+    stage.until(lambda: stage.state(name) == "Suspended", "it has been looked at")
+    return name, str(stage.get("workflows", name)["metadata"]["uid"])
+
+
+def _resume(stage: Stage, name: str) -> None:
+    stage.change("workflows", name, [{"op": "add", "path": "/spec/suspend", "value": False}])
+
+
+def _state(stage: Stage, taskrun: str) -> str:
+    return str(stage.get("taskruns", taskrun)["status"]["state"])
+
+
+def test_taskruns_of_no_workflow_are_left_alone(stage: Stage) -> None:
+    name, uid = _suspended(stage, python("first", "told"))
+    strangers = [
+        _taskrun("nobody", "no-uid", "first", "of-nobody"),
+        _taskrun(name, "no-uid", "first", "of-another-uid"),
+        _taskrun(name, uid, "unknown", "of-an-unknown-task"),
+        _taskrun(name, uid, "first", "of-another-name"),
+    ]
+    for body in strangers:
+        stage.server.create("taskruns", stage.namespace, body).expect(201)
+    _resume(stage, name)
+    status = stage.ends(name)
+    assert (status["state"], status["progress"]) == ("Succeeded", "1/1")
+    assert len(stage.notes(name)) == 1
+    for body in strangers:
+        assert _state(stage, body["metadata"]["name"]) == "Scheduled"
+
+
+def test_a_foreign_taskrun_with_the_name_of_ours_is_said_on_the_workflow(stage: Stage) -> None:
+    name, uid = _suspended(stage, python("first", "told"))
+    taken = names.taskrun(name, uid, "first")
+    stage.server.create("taskruns", stage.namespace, _taskrun("another", "u", "first", taken)).expect(201)
+    _resume(stage, name)
+    stage.until(lambda: stage.events(name) == ["LaunchFailed"], "it is said")
+    stage.server.request("DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{taken}")
+    assert stage.ends(name)["state"] == "Succeeded"
+
+
+def test_a_taskrun_that_somebody_made_in_our_stead_with_nonsense_fails(stage: Stage) -> None:
+    trigger = {"class": "duration", "kwargs": {"duration": "1s"}}
+    name, uid = _suspended(stage, {"name": "alarm", "trigger": trigger}, shell("script", "true"))
+    argument = {"arguments": [{"name": "x", "value": "{nope"}]}
+    container = {"image": "tests", "container": {"command": ["true"]}, **argument}
+    for task, spec in (("alarm", {"trigger": {"class": "time", "kwargs": "[nope"}}), ("script", container)):
+        body = _taskrun(name, uid, task, names.taskrun(name, uid, task), **spec)
+        stage.server.create("taskruns", stage.namespace, body).expect(201)
+    _resume(stage, name)
+    states = {task["name"]: (task["state"], task.get("reason")) for task in stage.ends(name)["tasks"]}
+    assert states == {"alarm": ("Failed", "TriggerInvalid"), "script": ("Succeeded", None)}
+
+
+def test_a_foreign_pod_with_the_name_of_ours_fails_the_launch(stage: Stage) -> None:
+    name, uid = _suspended(stage, python("first", "told"))
+    pod = names.pod(names.taskrun(name, uid, "first"), 1, 0, 0)
+    stage.server.create("pods", stage.namespace, _pod(pod)).expect(201)
+    _resume(stage, name)
+    assert stage.ends(name)["tasks"][0]["reason"] == "LaunchFailed"
+    assert stage.events(names.taskrun(name, uid, "first")) == ["LaunchFailed"]
+    assert "deletionTimestamp" not in stage.get("pods", pod)["metadata"]
+
+
+def test_names_as_long_as_they_may_be(stage: Stage) -> None:
+    assert len(_LONG) == 253
+    task = "t" * 39 + "_"
+    stage.submit([python(task, "loaded", expand=[{"name": "item", "over": [1, 2]}])], name=_LONG)
+    assert stage.ends(_LONG)["state"] == "Succeeded"
+    assert len(stage.notes(_LONG)) == 2
+
+
+def test_every_writing_of_the_world_comes_back_as_it_was(stage: Stage) -> None:
+    sloth, family = "\U0001f9a5", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    text = f"Zażółć {sloth}{family} \u202eright to left\u202c e\u0301 \u0000 \ufeff 漢字 \\ ' $"
+    tasks = [
+        python("first", "told", args={"said": "${params.text}", "raw": text}),
+        python("last", "told", args={"whole": "${tasks.first.result}", "longer": "<${tasks.first.result.said}>"}),
+    ]
+    name = stage.submit(tasks, params={"text": text})
+    assert stage.ends(name)["state"] == "Succeeded"
+    result = json.loads(stage.taskrun(name, "last")["status"]["result"])
+    assert result == {"whole": {"said": text, "raw": text}, "longer": f"<{text}>"}
+
+
+def test_half_a_megabyte_of_params(stage: Stage) -> None:
+    tasks = [
+        python("first", "told", args={"size": "${size(params.big)}"}),
+        python("second", "told", args={"whole": "${params.big}"}),
+    ]
+    name = stage.submit(tasks, params={"big": "x" * 500_000})
+    states = {task["name"]: (task["state"], task.get("reason")) for task in stage.ends(name)["tasks"]}
+    assert states == {"first": ("Succeeded", None), "second": ("Failed", "ExpressionFailed")}
+
+
+def test_fields_of_a_newer_version_are_dropped(stage: Stage) -> None:
+    name = stage.submit([python("first", "told", tomorrow={"is": "here"})], tomorrow=[1])
+    assert stage.ends(name)["state"] == "Succeeded"
+    assert "tomorrow" not in stage.get("workflows", name)["spec"]
+
+
+def test_a_pod_that_lost_its_label_or_its_owner_is_still_seen_to_end(stage: Stage) -> None:
+    name = stage.submit([python(f"task_{what}", "loaded", args={"item": 1, "seconds": 60}) for what in ("a", "b")])
+    stage.until(lambda: len(stage.notes(name)) == 2, "both run")
+    runs = [stage.taskrun(name, "task_a"), stage.taskrun(name, "task_b")]
+    pods = [stage.pods_of(run)[0]["metadata"] for run in runs]
+    label = keys.LABEL_TASKRUN_UID.replace("/", "~1")
+    stage.change("pods", pods[0]["name"], [{"op": "remove", "path": f"/metadata/labels/{label}"}])
+    stage.change("pods", pods[1]["name"], [{"op": "remove", "path": "/metadata/ownerReferences"}])
+    for pod in pods:
+        stage.kubelet.die(pod["uid"])
+    states = {task["name"]: task.get("reason") for task in stage.ends(name)["tasks"]}
+    assert states == {"task_a": "Lost", "task_b": "Lost"}
+
+
+def test_labels_and_owners_taken_off_a_taskrun_change_nothing(stage: Stage) -> None:
+    slow = python("first", "loaded", args={"item": 1, "seconds": 2})
+    name = stage.submit([slow, python("last", "told", after=["first"])])
+    run = stage.taskrun(name, "first")["metadata"]["name"]
+    gone = [{"op": "remove", "path": f"/metadata/{field}"} for field in ("labels", "ownerReferences")]
+    stage.change("taskruns", run, gone)
+    assert stage.ends(name)["state"] == "Succeeded"
+    stage.assert_none_twice(name)
+
+
+def test_finalizers_of_others_stay(stage: Stage) -> None:
+    name = stage.submit([shell("first", "sleep 2"), python("last", "told", after=["first"])])
+    theirs = {"op": "add", "path": "/metadata/finalizers/-", "value": _THEIRS}
+    stage.until(lambda: len(stage.notes(name)) == 1, "its container runs")
+    stage.change("workflows", name, [theirs])
+    pod = stage.pods_of(stage.taskrun(name, "first"))[0]["metadata"]["name"]
+    stage.change("pods", pod, [theirs])
+    assert stage.ends(name)["state"] == "Succeeded"
+    for plural, which in (("pods", pod), ("workflows", name)):
+        stage.until(partial(_has_theirs_alone, stage, plural, which), f"ours is gone from {which}")
+        stage.change(plural, which, [{"op": "remove", "path": "/metadata/finalizers"}])
+
+
+def _has_theirs_alone(stage: Stage, plural: str, name: str) -> bool:
+    return bool(stage.get(plural, name)["metadata"]["finalizers"] == [_THEIRS])

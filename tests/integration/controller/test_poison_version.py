@@ -1,0 +1,71 @@
+"""Objects that a newer version wrote: this one cannot read them, says so, and goes on with all others."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.test_poison_status import HELD
+
+pytestmark = pytest.mark.usefixtures("undisturbed")
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@contextmanager
+def _any_word_at(stage: Stage, plural: str, *fields: str) -> Iterator[None]:
+    """The kind as a newer version has it: a field takes words that this version does not know."""
+    path = f"{_CRDS}/{plural}.torpor.dev"
+    kept = stage.server.request("GET", path).expect(200)["spec"]["versions"][0]["schema"]
+    newer = copy.deepcopy(kept)
+    rules = newer["openAPIV3Schema"]["properties"]["status"].pop("x-kubernetes-validations", None)
+    assert rules or plural == "workflows", "TaskRuns have rules of their own"
+    node = newer["openAPIV3Schema"]
+    for field in fields:
+        node = node[field]
+    del node["enum"]
+    _patch(stage, path, newer)
+    try:
+        yield
+    finally:
+        _patch(stage, path, kept)
+
+
+def _patch(stage: Stage, path: str, schema: Object) -> None:
+    ops = [{"op": "replace", "path": "/spec/versions/0/schema", "value": schema}]
+    stage.server.request("PATCH", path, ops, content_type="application/json-patch+json").expect(200)
+
+
+def _eventually_taken(stage: Stage, path: str, method: str, body: Any, content_type: str) -> None:
+    stage.until(
+        lambda: stage.server.request(method, path, body, content_type=content_type).status in {200, 201},
+        "the API server takes the new word",
+    )
+
+
+def test_a_taskrun_in_a_state_of_a_newer_version(stage: Stage) -> None:
+    name = stage.submit([python("first", "told", pod=HELD), python("last", "told", after=["first"])])
+    run = stage.taskrun(name, "first")["metadata"]["name"]
+    path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{run}/status"
+    with _any_word_at(stage, "taskruns", "properties", "status", "properties", "state"):
+        ops = [{"op": "add", "path": "/status/state", "value": "Hibernating"}]
+        _eventually_taken(stage, path, "PATCH", ops, "application/json-patch+json")
+    stage.until(lambda: stage.status(name)["tasks"][0]["state"] != "Pending", "it is looked at")
+
+
+def test_a_workflow_with_a_rule_of_a_newer_version(stage: Stage) -> None:
+    path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/workflows"
+    task = python("first", "told", rule="any_success")
+    body = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "of-tomorrow"},
+        "spec": {"image": "tests", "tasks": [task]},
+    }
+    with _any_word_at(stage, "workflows", "properties", "spec", "properties", "tasks", "items", "properties", "rule"):
+        _eventually_taken(stage, path, "POST", body, "application/json")
+    stage.until(lambda: stage.events("of-tomorrow") == ["WorkflowInvalid"], "it is said")
+    stage.server.request("DELETE", f"{path}/of-tomorrow")

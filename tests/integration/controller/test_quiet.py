@@ -1,0 +1,36 @@
+"""What waits costs nothing: fifty waits, and whatever earlier tests left behind, without requests and without work."""
+
+import os
+import time
+from pathlib import Path
+
+from tests.integration.controller.door import tally
+from tests.integration.controller.stage import Process, Stage
+
+WAITS, QUIET = 50, 30.0
+# A watch lasts five minutes and is then opened again, so a few may fall into any half minute.
+MOST_BUT_LEASES, MOST_ON_LEASES, MOST_SECONDS_OF_CPU = 6, 30, 2.0
+
+
+def _seconds_of_cpu(process: Process) -> float:
+    fields = Path(f"/proc/{process.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_fifty_waits_make_almost_no_requests_and_no_work(stage: Stage) -> None:
+    wait = {"class": "duration", "kwargs": {"duration": "1h"}}
+    name = stage.submit([{"name": f"wait_{number}", "trigger": wait} for number in range(WAITS)])
+    stage.until(lambda: sum(task["deferred"] for task in stage.status(name).get("tasks", [])) == WAITS, "all wait")
+    time.sleep(2)
+    began = time.monotonic()
+    processes = [one for one in stage.processes if one.alive]
+    before = [_seconds_of_cpu(one) for one in processes]
+    time.sleep(QUIET)
+    for one, spent in zip(processes, before, strict=True):
+        calls = one.door.since(began)
+        others = [call for call in calls if not call.about_leases]
+        assert len(others) <= MOST_BUT_LEASES, (one.identity, tally(others))
+        assert len(calls) - len(others) <= MOST_ON_LEASES, (one.identity, tally(calls))
+        assert _seconds_of_cpu(one) - spent <= MOST_SECONDS_OF_CPU, one.identity
+    stage.cancel(name)
+    assert stage.ends(name)["state"] == "Failed"

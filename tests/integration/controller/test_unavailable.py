@@ -1,0 +1,60 @@
+"""Work is bounded while the API server cannot be reached or says no, and nothing is lost by it."""
+
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from tests.integration.controller.door import tally
+from tests.integration.controller.stage import Process, Stage, python
+from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
+
+FROZEN, FAULTY = 20.0, 7.0
+# Reflectors and Workers wait ever longer between their tries: 0.1 s, 0.2 s, ... 10 s; a busy loop makes thousands.
+MOST_WHILE_FROZEN, MOST_WHILE_FAULTY = 60, 80
+
+
+def _assert_bounded(processes: Sequence[Process], since: float, most: int) -> None:
+    for one in processes:
+        calls = one.door.since(since)
+        assert len(calls) <= most, (one.identity, tally(calls))
+
+
+def test_an_api_server_that_hangs_costs_time_and_nothing_else(stage: Stage) -> None:
+    name = stage.submit(UNDER_WAY)
+    until_under_way(stage, name)
+    processes = list(stage.processes)
+    began = time.monotonic()
+    with stage.plane.frozen():
+        time.sleep(FROZEN)
+    _assert_bounded(processes, began, MOST_WHILE_FROZEN)
+    assert len(stage.controllers()) >= 1, "the standby waits for as long as it takes"
+    assert_right(stage, name)
+
+
+def test_an_api_server_that_is_killed_and_started_anew_loses_nothing(stage: Stage) -> None:
+    name = stage.submit(UNDER_WAY)
+    until_under_way(stage, name)
+    processes = list(stage.processes)
+    began = time.monotonic()
+    with stage.plane.down():
+        time.sleep(2)
+    _assert_bounded(processes, began, MOST_WHILE_FROZEN)
+    assert_right(stage, name)
+
+
+@pytest.mark.parametrize("status", [410, 429, 500])
+def test_whatever_the_api_server_answers_it_is_asked_seldom_and_the_run_ends(stage: Stage, status: int) -> None:
+    slow = python("first", "loaded", args={"item": 1, "seconds": 2})
+    name = stage.submit([slow, python("next", "told", after=["first"])])
+    stage.until(lambda: bool(stage.notes(name)), "it runs")
+    processes = [*stage.controllers(), *(one for one in stage.processes if one.identity == "triggerer")]
+    began = time.monotonic()
+    for one in processes:
+        one.door.fault = status
+    time.sleep(FAULTY)
+    for one in processes:
+        one.door.fault = None
+    _assert_bounded(processes, began, MOST_WHILE_FAULTY)
+    assert stage.ends(name)["state"] == "Succeeded"
+    stage.assert_none_twice(name)
