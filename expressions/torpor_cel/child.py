@@ -2,7 +2,7 @@
 
 Here so that what a user wrote cannot harm the operator: whatever takes too long, too much memory or a wrong turn in
 native code ends this process and nothing else. It ends itself, so that a parent that is busy or dead is not needed for
-that: by the alarm of an interval timer that runs during an evaluation, by its limit on address space, and when its
+that: by an interval timer of processor time that runs during an evaluation, by its limit on address space, and when its
 standard input ends. It must hold nothing that matters.
 """
 
@@ -27,10 +27,11 @@ def main() -> None:
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     _send(answers, frames.encode({"ready": True}))
     while (body := frames.read(requests)) is not None:
-        # The default action of SIGALRM ends the process even inside native code, where a handler would wait.
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        # Of its own time, not the clock's: a crowded node must not fail an innocent expression. The default action of
+        # SIGPROF ends the process even inside native code, where a handler would wait.
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         frame = _answer(body)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         _send(answers, frame)
         if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
             return  # What it has taken it may not give back, and the next expression would pay for it.

@@ -19,6 +19,8 @@ from torpor_cel.value import JSON, Value
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
+_WALL_FACTOR = 10
+"""How much longer than its processor time a child may take by the clock: it may wait for a crowded node."""
 
 
 class Unavailable(Exception):  # noqa: N818, it names a condition of the machine, not of an expression
@@ -55,7 +57,8 @@ class _Request:
 class Evaluator:
     """A pool of children; an async context manager, to be entered once.
 
-    `seconds` limits one evaluation from the moment a child has read it, `memory_bytes` a child's address space.
+    `seconds` of processor time limit one evaluation from the moment a child has read it, `memory_bytes` a child's
+    address space.
     """
 
     def __init__(self, *, children: int = 2, seconds: float = 1.0, memory_bytes: int = 512 * 1024**2) -> None:
@@ -136,7 +139,7 @@ class _Child:
         process = self._process or await self._start()
         requests, answers = _pipes(process)
         try:
-            async with asyncio.timeout(self._seconds + _GRACE_SECONDS):
+            async with asyncio.timeout(self._seconds * _WALL_FACTOR + _GRACE_SECONDS):
                 requests.write(frame)
                 await requests.drain()
                 answer = await frames.receive(answers)
@@ -144,7 +147,7 @@ class _Child:
             await self.end()
             return self._too_long()
         except (asyncio.IncompleteReadError, ConnectionError):
-            return self._too_long() if await self._ended() == -signal.SIGALRM else None
+            return self._too_long() if await self._ended() == -signal.SIGPROF else None
         if "value" in answer:
             return Value(json=answer["value"])
         return ExpressionError(reason=Reason(answer["reason"]), message=answer["message"])
