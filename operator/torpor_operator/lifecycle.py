@@ -225,7 +225,7 @@ def _stuck(view: View, pod: Pod) -> Step:
     reason = Reason.IMAGE_PULL_FAILED if pulling else Reason.LAUNCH_FAILED
     what = f"image {image} cannot be pulled" if pulling else "the container cannot be started"
     message = f"{what}: {pod.waiting_reason}: {pod.waiting_message}"
-    due = times.epoch(pod.created) + view.settings.image_pull_grace
+    due = times.epoch(pod.taken_up or pod.created) + view.settings.image_pull_grace
     if view.now >= due:
         failed = steps.fail(view, reason, message)
         return Step(actions=(*failed.actions, steps.delete(pod)))

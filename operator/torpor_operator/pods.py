@@ -19,6 +19,7 @@ class Pod:
     phase: str
     owner_name: str = ""
     created: str = ""
+    taken_up: str | None = None  # when a kubelet began with it
     deleting: bool = False
     overdue: str | None = None  # when its process must have ended, if it is being deleted
     gates: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ def parse(body: Mapping[str, Any]) -> Pod:
         owner_name=owner.get("name", ""),
         phase=status.get("phase", "Pending"),
         created=metadata.get("creationTimestamp", ""),
+        taken_up=status.get("startTime"),
         deleting="deletionTimestamp" in metadata,
         overdue=metadata.get("deletionTimestamp"),
         gates=tuple(gate["name"] for gate in body.get("spec", {}).get("schedulingGates", [])),

@@ -144,6 +144,14 @@ def test_an_image_that_comes_after_all_lets_the_task_run_and_clears_the_complain
     assert world.advance(1000).state("a") is State.RUNNING
 
 
+def test_the_grace_of_an_image_begins_when_a_kubelet_takes_the_pod_up() -> None:
+    world = World(python("a")).settle().advance(1000)
+    world.kubelet("a", {**waiting("ErrImagePull"), "startTime": times.rfc3339(NOW + 1000)})
+    assert world.state("a") is State.SCHEDULED
+    assert world.advance(59).state("a") is State.SCHEDULED
+    assert world.advance(1).state("a") is State.FAILED
+
+
 def test_the_ways_of_failing_to_pull_are_told_once() -> None:
     world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
     world.pods[next(iter(world.pods))]["status"] = waiting("ImagePullBackOff")
