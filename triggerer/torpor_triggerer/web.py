@@ -35,7 +35,7 @@ class Web:
                 to = _redirect(at, answer)
                 if to is None:
                     return answer
-                if to.host != at.host:
+                if not _same_place(at, to):
                     headers = {}
                 method = "GET" if answer.status in _CHANGES_TO_GET and method != "HEAD" else method
                 at = to
@@ -62,6 +62,12 @@ async def connect() -> AsyncIterator[Web]:
         connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": "torpor-triggerer"}
     ) as session:
         yield Web(session)
+
+
+def _same_place(at: URL, to: URL) -> bool:
+    """Whether what was meant for one is meant for the other: the same origin, or its upgrade to https."""
+    upgraded = (at.scheme, to.scheme) == ("http", "https") and at.is_default_port() and to.is_default_port()
+    return at.host == to.host and (at.origin() == to.origin() or upgraded)
 
 
 def _redirect(at: URL, answer: Answer) -> URL | None:

@@ -104,3 +104,17 @@ def test_only_http_is_followed_and_https_never_left(at: str, to: str, followed: 
     else:
         with pytest.raises(OSError, match="only https"):
             web._redirect(URL(at), moved)
+
+
+@pytest.mark.parametrize(
+    ("at", "to", "same"),
+    [
+        ("http://a/x", "http://a/y", True),
+        ("http://a/x", "https://a/y", True),
+        ("http://a/x", "http://a:8080/y", False),
+        ("http://a:8080/x", "https://a/y", False),
+        ("https://a/x", "https://b/x", False),
+    ],
+)
+def test_headers_are_meant_for_one_origin_and_its_upgrade(at: str, to: str, *, same: bool) -> None:
+    assert web._same_place(URL(at), URL(to)) is same
