@@ -6,8 +6,9 @@ from typing import assert_never
 
 from torpor_api import errors
 from torpor_api.api import Api, Object
-from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.taskrun import parse
+from torpor_api.workflow import Workflow
 from torpor_cel.evaluator import Evaluating, Unavailable
 from torpor_wire import keys
 
@@ -35,6 +36,17 @@ class Answerer:
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
         return {need: task.result() for need, task in zip(asked, tasks, strict=True)}
+
+    async def vanished(self, held: Iterable[Workflow]) -> list[Workflow]:
+        """Which of these Workflows the API server no longer has: what goes while kopf lists anew, it never reports."""
+        page = await self._api.list(WORKFLOWS)
+        listed = {body["metadata"]["uid"] for body in page.items}
+        return [
+            workflow
+            for workflow in held
+            if workflow.metadata.uid not in listed
+            and int(workflow.metadata.resource_version or 0) <= int(page.resource_version)
+        ]
 
     async def _one(self, need: Need) -> Answer:
         match need:

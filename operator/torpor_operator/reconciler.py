@@ -82,8 +82,17 @@ class Reconciler:
         """Looks at every Workflow now and then, in case a change was missed or a clock was wrong."""
         while True:
             await self._clock.sleep(self._settings.resync)
-            for key in list(self._observer.workflows):
+            keys = list(self._observer.workflows)
+            await self._forget_vanished()
+            for key in keys:
                 self._queue.add(key)
+
+    async def _forget_vanished(self) -> None:
+        try:
+            for workflow in await self._answerer.vanished(list(self._observer.workflows.values())):
+                self._observer.lost_workflow(workflow)
+        except errors.ApiError as error:
+            _LOG.warning("cannot list Workflows: %s", error.message)
 
     async def _attempt(self, key: Key) -> None:
         memory = self._memories[key]

@@ -281,3 +281,16 @@ async def test_a_run_that_goes_and_comes_again_under_its_name_is_another_run(rig
     await rig.advance(3)
     assert rig.state("run") == "Succeeded"
     assert len(rig.writes("taskruns", "POST")) == 2
+
+
+async def test_a_workflow_that_vanished_unseen_is_forgotten_at_the_next_resync(rig: Rig) -> None:
+    rig.create("run", python("a"))
+    await rig.advance(5)
+    body = rig.fake.get(WORKFLOWS, NAMESPACE, "run")
+    assert body is not None
+    rig.fake.remove(WORKFLOWS, NAMESPACE, "run")
+    await rig.advance(1)
+    rig.observer.saw_workflow(body)
+    assert rig.observer.workflows
+    await rig.advance(Settings().resync + 1)
+    assert not rig.observer.workflows
