@@ -63,7 +63,11 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
         observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=random.random)
-        applier = Applier(api, clock, observer, settings)
+        terms = Terms(
+            namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration
+        )
+        leadership = Leadership(api, terms)
+        applier = Applier(api, clock, observer, settings, leads=leadership.holds)
         answerer = Answerer(api, observer, evaluator)
         reconciler = Reconciler(
             clock=clock,
@@ -74,10 +78,6 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             orphans=orphans,
             settings=settings,
         )
-        terms = Terms(
-            namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration
-        )
-        leadership = Leadership(api, terms)
         background: list[asyncio.Task[None]] = []
 
         async def stop() -> None:

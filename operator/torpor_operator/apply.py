@@ -7,7 +7,7 @@ won. What the server refuses is said on the object; what it cannot do now is tri
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, assert_never
 
@@ -45,9 +45,21 @@ _CONTROLLER = f"{keys.GROUP}/operator"
 
 
 class Applier:
-    """Applies actions for one Workflow at a time, a bounded number at once over all of them."""
+    """Applies actions for one Workflow at a time, a bounded number at once over all of them.
 
-    def __init__(self, api: Api, clock: Clock, observer: Observer, settings: Settings) -> None:
+    `leads` is asked before each: a process that was stopped in the middle wakes with the next write in its hand.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        observer: Observer,
+        settings: Settings,
+        *,
+        leads: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._leads = leads
         self._api = api
         self._clock = clock
         self._observer = observer
@@ -65,6 +77,8 @@ class Applier:
 
     async def write_status(self, workflow: Workflow, status: WorkflowStatus) -> bool:
         """Store the Workflow's status unless it has changed since; whether it was stored."""
+        if not self._leads():
+            return False
         metadata = workflow.metadata
         ops = [*_pinned(workflow), {"op": "add", "path": "/status", "value": status.to_json()}]
         try:
@@ -103,6 +117,8 @@ class Applier:
     async def _guarded(self, workflow: Workflow, action: Action) -> bool:
         try:
             async with self._room:
+                if not self._leads():
+                    return False
                 await self._apply(workflow, action)
         except (errors.LostRace, errors.Conflict, errors.NotFound):
             return True
@@ -195,6 +211,8 @@ class Applier:
 
     async def let_go(self, action: LetGo) -> None:
         """Lift our finalizer and nobody else's: `test` pins the list that it is taken from."""
+        if not self._leads():
+            raise errors.Unavailable("another leads")
         kept = [name for name in action.finalizers if name != keys.POD_FINALIZER]
         await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
 
