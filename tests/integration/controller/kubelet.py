@@ -26,6 +26,7 @@ from torpor_wire import keys
 from tests.integration.controller.tasks import ENV_NOTES
 
 ROOT = Path(__file__).resolve().parents[3]
+PYTHON_PATH = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 NODE = "tests"
 _LINGER = 0.2
 _TERMINATION_LOG = "/dev/termination-log"
@@ -167,7 +168,7 @@ class Kubelet:
         own |= {each["name"]: pod["metadata"]["uid"] for each in container.get("env", []) if "valueFrom" in each}
         return own | {
             "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": PYTHON_PATH,
             "KUBERNETES_SERVICE_HOST": str(self._server.hostname),
             "KUBERNETES_SERVICE_PORT": str(self._server.port),
             ENV_NOTES: str(self.notes),

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.integration.conftest import Server, collection
 from tests.integration.controller.door import Door
-from tests.integration.controller.kubelet import ROOT, Kubelet
+from tests.integration.controller.kubelet import PYTHON_PATH, Kubelet
 from tests.integration.controller.plane import Plane
 
 PYTHON = "tests.integration.controller.tasks"
@@ -200,7 +200,7 @@ class Stage:
                 [sys.executable, "-m", *arguments, "--identity", identity, "--namespace", "torpor-system"],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=os.environ | {"KUBECONFIG": str(config), "PYTHONPATH": str(ROOT)},
+                env=os.environ | {"KUBECONFIG": str(config), "PYTHONPATH": PYTHON_PATH},
             )
         started = Process(identity=identity, process=process, log=log, door=door)
         self.processes.append(started)

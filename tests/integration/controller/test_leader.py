@@ -18,6 +18,14 @@ UNDER_WAY = (
     shell("late", "sleep 3; printf 1 > /dev/termination-log"),
 )
 
+# Created one after another, so that a leader that is stopped among them wakes with the next in its hand.
+WIDTH = 150
+WIDE = {
+    "name": "wide",
+    "trigger": {"class": "duration", "kwargs": {"duration": "1s"}},
+    "expand": [{"name": "number", "over": list(range(WIDTH))}],
+}
+
 
 def until_under_way(stage: Stage, name: str) -> None:
     stage.until(lambda: len(stage.notes(name)) >= 4, f"{name} is under way")
@@ -50,11 +58,13 @@ def test_a_leader_that_stopped_for_longer_than_its_lease_wakes_and_writes_nothin
     leader = stage.leader()
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
+    wide = stage.submit([WIDE])
+    stage.until(lambda: len(stage.taskruns(wide)) > 5, "it is in the middle of creating them")
     leader.process.send_signal(signal.SIGSTOP)
+    assert len(stage.taskruns(wide)) < WIDTH
     stage.until(lambda: stage.holder() != leader.identity, "another leads", LEASE + 5)
     assert_right(stage, name)
-    waiting = stage.submit([python("first", "listed", args={"count": 1})], suspend=True)
-    stage.until(lambda: stage.state(waiting) == "Suspended", "the other has looked at it")
+    assert stage.ends(wide)["progress"] == f"{WIDTH}/{WIDTH}"
     woken = time.monotonic()
     leader.process.send_signal(signal.SIGCONT)
     assert leader.process.wait(timeout=LEASE) != 0, "who has lost the Lease does not say that all is well"

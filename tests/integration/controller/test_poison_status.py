@@ -35,7 +35,6 @@ def test_running_without_a_pod(stage: Stage) -> None:
 
 def test_deferred_without_a_trigger(stage: Stage) -> None:
     name, run = _held(stage)
-    stage.set_status(run, state="Running")
     stage.set_status(run, state="Deferred")
     assert stage.ends(name)["conditions"][0]["reason"] == "StatusInvalid"
     assert _reason(stage, run) == "StatusInvalid"
