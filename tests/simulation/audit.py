@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from torpor.runtime import main
-
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.transport import Response
 from torpor_wire import keys, names
@@ -49,7 +48,7 @@ class Audit(Watcher):
         self.alone = True  # whether no writer has been stopped in the middle, nor a request held up: then I3 is of pods
         self._executed: set[Execution] = set()
         self._inside: dict[str, dict[Execution, str]] = {}
-        self.boxes: Mapping[str, "Box"] = {}
+        self.boxes: Mapping[str, Box] = {}
         self._fires: dict[tuple[str, int, int], str] = {}
         self._fired: set[tuple[str, int, int]] = set()
         self._instances: dict[tuple[str, str, int], str] = {}
@@ -127,7 +126,7 @@ class Audit(Watcher):
     def _given_up(self, was: Object, told: str) -> None:
         """A task is Lost only where its process really ended without a report, or nobody can say any more."""
         box = self.boxes.get((was.get("pod") or {}).get("uid", ""))
-        if box is None or box.abandoned:
+        if box is None or box.abandoned or box.process is None:
             return
         silent = box.ended is not None and box.ended.code not in {main.DONE, main.FAILED}
         ran = "its process runs" if box.ended is None else f"its process ended with exit code {box.ended.code}"

@@ -38,10 +38,11 @@ from tests.simulation.server import Server
 
 SYSTEM = "torpor-system"
 SHARDS = 8
-LEASE_SECONDS = 9
+LEASE_SECONDS = 6
 GRACE = 20.0
 SETTINGS = Settings(
     former_pod_grace=3.0,
+    finished_pod_grace=5.0,
     image_pull_grace=20.0,
     triggerer_grace=GRACE,
     node_grace=6.0,

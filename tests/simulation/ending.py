@@ -67,7 +67,8 @@ def _over(world: "World", flow: Object) -> bool:
     if flow.get("status", {}).get("completionTime"):
         return True
     runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
-    return bool(runs) and all(_stalled(world, run) for run in runs)
+    # One that stalls holds its slot, and others may wait for that.
+    return any(_stalled(world, run) for run in runs)
 
 
 def _stalled(world: "World", run: Object) -> bool:

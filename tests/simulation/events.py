@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torpor_api import errors
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
 from torpor_wire.state import TERMINAL
 
 from tests.fake_api.history import Object
+from tests.simulation.controllers import SYSTEM
 from tests.simulation.kubelet import Box
 from tests.simulation.process import Process
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _EDITS = ("cancel", "suspend", "delete run", "delete workflow", "delete pod", "parallelism")
 _WEIGHTS = (1, 1, 2, 1, 4, 1)
+
 
 def schedule(world: "World") -> None:
     """Draw the troubles of a world; each finds its victim when its moment has come."""
@@ -44,6 +46,14 @@ def calm(world: "World") -> None:
     for machine in world.kubelet.machines:
         if not machine.answers and world.rng.random() < 0.8:
             world.kubelet.mend(machine)
+
+
+def kill_leader(world: "World") -> None:
+    """SIGKILL for whoever leads; it may come back at once, or stay away until the other has taken over."""
+    lease = world.fake.get(LEASES, SYSTEM, "torpor-operator")
+    process = world.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
+    if process is not None:
+        world.crash(process, away=world.rng.choice((0.3, 12.0)))
 
 
 def _break_watches(world: "World") -> None:

@@ -160,7 +160,9 @@ class Kubelet:
             self._edit(box, {"status": {"containerStatuses": [{"name": "main", "state": waiting}]}})
             self._later(1.0, 5.0, lambda: self._start(box))
             return
-        box.process = process = Process(self._server.loop, "pod", box.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0)))
+        box.process = process = Process(
+            self._server.loop, "pod", box.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0))
+        )
         process.on_exit = lambda error: self._broken(box, error)
         network = self._server.transport(process)
         if body["spec"]["containers"][0]["command"][0] == "python":
@@ -190,7 +192,11 @@ class Kubelet:
         if self._unanswered(box, lambda: self._finish(box)):
             return
         ended = box.ended or Exit(KILLED)
-        terminated = {"exitCode": ended.code, "reason": "Error" if ended.code else "Completed", "message": ended.message}
+        terminated = {
+            "exitCode": ended.code,
+            "reason": "Error" if ended.code else "Completed",
+            "message": ended.message,
+        }
         state = [{"name": "main", "state": {"terminated": terminated}}]
         phase = "Failed" if ended.code else "Succeeded"
         self._edit(box, {"status": {"phase": phase, "containerStatuses": state}})

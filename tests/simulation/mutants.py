@@ -3,6 +3,7 @@
 A guard that no seed needs is needless, or the simulation is too weak to show what it is for. The switches replace
 named functions in an interpreter of their own; nothing in the code under test knows of them.
 """
+# ruff: noqa: T201 - a command
 
 import argparse
 import json
@@ -14,13 +15,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from torpor.runtime import claim as worker_claim
+from torpor.runtime import main, settle, taskrun
 from torpor.runtime import report as worker_report
-from torpor.runtime import settle, taskrun
 from torpor_api import lease, store
 from torpor_api.store import Store
 from torpor_operator import __main__ as operator_main
-from torpor_operator import containers, launch, lifecycle, orphans, pods, tasks, view
+from torpor_operator import containers, launch, lifecycle, orphans, tasks, view
 from torpor_operator.answers import Answerer
+from torpor_operator.pods import Pod
 from torpor_operator.snapshot import Presence
 from torpor_triggerer import outcome, runner
 from torpor_wire import edge
@@ -40,6 +42,11 @@ class Mutant:
     switch: Callable[[], None]
 
 
+def _put(owner: object, name: str, value: object) -> None:
+    """In place of what is there; types are the tests' business, not the mutants'."""
+    setattr(owner, name, value)
+
+
 def _untested(build: Callable[..., edge.Patch]) -> Callable[..., edge.Patch]:
     def built(*args: Any, **kwargs: Any) -> edge.Patch:
         return [op for op in build(*args, **kwargs) if op["op"] != "test"]
@@ -53,11 +60,11 @@ def _without_test(path: str) -> None:
     def kept(pin: edge.Pin) -> edge.Patch:
         return [op for op in tests(pin) if op["path"] != path]
 
-    edge._tests = kept
+    _put(edge, "_tests", kept)
 
 
 def _claim_test() -> None:
-    worker_claim.edge = SimpleNamespace(Claim=edge.Claim, claim=_untested(edge.claim))  # type: ignore[assignment]
+    _put(worker_claim, "edge", SimpleNamespace(Claim=edge.Claim, claim=_untested(edge.claim)))
 
 
 def _claim_nonce() -> None:
@@ -68,14 +75,11 @@ def _claim_nonce() -> None:
 
         return look
 
-    worker_claim.looking = looking
+    _put(worker_claim, "looking", looking)
 
 
 def _report_test() -> None:
-    patch_of = worker_report.patch_of
-    from torpor.runtime import main  # noqa: PLC0415
-
-    main.report = SimpleNamespace(**vars(worker_report) | {"patch_of": _untested(patch_of)})  # type: ignore[assignment]
+    _put(main, "report", SimpleNamespace(**vars(worker_report) | {"patch_of": _untested(worker_report.patch_of)}))
 
 
 def _unclear_answer() -> None:
@@ -83,28 +87,26 @@ def _unclear_answer() -> None:
         said = settle._send(exchange, path, patch, patience)
         return settle.Lost() if isinstance(said, settle.Unsettled) else said
 
-    settle.write = write
+    _put(settle, "write", write)
 
 
 def _fire_fence() -> None:
-    outcome.edge = SimpleNamespace(  # type: ignore[assignment]
-        **vars(edge) | {"fire": _untested(edge.fire)},
-    )
+    _put(outcome, "edge", SimpleNamespace(**vars(edge) | {"fire": _untested(edge.fire)}))
 
 
 def _high_water() -> None:
-    tasks._high_water = lambda _snapshot, task, runs: max(runs, default=-2) + 1 if task.expand else len(runs)
+    _put(tasks, "_high_water", lambda _, task, runs: max(runs, default=-1) + 1 if task.expand else len(runs))
 
 
 def _sync() -> None:
     async def lead(_observer: Any, reconciler: Any) -> None:
         await reconciler.run()
 
-    operator_main._lead = lead
+    _put(operator_main, "_lead", lead)
 
 
 def _former_pod() -> None:
-    view.View.former_pods = property(lambda _: ())  # type: ignore[assignment]
+    _put(view.View, "former_pods", property(lambda _: ()))
 
 
 def _gate() -> None:
@@ -115,13 +117,13 @@ def _gate() -> None:
         body["spec"].pop("schedulingGates", None)
         return body
 
-    launch.build = ungated
-    held = pods.Pod.held
-    pods.Pod.gated = property(lambda pod: held.fget(pod) and pod.phase == "Pending")  # type: ignore[assignment,attr-defined]
+    _put(launch, "build", ungated)
+    held = Pod.held.fget  # type: ignore[attr-defined]
+    _put(Pod, "gated", property(lambda pod: held(pod) and pod.phase == "Pending"))
 
 
 def _claim_before_gate() -> None:
-    containers.claim = lambda _view, pod: containers.release(pod)
+    _put(containers, "claim", lambda _, pod: containers.release(pod))
 
 
 def _finalizer() -> None:
@@ -132,28 +134,28 @@ def _finalizer() -> None:
         body["metadata"]["finalizers"] = []
         return body
 
-    launch.build = unheld
+    _put(launch, "build", unheld)
 
 
 def _orphans() -> None:
-    orphans.Orphans.suspect = lambda *_: None  # type: ignore[method-assign]
+    _put(orphans.Orphans, "suspect", lambda *_: None)
 
 
 def _relist_diff() -> None:
-    Store.settle = lambda self, _listed, version: self.advance(version)  # type: ignore[method-assign]
+    _put(Store, "settle", lambda self, _, version: self.advance(version))
 
 
 def _older_word() -> None:
-    store.version_of = lambda _raw: 10**9
-    Store.advance = lambda *_: None  # type: ignore[method-assign]
+    _put(store, "version_of", lambda _: 10**9)
+    _put(Store, "advance", lambda *_: None)
 
 
 def _resurrection() -> None:
-    Store.absorb = Store.upsert  # type: ignore[method-assign]
+    _put(Store, "absorb", Store.upsert)
 
 
 def _lease() -> None:
-    lease.may_acquire = lambda *_: True
+    _put(lease, "may_acquire", lambda *_: True)
 
 
 def _lease_given_up() -> None:
@@ -161,14 +163,14 @@ def _lease_given_up() -> None:
         while True:
             await self._clock.sleep(1e6)
 
-    lease.Leadership._keep = keep  # type: ignore[assignment,method-assign]
+    _put(lease.Leadership, "_keep", keep)
 
 
 def _confirm(kind: str) -> None:
     async def gone(*_: Any) -> Presence:
         return Presence.GONE
 
-    setattr(Answerer, kind, gone)
+    _put(Answerer, kind, gone)
 
 
 def _turn() -> None:
@@ -179,11 +181,11 @@ def _turn() -> None:
         if wait is None or run is None:
             settled(self, key)
 
-    runner.Runner._settle = stale  # type: ignore[method-assign]
+    _put(runner.Runner, "_settle", stale)
 
 
 def _silent_end() -> None:
-    lifecycle._ended_silently = lambda _view, _pod: view.NOTHING
+    _put(lifecycle, "_ended_silently", lambda *_: view.NOTHING)
 
 
 MUTANTS = (
@@ -234,7 +236,7 @@ def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
     }
 
 
-def main() -> int:
+def report() -> int:
     """Try them all; 1 if one was not found."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
     parser.add_argument("--only", help="one guard")
@@ -260,4 +262,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report())

@@ -32,5 +32,3 @@ def told(result: Result) -> str:
     if breach is None:
         return f"seed {result.seed}: every invariant held"
     return f"seed {result.seed}: {breach.invariant}: {breach.what}\nreplay it: {REPLAY.format(seed=result.seed)}"
-
-

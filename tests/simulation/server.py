@@ -46,6 +46,9 @@ class Weather(Protocol):
     def lag(self, process: Process, collection: str) -> float:
         """Seconds until one event of a watch arrives."""
 
+    def behind(self) -> float:
+        """Seconds until a new watch brings its first event."""
+
     def coalesces(self) -> bool:
         """Whether a watch skips versions that a newer one has overtaken."""
 
@@ -145,11 +148,11 @@ class Server:
         for audit in self.audits:
             audit(self.writer, entry)
 
-    def offer(self, watcher: _Watcher, entry: Entry) -> None:
+    def offer(self, watcher: _Watcher, entry: Entry, behind: float = 0.0) -> None:
         """Let a watcher see a change, in its time."""
         if not watcher.process.alive or (event := _seen(entry, watcher)) is None:
             return
-        due = self.loop.time() + self.weather.lag(watcher.process, entry.address.kind)
+        due = self.loop.time() + behind + self.weather.lag(watcher.process, entry.address.kind)
         if watcher.pending:
             due = max(due, watcher.pending[-1][0])
         watcher.pending.append((due, event))
@@ -208,9 +211,10 @@ class Network:
         if version < history.compacted:
             yield {"type": "ERROR", "object": _denied(HTTPStatus.GONE).body}
             return
+        behind = server.weather.behind()
         for entry in history.after(version):
             if entry.address.kind == kind:
-                server.offer(watcher, entry)
+                server.offer(watcher, entry, behind)
         watchers = server.watchers.setdefault(kind, [])
         watchers.append(watcher)
         server.process.call_later(float(query.get("timeoutSeconds", "290")), self._time_out, watcher)

@@ -42,7 +42,7 @@ class Climate:
     @classmethod
     def drawn(cls, rng: random.Random) -> "Climate":
         """Half of the worlds have few kinds, some have none, some have nearly all."""
-        likely = rng.choice((0.0, 0.15, 0.3, 0.3, 0.5, 0.9))
+        likely = rng.choice((0.0, 0.2, 0.4, 0.6, 0.6, 0.9))
         return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=rng.uniform(10.0, 30.0))
 
 
@@ -89,10 +89,14 @@ class Sky:
         if self.calm or "lag" not in kinds:
             return 0.01
         stream = (process, collection)
-        if rng.random() < 0.1:
+        if stream not in self._slow or rng.random() < 0.04:
             # One stream falls behind while the others do not: what they tell meets in the wrong order.
-            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 4.0, 15.0))
-        return self._slow.get(stream, 0.01) * rng.random() + 0.005
+            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 6.0, 15.0))
+        return self._slow[stream] * rng.random() + 0.005
+
+    def behind(self) -> float:
+        """Seconds until a watch begins to bring what a stale list lacked."""
+        return self._rng.choice((0.0, 0.0, 1.0, 6.0)) if "stale" in self._climate.kinds and not self.calm else 0.0
 
     def coalesces(self) -> bool:
         return "coalesce" in self._climate.kinds and self._rng.random() < 0.5

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from greenlet import greenlet
+from greenlet import greenlet  # type: ignore[import-untyped]
 from torpor import deferral
 from torpor.runtime import failure, launch, main
 from torpor.runtime.api import Answer, UnclearError
@@ -232,8 +232,8 @@ class ContainerPod:
 
 def quiet() -> None:
     """Failures of tasks are the point here; their tracebacks are not."""
-    failure.show = lambda _error: None
-    main._say = lambda _message: None
+    for module, name in ((failure, "show"), (main, "_say")):
+        setattr(module, name, lambda _: None)
 
 
 def _environment(body: Object) -> dict[str, str]:

@@ -11,13 +11,14 @@ import itertools
 import logging
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
 from torpor_api.lease import LeaseLost
-from torpor_api.resources import WORKFLOWS
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.transport import Response
 
 from tests.fake_api import Request
@@ -36,6 +37,7 @@ BOUND = 200.0
 """Seconds after the last fault within which every run has ended."""
 REST = 25.0
 """Seconds after that until nothing is left over: pods linger, orphans are found, runs reach their time to live."""
+_KILL_NOW = 0.06
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
 
@@ -52,6 +54,7 @@ class Result:
     moment: float = 0.0
     executions: int = 0
     kinds: frozenset[str] = frozenset()
+    seconds: float = 0.0  # of a core
 
 
 class World:
@@ -60,7 +63,7 @@ class World:
     def __init__(self, seed: int, say: Callable[[str], None] | None = None) -> None:
         self.rng = random.Random(seed)
         self.climate = Climate.drawn(self.rng)
-        self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))
+        self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
         self.sky = Sky(self.climate, random.Random(self.rng.getrandbits(32)))
         self.server = Server(self.loop, self.sky)
         self.fake = self.server.fake
@@ -72,12 +75,13 @@ class World:
         self.controllers: dict[str, Process] = {}
         self.requests = 0
         self.expected = 0
-        self._revive: dict[str, Callable[[], None]] = {}
+        self._revive: dict[str, Callable[[float | None], None]] = {}
         self.say = say
         self.server.audits.append(self.audit.changed)
         self.server.on_request = self._asked
         self.server.crash = self.crash
         self.loop.on_error = self._bug
+        self.server.audits.append(self._watch_for_a_bad_moment)
         if say is not None:
             self.server.audits.append(self._told)
 
@@ -92,14 +96,15 @@ class World:
             self.note(f"{name} ends: {error!r}")
             again()
 
-        def again() -> None:
-            self.person.call_later(self.rng.choice((0.3, 1.0, 3.0)), lambda: self.start(name, main, offset=offset))
+        def again(away: float | None = None) -> None:
+            delay = self.rng.choice((0.3, 1.0, 3.0)) if away is None else away
+            self.person.call_later(delay, lambda: self.start(name, main, offset=offset))
 
         process.on_exit = ended
         self._revive[name] = again
         process.start(main(self.server, process, random.Random(self.rng.getrandbits(32))))
 
-    def crash(self, process: Process) -> None:
+    def crash(self, process: Process, away: float | None = None) -> None:
         """SIGKILL for a replica or what runs in a pod."""
         if not process.alive:
             return
@@ -110,7 +115,7 @@ class World:
                 self.kubelet.die(box)
             return
         process.kill()
-        self._revive[process.name]()
+        self._revive[process.name](away)
 
     def run(self) -> Breach | None:
         """Play it."""
@@ -151,7 +156,7 @@ class World:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             if not task.done():
                 with contextlib.suppress(BaseException):
-                    task.get_coro().close()  # type: ignore[union-attr]
+                    task.get_coro().close()
 
     def _play(self) -> None:
         calm = self.climate.until
@@ -188,6 +193,12 @@ class World:
             return
         self.note(f"{entry.version} {_change(entry)} by {writer.name}")
 
+    def _watch_for_a_bad_moment(self, _: Process, entry: Entry) -> None:
+        """A leader that is killed just after something has happened leaves it to one that may not know."""
+        rare = self.sky.calm or "kill" not in self.climate.kinds or self.rng.random() > _KILL_NOW
+        if entry.address.kind in {TASKRUNS.path(), PODS.path()} and not rare:
+            self.person.call_later(0.0, events.kill_leader, self)
+
     def note(self, line: str) -> None:
         if self.say is not None:
             self.say(f"{self.loop.time():9.3f} {line}")
@@ -195,6 +206,7 @@ class World:
 
 def play(seed: int, say: Callable[[str], None] | None = None) -> Result:
     """Play one seed. Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED."""
+    started = time.process_time()
     quiet()
     controllers.few_shards()
     controllers.Odd.numbers = itertools.count(1)
@@ -218,6 +230,7 @@ def play(seed: int, say: Callable[[str], None] | None = None) -> Result:
         moment=world.loop.time(),
         executions=world.audit.executions,
         kinds=world.climate.kinds,
+        seconds=time.process_time() - started,
     )
 
 
@@ -247,6 +260,18 @@ def _change(entry: Entry) -> str:
     status = entry.after.get("status") or {}
     meta = entry.after["metadata"]
     marks = [mark for mark in ("deletionTimestamp",) if mark in meta] + list(meta.get("finalizers", []))
-    shown = ("state", "attempt", "segment", "launch", "phase", "reason", "message", "event", "cancel", "pod", "progress")
+    shown = (
+        "state",
+        "attempt",
+        "segment",
+        "launch",
+        "phase",
+        "reason",
+        "message",
+        "event",
+        "cancel",
+        "pod",
+        "progress",
+    )
     told = " ".join(f"{key}={status[key]}" for key in shown if key in status)
     return f"{kind} {name} {'changes' if entry.before else 'is created'}: {told} {' '.join(marks)}".rstrip()
