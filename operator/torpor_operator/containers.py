@@ -5,16 +5,18 @@ same segment (a stale operator's) never runs. A finalizer keeps the pod until it
 """
 
 import json
+import re
 
 from torpor_wire import canonical, edge, keys
 from torpor_wire.edge import Claim
-from torpor_wire.state import State
+from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.actions import LetGo, LiftGate, PatchTaskRun
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.view import Step, View
 
 CLAIMANT = "operator"
+_NAMED = re.compile(r"-a([0-9]+)-s([0-9]+)(?:-l([0-9]+))?$")
 
 
 def claim(view: View, pod: Pod) -> Step:
@@ -46,14 +48,29 @@ def freed(pod: Pod) -> LetGo:
 
 
 def _spent(view: View, pod: Pod) -> bool:
+    """Whether no outcome of the pod is still to be stored, also where the TaskRun is seen later than its pods.
+
+    A pod of later numbers than the TaskRun's, or one whose gate is lifted while it seems Scheduled, has been claimed
+    since: its outcome is not known yet.
+    """
     status = view.taskrun.status
+    if status.state in TERMINAL:
+        return True
+    if _numbers(pod) > (status.attempt, status.segment, status.launch):
+        return False
     match status.state:
         case State.RUNNING:
             return status.pod is None or status.pod.uid != pod.uid
         case State.SCHEDULED:
-            return pod.deleting or pod.name != name_of(view.taskrun)
+            return pod.name != name_of(view.taskrun) or (pod.deleting and pod.gated)
         case _:
             return True
+
+
+def _numbers(pod: Pod) -> tuple[int, int, int]:
+    """Attempt, segment and launch, from the pod's name; none for a name that is not ours."""
+    found = _NAMED.search(pod.name)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
 
 
 def _result(said: str) -> str | None:
