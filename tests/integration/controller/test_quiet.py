@@ -7,9 +7,9 @@ from pathlib import Path
 from tests.integration.controller.door import tally
 from tests.integration.controller.stage import Process, Stage
 
-WAITS, QUIET = 50, 30.0
-# A watch lasts five minutes and is then opened again, so a few may fall into any half minute.
-MOST_BUT_LEASES, MOST_ON_LEASES, MOST_SECONDS_OF_CPU = 6, 30, 2.0
+WAITS, QUIET = 50, 20.0
+# A watch lasts five minutes and is then opened again, so a few may fall into any few seconds.
+MOST_BUT_LEASES, MOST_ON_LEASES, MOST_SECONDS_OF_CPU = 6, 20, 1.5
 
 
 def _seconds_of_cpu(process: Process) -> float:

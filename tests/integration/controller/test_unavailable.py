@@ -9,9 +9,9 @@ from tests.integration.controller.door import tally
 from tests.integration.controller.stage import Process, Stage, python
 from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
 
-FROZEN, FAULTY = 20.0, 7.0
-# Reflectors and Workers wait ever longer between their tries: 0.1 s, 0.2 s, ... 10 s; a busy loop makes thousands.
-MOST_WHILE_FROZEN, MOST_WHILE_FAULTY = 60, 80
+FROZEN, FAULTY = 20.0, 3.5
+# Reflectors and workers of the queue wait ever longer between their tries: 0.1 s, 0.2 s, ... 10 s; a busy loop makes thousands.
+MOST_WHILE_FROZEN, MOST_WHILE_FAULTY = 60, 40
 
 
 def _assert_bounded(processes: Sequence[Process], since: float, most: int) -> None:
