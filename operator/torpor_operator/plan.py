@@ -112,7 +112,8 @@ def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Pl
 def _finished(snapshot: Snapshot) -> Plan:
     """Over: the last pods are seen off, the finalizer is lifted, and the time to live runs."""
     workflow = snapshot.workflow
-    steps = [lifecycle.next_step(_view(snapshot, name)) for name in snapshot.taskruns]
+    # What came to be after the end (a creation that was under way, or not seen when the run was cancelled) ends too.
+    steps = [lifecycle.cancel(_view(snapshot, name), "the run has ended") for name in snapshot.taskruns]
     actions: list[Action] = [*_actions(steps)]
     if keys.FINALIZER in workflow.metadata.finalizers:
         kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)

@@ -6,7 +6,7 @@ from torpor_operator import pods
 from torpor_operator.actions import LetGo
 from torpor_wire.state import State
 
-from tests.unit.controller.bodies import container
+from tests.unit.controller.bodies import container, python
 from tests.unit.controller.world import World
 
 
@@ -23,3 +23,12 @@ def test_a_claimed_container_keeps_its_finalizer_while_its_taskrun_still_seems_s
     assert world.state("load") is State.SCHEDULED
     pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert [action for action in world.plan().actions if isinstance(action, LetGo)] == []
+
+
+def test_a_taskrun_that_is_seen_after_the_end_of_its_run_ends_too() -> None:
+    world = World(python("a")).settle()
+    late = copy.deepcopy(world.taskruns)
+    world.succeed("a")
+    world.taskruns.update(late)
+    assert world.state("a") is State.SCHEDULED
+    assert world.settle().state("a") is State.CANCELLED
