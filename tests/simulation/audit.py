@@ -45,7 +45,7 @@ class Audit(Watcher):
     def __init__(self) -> None:
         self.breach: Breach | None = None
         self.checks: Counter[str] = Counter()
-        self.alone = True  # whether no writer has been stopped in the middle, nor a request held up: then I3 is of pods
+        self.alone = True  # no writer is stopped in the middle, no request held up, no watch late: then I3 is of pods
         self._executed: set[Execution] = set()
         self._inside: dict[str, dict[Execution, str]] = {}
         self.boxes: Mapping[str, Box] = {}

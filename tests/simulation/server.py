@@ -81,6 +81,7 @@ class Server:
         self.weather = weather
         self.audits: list[Callable[[Process, Entry], None]] = []
         self.on_request: Callable[[Process, Request, Response | str], None] = lambda *_: None
+        self.on_late: Callable[[Process], None] = lambda _: None
         self.crash: Callable[[Process], None] = lambda _: None
         self.writer = self.process
         self.watchers: dict[str, list[_Watcher]] = {}
@@ -110,6 +111,7 @@ class Server:
             return
         if fate.late is not None:
             self.process.call_later(fate.late, self._carry_out, process, request, fate)
+            self.on_late(process)
             said: Response | str = "no answer in time"
         elif fate.status is not None:
             said = _denied(fate.status)

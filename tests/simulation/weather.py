@@ -74,7 +74,8 @@ class Sky:
     def _befall(self, fate: Fate, kind: str, request: Request) -> None:
         match kind:
             case "lost":
-                fate.lost, fate.back = True, self._rng.choice((0.5, 4.0))
+                # Or it comes when nobody counts on it any more.
+                fate.lost, fate.back = self._rng.random() < 0.6, self._rng.choice((0.5, 4.0))
             case "dropped":
                 fate.dropped = True
             case "late" if request.method in {"PATCH", "POST", "PUT", "DELETE"}:

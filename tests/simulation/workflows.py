@@ -6,7 +6,7 @@ from typing import Any
 from tests.fake_api.history import Object
 
 NAMESPACE = "flows"
-_ENDS = ("ok", "ok", "ok", "work:1", "work:4", "raise", "raise", "final", "exit", "vanish")
+_ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
 _WAITS = ("defer:2", "defer:6", "poll:1", "poll:4", "poll:4", "bad")
 
 

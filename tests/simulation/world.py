@@ -68,7 +68,7 @@ class World:
         self.server = Server(self.loop, self.sky)
         self.fake = self.server.fake
         self.audit = Audit()
-        self.audit.alone = not self.climate.kinds & {"late", "pause"}
+        self.audit.alone = not self.climate.kinds & {"late", "pause", "lag", "stale"}
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
         self.audit.boxes = self.kubelet.boxes
         self.person = Process(self.loop, "person", "person")
@@ -80,6 +80,7 @@ class World:
         self.server.audits.append(self.audit.changed)
         self.server.on_request = self._asked
         self.server.crash = self.crash
+        self.server.on_late = self._meanwhile
         self.loop.on_error = self._bug
         self.server.audits.append(self._watch_for_a_bad_moment)
         if say is not None:
@@ -192,6 +193,13 @@ class World:
         if "leases" in entry.address.kind or "events" in entry.address.kind:
             return
         self.note(f"{entry.version} {_change(entry)} by {writer.name}")
+
+    def _meanwhile(self, process: Process) -> None:
+        """While a request of a pod is under way, the pod may be disrupted, and what arrives is of a launch before."""
+        box = self.kubelet.box_of(process) if process.kind == "pod" else None
+        if box is not None and "evict" in self.climate.kinds and self.rng.random() < 0.5:
+            self.note(f"{box.name} is evicted while its request is under way")
+            self.person.call_later(0.1, self.kubelet.evict, box)
 
     def _watch_for_a_bad_moment(self, _: Process, entry: Entry) -> None:
         """A leader that is killed just after something has happened leaves it to one that may not know."""
