@@ -99,6 +99,17 @@ def test_a_claim_that_is_forbidden_ends_with_one_line(
     ]
 
 
+def test_a_claim_is_repeated_while_the_api_server_has_not_read_the_roles(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+) -> None:
+    pod = task(COUNTED)
+    for verb in ("patch", "get", "patch"):
+        cluster.troubles.append(trouble.answered(403, message=f'User "pod" cannot {verb} resource "taskruns"'))
+
+    assert pod.run() == 0
+    assert cluster.begun == 1
+
+
 def test_a_claim_that_breaks_the_schema_names_the_cause(
     task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
 ) -> None:

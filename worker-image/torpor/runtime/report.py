@@ -18,8 +18,7 @@ from torpor.runtime.outcome import Failure, Outcome, Success, Suspension
 from torpor.runtime.taskrun import TaskRun
 
 LIMIT_S = 300.0
-# An API server that has just started forbids everything, until it has read the roles.
-REPEATS = frozenset({settle.UNAUTHORIZED, settle.FORBIDDEN, settle.CONFLICT, settle.TOO_MANY})
+REPEATS = frozenset({settle.UNAUTHORIZED, settle.CONFLICT, settle.TOO_MANY})
 
 
 def report(

@@ -14,8 +14,10 @@ from torpor_wire.edge import Patch
 
 from torpor.runtime.api import Answer, Exchange, UnclearError
 
-_OK, _UNPROCESSABLE, _BROKEN = 200, 422, 500
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 409, 429
+_OK, _FORBIDDEN, _UNPROCESSABLE, _BROKEN = 200, 403, 422, 500
+UNAUTHORIZED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
+_NO_ROLE = ("cannot get resource", "cannot patch resource")
+"""An API server that has just started forbids everything in these words, until it has read the roles."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 
 
@@ -129,6 +131,8 @@ def _answered(answer: Answer, repeats: frozenset[int]) -> Settled:
         case status if _OK <= status < _OK + 100 and body:
             return Stored(body)
         case status if _OK <= status < _OK + 100 or status in repeats or status >= _BROKEN:
+            return Unsettled(message)
+        case status if status == _FORBIDDEN and any(words in message for words in _NO_ROLE):
             return Unsettled(message)
         case status if status == _UNPROCESSABLE:
             causes = (body.get("details") or {}).get("causes")
