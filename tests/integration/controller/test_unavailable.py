@@ -10,7 +10,7 @@ from tests.integration.controller.stage import Process, Stage, python
 from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
 
 FROZEN, FAULTY = 20.0, 3.5
-# Reflectors and workers of the queue wait ever longer between their tries: 0.1 s, 0.2 s, ... 10 s; a busy loop makes thousands.
+# Reflectors and reconcilers wait ever longer between their tries, from 0.1 s to 30 s; a busy loop makes thousands.
 MOST_WHILE_FROZEN, MOST_WHILE_FAULTY = 60, 40
 
 
