@@ -83,9 +83,14 @@ _PYTHON = {"name": "a", "python": "m:f", "image": "x"}
 REFUSED = {
     "no tasks": (workflow(), "spec.tasks in body should have at least 1 items"),
     "duplicate names": (workflow(_TRIGGER, _TRIGGER), "Duplicate value"),
-    "two bodies": (workflow(_TRIGGER | _PYTHON), "exactly one body: either python"),
-    "no body": (workflow({"name": "a"}), "exactly one body: either python"),
-    "no image": (workflow({"name": "a", "python": "m:f"}), "a python task needs an image"),
+    "two bodies": (workflow(_TRIGGER | _PYTHON), "exactly one body: python"),
+    "no body": (workflow({"name": "a"}), "exactly one body: python"),
+    "a host path": (
+        workflow({**_PYTHON, "image": "i", "pod": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}}),
+        "a volume is exactly one of emptyDir, configMap, secret and persistentVolumeClaim",
+    ),
+    "pod fields of a trigger": (workflow({**_TRIGGER, "pod": {}}), "so it takes no pod fields"),
+    "no image": (workflow({"name": "a", "python": "m:f"}), "a task with a pod needs an image"),
     "an image for a trigger": (workflow(_TRIGGER | {"image": "x"}), "a trigger task has no pod"),
     "after itself": (workflow(_PYTHON | {"after": ["a"]}), "cannot come after itself"),
     "a dash in a name": (workflow(_PYTHON | {"name": "a-b"}), "should match '^[a-z][a-z0-9_]*$'"),

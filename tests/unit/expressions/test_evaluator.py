@@ -29,9 +29,20 @@ async def evaluator() -> AsyncIterator[Evaluator]:
         yield pool
 
 
+STRANGERS: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def _strangers() -> None:
+    """Children that this process had before the test: servers of other tests in the same run."""
+    STRANGERS.clear()
+    STRANGERS.update(children())
+
+
 def children() -> list[int]:
-    """The direct children of this process, zombies too."""
-    return [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+    """The direct children of this process that the test has made, zombies too."""
+    found = [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+    return [pid for pid in found if pid not in STRANGERS]
 
 
 def alive(process: Path) -> bool:
