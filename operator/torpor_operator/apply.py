@@ -191,7 +191,7 @@ class Applier:
         if _NO_ROLE in error.message:
             raise error
         if _QUOTA in error.message:
-            pin = action.taskrun.pin()
+            pin = action.taskrun.pin(launch=True)
             patch = edge.explain(pin, reason=Reason.LAUNCH_FAILED, message=f"waits for quota: {error.message}")
             await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
             raise error
@@ -200,7 +200,7 @@ class Applier:
 
     async def _launch_failed(self, action: CreatePod, message: str) -> None:
         """A pod that can never be made fails its TaskRun at once; a retry would meet the same."""
-        pin, now = action.taskrun.pin(), self._clock.now()
+        pin, now = action.taskrun.pin(launch=True), self._clock.now()
         patch = edge.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
         await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
 

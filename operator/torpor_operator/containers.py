@@ -33,7 +33,7 @@ def release(pod: Pod) -> Step:
 
 def success(view: View, pod: Pod) -> Step:
     """Exit code 0: the result is the termination message, as JSON if it is JSON and else as a string."""
-    patch = edge.succeed(view.taskrun.pin(), _result(pod.said), now=view.now)
+    patch = edge.succeed(view.taskrun.pin(launch=True), _result(pod.said), now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 

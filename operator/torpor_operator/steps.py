@@ -12,7 +12,7 @@ def explain(view: View, reason: Reason, message: str, again_at: float | None = N
     """Say on the object, once, why it does not move."""
     if view.taskrun.status.reason == reason:
         return Step(again_at=again_at)
-    patch = edge.explain(view.taskrun.pin(), reason=reason, message=message)
+    patch = edge.explain(view.taskrun.pin(launch=True), reason=reason, message=message)
     return Step(
         actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),),
         events=(event(view, reason, message),),
@@ -34,7 +34,7 @@ def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None, grace: floa
 def fail(view: View, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
     """End the attempt; `policy` is the TaskRun's own unless a retry cannot help."""
     policy = view.taskrun.spec.retries.policy() if policy is None else policy
-    patch = edge.fail(view.taskrun.pin(), policy, reason=reason, message=message, now=view.now)
+    patch = edge.fail(view.taskrun.pin(launch=True), policy, reason=reason, message=message, now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 

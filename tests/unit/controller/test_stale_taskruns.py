@@ -3,7 +3,7 @@
 import copy
 
 from torpor_operator import pods
-from torpor_operator.actions import LetGo
+from torpor_operator.actions import LetGo, PatchTaskRun
 from torpor_wire.state import State
 
 from tests.unit.controller.bodies import container, python
@@ -32,3 +32,10 @@ def test_a_taskrun_that_is_seen_after_the_end_of_its_run_ends_too() -> None:
     world.taskruns.update(late)
     assert world.state("a") is State.SCHEDULED
     assert world.settle().state("a") is State.CANCELLED
+
+
+def test_what_is_said_of_a_pod_pins_the_launch_that_it_was_of() -> None:
+    world = World(container("load")).settle()
+    world.pods.clear()
+    failed = [action.patch for action in world.plan().actions if isinstance(action, PatchTaskRun)]
+    assert {"op": "test", "path": "/status/launch", "value": 0} in failed[0]
