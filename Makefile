@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	bench-chain mutants undeploy cluster kubeconfig cluster-down control-plane control-plane-down
+	bench-chain mutants undeploy load cluster kubeconfig cluster-down control-plane control-plane-down
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -71,6 +71,9 @@ cluster: ## a kind cluster, on any machine
 
 kubeconfig: ## the path of its kubeconfig, and nothing else
 	@$(DEV) kubeconfig
+
+load: ## an image of yours onto the nodes: make load IMAGE=ingest:1.4
+	@$(DEV) load $(IMAGE)
 
 cluster-down: ## remove what `make cluster` made
 	@$(DEV) cluster-down

@@ -76,7 +76,9 @@ _WORKFLOW = Kind(
         Column("Progress", ".status.progress", "Instances done, of those known."),
         Column("Reason", '.status.conditions[?(@.type=="Succeeded")].reason', "Why it stands so."),
         _AGE,
-        Column("Message", '.status.conditions[?(@.type=="Succeeded")].message', "The same, as a sentence.", priority=1),
+        Column(
+            "Message", '.status.conditions[?(@.type=="Succeeded")].message', "The reason, as a sentence.", priority=1
+        ),
     ),
 )
 

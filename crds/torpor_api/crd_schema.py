@@ -5,6 +5,7 @@ a bound on every string, list and map. `kubectl explain` prints the descriptions
 here rather than a blank there. Knows no kind by name: see `crd_objects`.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -58,6 +59,8 @@ def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
         node["maximum"] = source["exclusiveMaximum"] - 1
     if source.get("default") not in _EMPTY:
         node["default"] = source["default"]
+        if isinstance(source["default"], str | int) and "description" in node:
+            node["description"] += f" Default: {json.dumps(source['default']).strip(chr(34))}."
     if "properties" in source:
         node["properties"] = {name: _node(field, definitions) for name, field in source["properties"].items()}
     if isinstance(source.get("additionalProperties"), Mapping):

@@ -151,7 +151,7 @@ class TaskRunStatus(Model):
     fired_at: Annotated[Moment, Field(description="When the trigger last fired.")] = None
     result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
     reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
-    message: Annotated[Message | None, Field(description="The same, as a sentence.")] = None
+    message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
     completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None
     cancel: Annotated[Moment, Field(description="Since when the wait is asked to end; its triggerer answers.")] = None

@@ -29,7 +29,10 @@ class TriggerTask(Model):
     class_name: Annotated[
         str,
         Field(
-            alias="class", max_length=253, description="time, duration, http, kubernetes, or a class registered there."
+            alias="class",
+            max_length=253,
+            description="time (at), duration (duration), http (url, ...), kubernetes (api_version, kind, name, ...), or "
+            "a class registered with the triggerer; docs/triggers.md has each one's arguments.",
         ),
     ]
     kwargs: Annotated[
@@ -67,8 +70,9 @@ class Task(Model):
     container: Annotated[
         Command | None,
         Field(
-            description="Any image's program instead of a function. `args` arrive as environment variables; the "
-            "result is what it writes to /dev/termination-log."
+            description="Any program of the task's `image` instead of a function. `args` arrive as environment "
+            "variables (strings as they are, others as JSON); the result is what it writes to /dev/termination-log, as "
+            "JSON if it is JSON, else as a string."
         ),
     ] = None
     trigger: Annotated[TriggerTask | None, Field(description="A wait instead of a function; it needs no pod.")] = None
@@ -78,13 +82,17 @@ class Task(Model):
         Field(
             max_length=64,
             description="Keyword arguments. Strings may hold `${...}`: CEL over `params`, `tasks.x.result`, "
-            "`tasks.x.results`; a string that is one expression keeps its type, `$${` is a literal `${`.",
+            "`tasks.x.results` of a task with expand; a string that is one expression keeps its type, `$${` is a "
+            "literal `${`.",
         ),
     ] = Field(default_factory=dict)
     expand: Annotated[
         tuple[Expansion, ...], Field(max_length=1, description="Run once for each item of a list known at run time.")
     ] = ()
-    when: Annotated[Expression | None, Field(description="CEL; the task is skipped where it is false.")] = None
+    when: Annotated[
+        Expression | None,
+        Field(description="CEL, such as `size(tasks.list.result) > 0`; the task is skipped where it is false."),
+    ] = None
     rule: Annotated[
         Rule,
         Field(description="all_success: every task before it succeeded; all_done: every one ended, however it did."),
@@ -145,7 +153,7 @@ class TaskStatus(Model):
     succeeded: Annotated[Count, Field(description="Ended well.")] = 0
     failed: Annotated[Count, Field(description="Failed, Cancelled or deleted.")] = 0
     reason: Annotated[Name | None, Field(description="Why the task failed or was skipped.")] = None
-    message: Annotated[str | None, Field(max_length=1024, description="The same, as a sentence.")] = None
+    message: Annotated[str | None, Field(max_length=1024, description="The reason, as a sentence.")] = None
 
 
 class WorkflowStatus(Model):

@@ -48,7 +48,7 @@ def _line(wait: Wait) -> str:
     who = f"{label(wait.run)} waited {wait.seconds:.1f} s"
     if not wait.had_pod:
         return f"{who} and never had a pod"
-    return f"{who}; its pod was gone after {wait.with_pod:.1f} s, and {wait.seconds - wait.with_pod:.1f} s cost none"
+    return f"{who}; its pod had ended after {wait.with_pod:.1f} s, and {wait.seconds - wait.with_pod:.1f} s cost none"
 
 
 def _spans(pods: list[PodSeen], uid: str) -> list[tuple[float, float]]:

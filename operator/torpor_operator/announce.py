@@ -49,7 +49,7 @@ def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
 
 def _failure(run: TaskRun) -> PostEvent:
     status = run.status
-    again = f"; tried again at {status.retry_at}" if status.state is State.UP_FOR_RETRY else ""
+    again = f"; will be tried again at {status.retry_at}" if status.state is State.UP_FOR_RETRY else ""
     return PostEvent(
         regarding=run,
         reason=status.reason or Reason.STATUS_INVALID,

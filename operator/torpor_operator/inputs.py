@@ -14,7 +14,7 @@ from torpor_operator.scope import Scope, Unknown
 def expressions(task: Task) -> Iterator[tuple[str, str | ExpressionError]]:
     """Every expression of the task and where it stands; a template that cannot be read comes as its error."""
     if task.when is not None:
-        yield "when", task.when
+        yield "when", bare(task.when)
     for name, value in task.args.items():
         yield from _within(f"args: {name}", value)
     for entry in task.expand:
@@ -43,6 +43,11 @@ def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
         return Unknown(tuple(needs))
     rendered = template.substitute(value, results)
     return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
+
+
+def bare(expression: str) -> str:
+    """A `when` is CEL already; one that was written as `${...}` all the same means what is inside."""
+    return single(expression) or expression
 
 
 def single(value: JSON) -> str | None:

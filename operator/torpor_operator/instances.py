@@ -59,7 +59,7 @@ def resolve(task: Task, scope: Scope, max_map_size: int) -> Resolved:
 def _when(task: Task, scope: Scope) -> Outcome | Unknown | None:
     if task.when is None:
         return None
-    answer = scope.evaluate(task.when)
+    answer = scope.evaluate(inputs.bare(task.when))
     if isinstance(answer, Unknown):
         return answer
     if isinstance(answer, ExpressionError):
@@ -81,7 +81,11 @@ def _items(task: Task, scope: Scope, max_map_size: int) -> tuple[str, ...] | Out
     if isinstance(over, ExpressionError):
         return _failed(task, over.reason, f"expand {entry.name}: {over.message}")
     if not isinstance(over.json, list):
-        return _failed(task, Reason.EXPAND_INVALID, f"expand {entry.name}: over {_kind(over.json)}; it takes a list")
+        return _failed(
+            task,
+            Reason.EXPAND_INVALID,
+            f"expand {entry.name}: over {_kind(over.json)}; it takes a list{_hint(entry.over)}",
+        )
     if not over.json:
         return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"expand {entry.name}: the list is empty")
     if len(over.json) > max_map_size:
@@ -172,6 +176,11 @@ def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
 
 def _failed(task: Task, reason: str, message: str) -> Outcome:
     return decided(task.name, TaskState.FAILED, reason, message)
+
+
+def _hint(over: JSON) -> str:
+    written = isinstance(over, str) and inputs.single(over) is None
+    return f"; an expression is written ${{{over}}}" if written else ""
 
 
 def _kind(value: JSON) -> str:

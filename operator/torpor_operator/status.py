@@ -8,7 +8,7 @@ from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.outcome import BROKEN, Outcome
 
@@ -39,7 +39,7 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
         return Verdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
     if open_tasks:
         state = "Suspended" if workflow.spec.suspend else "Running"
-        return Verdict(state=state, succeeded="Unknown", reason=state)
+        return Verdict(state=state, succeeded="Unknown", reason=state, message=_trouble(outcomes))
     broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
     broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
     if broken is None:
@@ -76,6 +76,14 @@ def _conditions(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict
         ("Stalled", "True" if stalled else "False", reason, message if stalled else ""),
     )
     return tuple(_condition(workflow, now, *entry) for entry in wanted)
+
+
+def _trouble(outcomes: Sequence[Outcome]) -> str:
+    """What keeps a TaskRun from moving, such as an image that cannot be pulled; empty where nothing does."""
+    runs = (run for outcome in outcomes for run in outcome.runs.values())
+    stuck = (run for run in runs if run.status.state in {State.SCHEDULED, State.RUNNING} and run.status.reason)
+    first = next(stuck, None)
+    return f"TaskRun {first.metadata.name}: {first.status.message}" if first else ""
 
 
 def _lost(outcomes: Sequence[Outcome]) -> TaskRun | None:

@@ -52,7 +52,7 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
             policy = retry.Policy() if reason in _AGAIN_THE_SAME else wait.retries
             return edge.fail(wait.pin, policy, reason=reason, message=message, now=now)
         case Cancelled():
-            return edge.cancel(wait.pin, message=f"cancelled while it waited for {_subject(wait)}", now=now)
+            return edge.cancel(wait.pin, message=f"cancelled while it waited: {_subject(wait)}", now=now)
         case _:
             assert_never(outcome)
 

@@ -99,3 +99,8 @@ def test_instances_that_run_go_on_when_the_list_they_came_from_is_lost() -> None
     assert not world.has("load", 1)
     assert world.tasks()["load"] == "Failed"
     assert (world.task("load").reason, world.task("load").succeeded) == ("ExpandInvalid", 1)
+
+
+def test_an_expression_without_its_braces_is_told_how_it_is_written() -> None:
+    world = World(python("a", expand=[{"name": "x", "over": "params.paths"}]), params={"paths": [1]}).settle()
+    assert "an expression is written ${params.paths}" in (world.task("a").message or "")

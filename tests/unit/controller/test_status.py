@@ -80,7 +80,7 @@ def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
     (event,) = world.events
     assert event.regarding is not None
     assert (event.reason, event.warning) == ("Error", True)
-    assert event.message == f"once; tried again at {times.rfc3339(NOW + 10)}"
+    assert event.message == f"once; will be tried again at {times.rfc3339(NOW + 10)}"
     world.advance(10).fail("a", "twice")
     assert [event.message for event in world.events if event.regarding][1:] == ["twice"]
 
@@ -93,3 +93,12 @@ def test_the_end_of_a_run_is_one_event_on_it() -> None:
 def test_a_skipped_run_succeeds() -> None:
     world = World(python("a", when="false")).settle()
     assert (world.condition()[0], world.status.progress) == ("True", "0/0")
+
+
+def test_what_keeps_a_taskrun_from_moving_is_said_on_the_workflow() -> None:
+    world = World(python("a")).settle()
+    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
+    world.kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]}).advance(1)
+    status, _, message = world.condition()
+    assert status == "Unknown"
+    assert "no such host" in message

@@ -80,3 +80,8 @@ def test_a_clean_up_that_goes_well_does_not_hide_what_failed() -> None:
     assert world.tasks() == {"a": "Failed", "c": "Succeeded"}
     assert world.condition()[:2] == ("False", "Error")
     assert "no disk" in world.condition()[2]
+
+
+def test_a_when_written_as_a_template_means_what_is_inside() -> None:
+    world = World(python("a", when="${params.big}"), params={"big": False}).settle()
+    assert world.tasks() == {"a": "Skipped"}

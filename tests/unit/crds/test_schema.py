@@ -52,7 +52,13 @@ def test_a_keyed_list_is_a_map_to_the_api_server() -> None:
 
 def test_an_exclusive_bound_becomes_an_inclusive_one() -> None:
     share = schema_of(Outer)["properties"]["share"]
-    assert share == {"description": "A number.", "type": "integer", "minimum": 0, "maximum": 255, "default": 7}
+    assert share == {
+        "description": "A number. Default: 7.",
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 255,
+        "default": 7,
+    }
 
 
 def test_a_value_of_any_type_is_kept_as_it_is_even_null() -> None:
