@@ -31,7 +31,7 @@ class TriggerTask(Model):
         Field(
             alias="class",
             max_length=253,
-            description="time (at), duration (duration), http (url, ...), kubernetes (api_version, kind, name, ...), or "
+            description="time (at), duration (duration), http (url, ...), kubernetes (api_version, kind, ...), or "
             "a class registered with the triggerer; docs/triggers.md has each one's arguments.",
         ),
     ]
