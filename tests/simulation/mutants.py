@@ -29,8 +29,9 @@ from torpor_wire import edge
 
 from tests.simulation.pool import first_breach, played
 
-LIMIT = 600
-"""Seeds within which each is found."""
+LIMIT = 400
+"""Seeds within which each is found, but for those that say why not."""
+UNSEEN_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,12 @@ MUTANTS = (
     Mutant(name="fire fence", without="a trigger fires whatever it finds", switch=_fire_fence),
     Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
     Mutant(name="high-water mark", without="what is absent is created", switch=_high_water),
-    Mutant(name="sync before planning", without="a leader plans on stores that are not filled", switch=_sync),
+    Mutant(
+        name="sync before planning",
+        without="a leader plans on stores that are not filled",
+        switch=_sync,
+        unseen="what is absent is confirmed, what is there already is taken up: it spares requests that are refused",
+    ),
     Mutant(name="former pod", without="a segment starts beside the one before it", switch=_former_pod),
     Mutant(name="gate", without="a container may start before it is claimed", switch=_gate),
     Mutant(name="claim before gate", without="the gate is lifted without a claim", switch=_claim_before_gate),
@@ -215,7 +221,12 @@ MUTANTS = (
     Mutant(name="orphans", without="nobody lets go of a pod without a TaskRun", switch=_orphans),
     Mutant(name="relist diff", without="what vanished unseen stays in the store", switch=_relist_diff),
     Mutant(name="older word", without="an older version undoes a newer one", switch=_older_word),
-    Mutant(name="resurrection", without="an answer brings back what was seen to go", switch=_resurrection),
+    Mutant(
+        name="resurrection",
+        without="an answer brings back what was seen to go",
+        switch=_resurrection,
+        unseen="too rare here: tests/unit/api/test_reflector.py shows it",
+    ),
     Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_pod")),
     Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_taskrun")),
     Mutant(
@@ -260,7 +271,8 @@ def report() -> int:
     print(f"{'guard':22} {'seed':>5} {'breaks':6} what was seen")
     for mutant in MUTANTS:
         if options.only in {None, mutant.name}:
-            rows.append(find(mutant, limit=options.limit, jobs=options.jobs))
+            limit = min(options.limit, UNSEEN_LIMIT) if mutant.unseen else options.limit
+            rows.append(find(mutant, limit=limit, jobs=options.jobs))
             row = rows[-1]
             seed = "none" if row["seed"] is None else row["seed"]
             print(
