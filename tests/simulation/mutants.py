@@ -206,8 +206,18 @@ MUTANTS = (
         unseen="no TaskRun's name comes back with another uid, but for one deleted as soon as it was made",
     ),
     Mutant(name="fire fence", without="a trigger fires whatever it finds", switch=_fire_fence),
-    Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
-    Mutant(name="high-water mark", without="what is absent is created", switch=_high_water),
+    Mutant(
+        name="turn",
+        without="a trigger of an earlier segment runs on for the next",
+        switch=_turn,
+        unseen="too rare here: it takes a list again after 410 that spans two waits",
+    ),
+    Mutant(
+        name="high-water mark",
+        without="what is absent is created",
+        switch=_high_water,
+        unseen="too rare here: tests/unit/controller/test_finished.py shows it",
+    ),
     Mutant(
         name="sync before planning",
         without="a leader plans on stores that are not filled",
