@@ -226,7 +226,12 @@ MUTANTS = (
     ),
     Mutant(name="former pod", without="a segment starts beside the one before it", switch=_former_pod),
     Mutant(name="gate", without="a container may start before it is claimed", switch=_gate),
-    Mutant(name="claim before gate", without="the gate is lifted without a claim", switch=_claim_before_gate),
+    Mutant(
+        name="claim before gate",
+        without="the gate is lifted without a claim",
+        switch=_claim_before_gate,
+        unseen="a pod that has started keeps its finalizer, so none of its name is made beside it: test_containers.py",
+    ),
     Mutant(name="finalizer", without="a container's pod may go before its outcome is read", switch=_finalizer),
     Mutant(name="orphans", without="nobody lets go of a pod without a TaskRun", switch=_orphans),
     Mutant(name="relist diff", without="what vanished unseen stays in the store", switch=_relist_diff),
