@@ -79,7 +79,10 @@ def test_a_result_that_is_not_json_fails_who_reads_it(stage: Stage, used: str) -
     tasks = [python("first", "told", pod=HELD), python("last", "told", args={"rows": used})]
     name = stage.submit(tasks)
     run = stage.taskrun(name, "first")
-    stage.set_status(run, state="Running")
+    stage.until(lambda: bool(stage.pods_of(run)), "it has its pod")
+    # Running with its pod: one without is the operator's to fail, before the next line could be written.
+    pod = stage.pods_of(run)[0]["metadata"]
+    stage.set_status(run, state="Running", pod={"name": pod["name"], "uid": pod["uid"]})
     stage.set_status(run, state="Succeeded", result="{nope")
     status = stage.ends(name)
     states = {task["name"]: (task["state"], task.get("reason")) for task in status["tasks"]}
