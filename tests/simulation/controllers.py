@@ -66,21 +66,22 @@ async def operator(server: Server, process: Process, rng: random.Random) -> None
     queue = WorkQueue(clock)
     orphans = Orphans(api, clock)
     observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=rng.random)
+    terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
+    leadership = Leadership(api, terms)
     reconciler = Reconciler(
         clock=clock,
         queue=queue,
         observer=observer,
         answerer=Answerer(api, observer, InProcess()),
-        applier=Applier(api, clock, observer, SETTINGS),
+        applier=Applier(api, clock, observer, SETTINGS, leads=leadership.holds),
         orphans=orphans,
         settings=SETTINGS,
     )
-    terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
     async with asyncio.TaskGroup() as group:
         group.create_task(observer.taskruns.run())
         group.create_task(observer.pods.run())
         group.create_task(_workflows(api, observer))
-        group.create_task(Leadership(api, terms).run(partial(operator_main._lead, observer, reconciler)))
+        group.create_task(leadership.run(partial(operator_main._lead, observer, reconciler)))
 
 
 async def _workflows(api: Api, observer: Observer) -> Never:
