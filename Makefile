@@ -48,7 +48,7 @@ verify: generate ## what is generated is what is committed
 	git diff --exit-code -- crds manifests
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
-	$(BIN)/python -m tests.simulation.mutants
+	$(BIN)/python -m tests.simulation.hunt
 
 bench: bench-startup bench-writes bench-chain ## the figures, measured on this machine
 
