@@ -13,7 +13,7 @@ from torpor_operator import containers, steps
 from torpor_operator.actions import ConfirmPod, PatchTaskRun
 from torpor_operator.pods import Pod
 from torpor_operator.snapshot import Presence
-from torpor_operator.view import Step, View, both
+from torpor_operator.view import Step, View, both, soonest
 
 _PULL_FAILURES = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 _CONFIG_FAILURES = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
@@ -145,7 +145,7 @@ def _overdue(view: View, pod: Pod, ends: str) -> Step:
     """A pod past its deletion on a node that does not answer may still run a process: nobody else may start."""
     due = times.epoch(ends) + view.settings.node_grace
     if view.now < due:
-        return Step(again_at=_earlier(due, _attempt_deadline(view)))
+        return Step(again_at=soonest((due, _attempt_deadline(view))))
     message = f"pod {pod.name} was to end at {ends}, and its node does not say that it did: mend or delete the node"
     return steps.explain(view, Reason.NODE_LOST, message, again_at=_attempt_deadline(view))
 
@@ -160,7 +160,7 @@ def _deferred(view: View) -> Step:
         return lingering
     due = times.epoch(status.deadline) + view.settings.triggerer_grace
     if view.now < due:
-        return Step(actions=lingering.actions, again_at=_earlier(lingering.again_at, due))
+        return Step(actions=lingering.actions, again_at=soonest((lingering.again_at, due)))
     message = f"the wait for {status.trigger.waits_for} was over at {status.deadline}, and no triggerer said so"
     return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message)
 
@@ -238,7 +238,3 @@ def _ended(view: View) -> Step:
     stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
     grace = settings.former_pod_grace if stopped else settings.finished_pod_grace
     return steps.dismiss(view, view.pods, since=status.completion_time, grace=grace)
-
-
-def _earlier(one: float | None, other: float | None) -> float | None:
-    return min((moment for moment in (one, other) if moment is not None), default=None)

@@ -18,7 +18,7 @@ from torpor_operator.actions import Action, CreatePod, CreateTaskRun, DeleteWork
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.status import Verdict
-from torpor_operator.view import Step, View
+from torpor_operator.view import Step, View, soonest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
             ),
             needs=_needs(turns, [step for _, step in steps]),
             events=(*announce.task_problems(workflow, outcomes), *_events(step for _, step in steps)),
-            again_at=_soonest([*(step.again_at for _, step in steps), _timeout_at(snapshot)]),
+            again_at=soonest([*(step.again_at for _, step in steps), _timeout_at(snapshot)]),
         ),
     )
 
@@ -104,7 +104,7 @@ def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Pl
         actions=_actions(steps),
         needs=_needs((), steps),
         events=_events(steps),
-        again_at=_soonest(step.again_at for step in steps),
+        again_at=soonest(step.again_at for step in steps),
     )
     return _stated(snapshot, outcomes, ending, made)
 
@@ -123,7 +123,7 @@ def _finished(snapshot: Snapshot) -> Plan:
         if workflow.metadata.deletion_timestamp is None:
             actions.append(DeleteWorkflow())
         expires = None
-    return Plan(actions=tuple(actions), again_at=_soonest([*(step.again_at for step in steps), expires]))
+    return Plan(actions=tuple(actions), again_at=soonest([*(step.again_at for step in steps), expires]))
 
 
 def _invalid(snapshot: Snapshot, problem: graph.Problem) -> Plan:
@@ -203,7 +203,3 @@ def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
 def _needs(turns: Sequence[tasks.Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
     wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
     return tuple(dict.fromkeys(wanted))
-
-
-def _soonest(moments: Iterable[float | None]) -> float | None:
-    return min((moment for moment in moments if moment is not None), default=None)

@@ -1,6 +1,6 @@
 """One TaskRun as a plan sees it, and what may follow for it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from torpor_api.taskrun import TaskRun
@@ -50,11 +50,15 @@ NOTHING = Step()
 
 def both(one: Step, other: Step) -> Step:
     """Two steps at once."""
-    moments = [moment for moment in (one.again_at, other.again_at) if moment is not None]
     return Step(
         actions=(*one.actions, *other.actions),
         needs=(*one.needs, *other.needs),
-        again_at=min(moments, default=None),
+        again_at=soonest((one.again_at, other.again_at)),
         wants_pod=one.wants_pod or other.wants_pod,
         events=(*one.events, *other.events),
     )
+
+
+def soonest(moments: Iterable[float | None]) -> float | None:
+    """The first of the moments there are, None where there is none."""
+    return min((moment for moment in moments if moment is not None), default=None)
