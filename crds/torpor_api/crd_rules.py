@@ -11,7 +11,9 @@ from torpor_wire import state
 
 from torpor_api.crd_schema import Schema
 
-_ONE_BODY = "[has(self.python), has(self.container), has(self.trigger)].filter(b, b).size() == 1"
+_BODIES = "[has(self.python), has(self.container), has(self.trigger)].filter(b, b).size()"
+_WITH_BODY = f"{_BODIES} == 1 || (has(self.python) && has(self.trigger) && !has(self.container))"
+_ONLY_WAITS = "(has(self.trigger) && !has(self.python))"
 
 
 def taskrun_status() -> list[Schema]:
@@ -50,7 +52,7 @@ def taskrun_spec() -> list[Schema]:
     """A TaskRun's spec: written once, and one kind of body."""
     return [
         _rule("self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow and run it anew"),
-        _rule(_ONE_BODY, message="give exactly one of python, container and trigger"),
+        _rule(_WITH_BODY, message="give exactly one of python, container and trigger, or trigger and python"),
     ]
 
 
@@ -58,7 +60,7 @@ def workflow_spec() -> list[Schema]:
     """A Workflow's spec: what concerns more than one task."""
     return [
         _rule(
-            "has(self.image) || self.tasks.all(t, has(t.image) || has(t.trigger))",
+            "has(self.image) || self.tasks.all(t, has(t.image) || (has(t.trigger) && !has(t.python)))",
             message="a task with a pod needs an image: give the task an image, or spec.image for all of them",
             path=".image",
         ),
@@ -69,17 +71,21 @@ def workflow_task() -> list[Schema]:
     """A task, taken by itself."""
     return [
         _rule(
-            _ONE_BODY,
+            _WITH_BODY,
             message="a task has exactly one body: python (a function that runs in a pod), container (a program that "
-            "does) or trigger (a wait that needs none)",
+            "does) or trigger (a wait that needs none); a trigger may come before python",
         ),
         _rule(
-            "!has(self.trigger) || !has(self.image)",
+            f"{_ONLY_WAITS} || !(has(self.result) || has(self.failWhen))",
+            message="result and failWhen are of a task that is only a trigger; a function returns its result",
+        ),
+        _rule(
+            f"!{_ONLY_WAITS} || !has(self.image)",
             message="a trigger task has no pod, so it takes no image",
             path=".image",
         ),
         _rule(
-            "!has(self.trigger) || !has(self.pod)",
+            f"!{_ONLY_WAITS} || !has(self.pod)",
             message="a trigger task has no pod, so it takes no pod fields",
             path=".pod",
         ),

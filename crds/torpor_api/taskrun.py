@@ -11,7 +11,19 @@ from torpor_wire import keys, retry, times
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
-from torpor_api.schema import Condition, Count, Duration, Identifier, Message, Metadata, Model, Moment, Name, ObjectName
+from torpor_api.schema import (
+    Condition,
+    Count,
+    Duration,
+    Expression,
+    Identifier,
+    Message,
+    Metadata,
+    Model,
+    Moment,
+    Name,
+    ObjectName,
+)
 
 JsonText = Annotated[str, Field(max_length=keys.RESULT_MAX)]
 
@@ -92,15 +104,28 @@ class TaskRunSpec(Model):
         str | None, Field(max_length=253, description="The function to call: `package.module:function`.")
     ] = None
     container: Annotated[Command | None, Field(description="The program to run in the image.")] = None
-    trigger: Annotated[TriggerCall | None, Field(description="The wait that is this task; no pod is started.")] = None
+    trigger: Annotated[
+        TriggerCall | None, Field(description="The wait that is this task, or that comes before its first pod.")
+    ] = None
+    result: Annotated[
+        Expression | None, Field(description="CEL over `event`: the result of a task that is only a wait.")
+    ] = None
+    fail_when: Annotated[
+        Expression | None, Field(description="CEL over `event`: where true, a task that is only a wait fails.")
+    ] = None
+    service_account: Annotated[
+        Name | None, Field(description="Who must be allowed to read the secrets that its trigger refers to.")
+    ] = None
     arguments: Annotated[
         tuple[Argument, ...], Field(max_length=64, description="Keyword arguments of the function.")
     ] = ()
     retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()
-    timeout: Annotated[
-        Duration | None,
-        Field(description="Total time an attempt may take over all its segments, deferred time included."),
-    ] = None
+    timeout: Annotated[Duration | None, Field(description="Total time an attempt may take over all its segments.")] = (
+        None
+    )
+    timeout_while_deferred: Annotated[
+        bool, Field(description="Whether the time spent deferred counts in `timeout`.")
+    ] = True
 
 
 class PodRef(Model):
@@ -128,6 +153,10 @@ class Resume(Model):
 
     method: Annotated[str, Field(max_length=253, description="Method of the operator, or `module:function`.")]
     kwargs: Annotated[str, Field(max_length=keys.NEXT_MAX, description="State passed on, as JSON text.")] = "{}"
+    on_timeout: Annotated[
+        str | None,
+        Field(max_length=253, description="Where it enters instead when the wait took too long; unset: it fails."),
+    ] = None
 
 
 class TaskRunStatus(Model):
@@ -149,6 +178,17 @@ class TaskRunStatus(Model):
         str | None, Field(max_length=keys.EVENT_MAX, description="The event that fired, as JSON text.")
     ] = None
     fired_at: Annotated[Moment, Field(description="When the trigger last fired.")] = None
+    timed_out: Annotated[
+        bool | None,
+        Field(description="The wait took too long, and its task goes on in next.onTimeout without an event."),
+    ] = None
+    deferred_seconds: Annotated[
+        float | None, Field(ge=0, description="How long this attempt was deferred, over all its waits that are over.")
+    ] = None
+    log: Annotated[
+        str | None,
+        Field(max_length=keys.LOG_MAX, description="The last lines of a failed trigger's log, and its traceback."),
+    ] = None
     result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
     reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
     message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None

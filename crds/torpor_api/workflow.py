@@ -23,6 +23,14 @@ class Rule(StrEnum):
     ALL_DONE = "all_done"
 
 
+class Hook(StrEnum):
+    """Which ends of a run a hook follows."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    END = "end"
+
+
 class TriggerTask(Model):
     """A wait as a task: it goes straight to the triggerer and never has a pod."""
 
@@ -75,7 +83,32 @@ class Task(Model):
             "JSON if it is JSON, else as a string."
         ),
     ] = None
-    trigger: Annotated[TriggerTask | None, Field(description="A wait instead of a function; it needs no pod.")] = None
+    trigger: Annotated[
+        TriggerTask | None,
+        Field(
+            description="A wait; it needs no pod. Beside `python` it comes first, and the function is called with "
+            "`event` when it has fired."
+        ),
+    ] = None
+    result: Annotated[
+        Expression | None,
+        Field(description="CEL over `event` and `params`: the result of a task that is only a wait, else the event."),
+    ] = None
+    fail_when: Annotated[
+        Expression | None,
+        Field(description="CEL over `event` and `params`: where true, a task that is only a wait fails by its event."),
+    ] = None
+    trigger_pool: Annotated[
+        Name | None, Field(description="Which triggerers serve this task's waits, instead of spec.triggerPool.")
+    ] = None
+    hook: Annotated[
+        Hook | None,
+        Field(
+            description="Runs when every other task has ended: success, failure (also by a timeout), or end, which is "
+            "either. Expressions see `run.state`, `run.reason`, `run.message`, `run.name`. It changes nothing of how "
+            "the run ended."
+        ),
+    ] = None
     image: Annotated[str | None, Field(max_length=512, description="Image of this task, instead of spec.image.")] = None
     args: Annotated[
         dict[str, Value],
@@ -98,9 +131,12 @@ class Task(Model):
         Field(description="all_success: every task before it succeeded; all_done: every one ended, however it did."),
     ] = Rule.ALL_SUCCESS
     retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()
-    timeout: Annotated[
-        Duration | None, Field(description="Total time an attempt may take, time spent deferred included.")
-    ] = None
+    timeout: Annotated[Duration | None, Field(description="Total time an attempt may take over all its segments.")] = (
+        None
+    )
+    timeout_while_deferred: Annotated[
+        bool, Field(description="Whether the time spent deferred counts in `timeout`, as in Airflow.")
+    ] = True
     pod: Annotated[PodFields | None, Field(description="The fields of the task's pod that are yours to set.")] = None
 
 
@@ -114,6 +150,13 @@ class WorkflowSpec(Model):
         str | None, Field(max_length=512, description="Image of python tasks: built FROM Torpor's worker image.")
     ] = None
     parallelism: Annotated[int, Field(ge=1, le=10_000, description="How many tasks hold a pod at a time.")] = 50
+    count_deferred: Annotated[
+        bool, Field(description="Whether a deferred task counts in `parallelism` though it holds no pod.")
+    ] = False
+    deferrable: Annotated[
+        bool | None,
+        Field(description="Whether sensors give their pod back while they wait; unset: as the installation has it."),
+    ] = None
     timeout: Annotated[Duration | None, Field(description="How long the run may take; then it is cancelled.")] = None
     ttl_after_finished: Annotated[
         Duration | None, Field(description="How long a finished run is kept; forever if unset.")

@@ -75,7 +75,7 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
         for patch in (edge.cancel(other.pin(), message="mine", now=0), _result(other)):
             with pytest.raises(Forbidden):
                 await api.patch(TASKRUNS, stage.namespace, other.metadata.name, patch, subresource="status")
-    fire = edge.fire(intruder.waiting.pin(), '"now"', now=0)
+    fire = edge.fire(intruder.waiting.pin(), '"now"', deferred=1.0, now=0)
     with pytest.raises(Forbidden):
         await api.patch(TASKRUNS, stage.namespace, intruder.waiting.metadata.name, fire, subresource="status")
 
@@ -136,4 +136,8 @@ async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: Stage) -> 
 
 def _result(run: TaskRun) -> edge.Patch:
     pin = run.pin()
-    return edge.succeed(pin, '"mine"', now=0) if pin.state is State.RUNNING else edge.fire(pin, '"mine"', now=0)
+    return (
+        edge.succeed(pin, '"mine"', now=0)
+        if pin.state is State.RUNNING
+        else edge.fire(pin, '"mine"', deferred=1.0, now=0)
+    )

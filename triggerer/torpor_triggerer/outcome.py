@@ -47,7 +47,9 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
     """The transition that the outcome is."""
     match outcome:
         case Fired(event=event):
-            return edge.fire(wait.pin, event, now=now) if wait.resumes else edge.succeed(wait.pin, event, now=now)
+            if wait.resumes:
+                return edge.fire(wait.pin, event, deferred=wait.deferred(now), now=now)
+            return edge.succeed(wait.pin, event, now=now)
         case Failed(reason=reason, message=message):
             policy = retry.Policy() if reason in _AGAIN_THE_SAME else wait.retries
             return edge.fail(wait.pin, policy, reason=reason, message=message, now=now)

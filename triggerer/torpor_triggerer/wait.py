@@ -35,7 +35,10 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Moments are seconds since the epoch. `resumes`: a pod goes on after the event, rather than the task ending."""
+    """Moments are seconds since the epoch, `deferred_before` seconds of earlier waits of the attempt.
+
+    `resumes`: a pod goes on after the event, rather than the task ending.
+    """
 
     namespace: str
     name: str
@@ -44,6 +47,7 @@ class Wait:
     pool: str
     asked: Asked | None
     deferred_at: float
+    deferred_before: float
     deadline: float | None
     deadline_is_the_tasks: bool
     cancelled: bool
@@ -54,6 +58,10 @@ class Wait:
     def pin(self) -> Pin:
         """What must still hold when its outcome is written."""
         return Pin(self.turn.uid, self.created, State.DEFERRED, self.turn.attempt, self.turn.segment)
+
+    def deferred(self, now: float) -> float:
+        """How many seconds the attempt has been deferred, if this wait is over now."""
+        return self.deferred_before + max(now - self.deferred_at, 0.0)
 
     @property
     def shard(self) -> int:
@@ -74,10 +82,11 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         pool=spec.trigger_pool,
         asked=_asked(status.trigger),
         deferred_at=times.epoch(status.deferred_at) if status.deferred_at else 0.0,
+        deferred_before=status.deferred_seconds or 0.0,
         deadline=deadline,
         deadline_is_the_tasks=_is_the_tasks(deadline, status.started_at, spec.timeout),
         cancelled=status.cancel is not None,
-        resumes=spec.trigger is None,
+        resumes=spec.python is not None,
         retries=spec.retries.policy(),
     )
 

@@ -55,13 +55,25 @@ def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, n
     }
     if pin.state is State.SCHEDULED:
         sets["startedAt"] = times.rfc3339(now)
-    return _transition(pin, State.DEFERRED, sets=sets, clears=("event", "message", "reason"))
+    return _transition(pin, State.DEFERRED, sets=sets, clears=("event", "timedOut", "message", "reason"))
 
 
-def fire(pin: Pin, event: str, *, now: float) -> Patch:
-    """Deferred -> Scheduled with the event's JSON text: the fire. One commits for each (uid, attempt, segment)."""
+def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
+    """Deferred -> Scheduled with the event's JSON text: the fire. One commits for each (uid, attempt, segment).
+
+    `deferred` is how many seconds the attempt has been deferred, this wait included. No event: the wait took too long,
+    and the task goes on where it said that it would then.
+    """
     _expect(pin, State.DEFERRED)
-    sets: dict[str, Json] = {"event": event, "firedAt": times.rfc3339(now), "segment": pin.segment + 1, "launch": 0}
+    sets: dict[str, Json] = {
+        "event": event,
+        "firedAt": times.rfc3339(now),
+        "segment": pin.segment + 1,
+        "launch": 0,
+        "deferredSeconds": round(max(deferred, 0.0), 3),
+    }
+    if event is None:
+        sets["timedOut"] = True
     return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline"))
 
 
@@ -72,10 +84,14 @@ def succeed(pin: Pin, result: str | None, *, now: float) -> Patch:
     return _transition(pin, State.SUCCEEDED, sets=sets, clears=(*wait, "message", "reason"))
 
 
-def fail(pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float) -> Patch:
+def fail(  # noqa: PLR0913 - what is said of a failure
+    pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float, log: str = ""
+) -> Patch:
     """To UpForRetry while the policy allows another attempt, else to Failed; `Policy()` where a retry cannot help."""
     again = retry.next_attempt_at(policy, pin.attempt, now)
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
+    if log:
+        sets["log"] = shorten(log, keys.LOG_MAX)
     sets |= {"completionTime": times.rfc3339(now)} if again is None else {"retryAt": times.rfc3339(again)}
     to = State.FAILED if again is None else State.UP_FOR_RETRY
     return _transition(pin, to, sets=sets, clears=("trigger", "deadline"))
@@ -85,7 +101,10 @@ def retry_now(pin: Pin) -> Patch:
     """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began."""
     _expect(pin, State.UP_FOR_RETRY)
     sets: dict[str, Json] = {"attempt": pin.attempt + 1, "segment": 0, "launch": 0}
-    clears = ("next", "event", "pod", "message", "reason", "startedAt", "deferredAt", "firedAt", "deadline")
+    clears = (
+        *("next", "event", "pod", "message", "reason", "log"),
+        *("startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"),
+    )
     return _transition(pin, State.SCHEDULED, sets=sets, clears=clears)
 
 
@@ -116,12 +135,12 @@ def explain(pin: Pin, *, reason: Reason, message: str) -> Patch:
     return [*_tests(pin), *_values(pin, pin.state, {"reason": reason, "message": shorten(message)})]
 
 
-def shorten(message: str) -> str:
-    """The message within its limit of 1 kB of UTF-8, its middle left out: beginning and end say the most."""
+def shorten(message: str, limit: int = keys.MESSAGE_MAX) -> str:
+    """The message within its limit of bytes of UTF-8, its middle left out: beginning and end say the most."""
     data = message.encode(errors="replace")
-    if len(data) <= keys.MESSAGE_MAX:
+    if len(data) <= limit:
         return data.decode()
-    half = keys.MESSAGE_MAX // 2 - 4
+    half = limit // 2 - 4
     return data[:half].decode(errors="ignore") + " ... " + data[-half:].decode(errors="ignore")
 
 

@@ -14,6 +14,9 @@ LABEL_TASKRUN_UID = f"{GROUP}/taskrun-uid"
 FINALIZER = f"{GROUP}/cancel-first"
 POD_FINALIZER = f"{GROUP}/outcome"
 POD_GATE = f"{GROUP}/claim"
+APPROVAL = f"{GROUP}/approval"
+APPROVAL_BY = f"{GROUP}/approval-by"
+APPROVAL_NOTE = f"{GROUP}/approval-note"
 
 DEFAULT_POOL = "default"
 SHARDS = 256
@@ -25,6 +28,7 @@ EVENT_MAX = 4 * 1024
 KWARGS_MAX = 4 * 1024
 NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
+LOG_MAX = 4 * 1024
 ARGUMENT_INLINE_MAX = 1024
 
 ENV_TASKRUN = "TORPOR_TASKRUN"
@@ -37,5 +41,7 @@ ENV_CREATED = "TORPOR_CREATED"
 ENV_STARTED = "TORPOR_STARTED"
 ENV_POD_NAME = "TORPOR_POD_NAME"
 ENV_POD_UID = "TORPOR_POD_UID"
+ENV_DEFERRABLE = "TORPOR_DEFERRABLE"
+ENV_SEAL_KEY = "TORPOR_SEAL_KEY"
 CREDENTIALS = "/var/run/secrets/torpor.dev"
 """Where a task pod finds `token` (one hour, renewed in place by the kubelet) and `ca.crt`."""

@@ -83,7 +83,8 @@ _PYTHON = {"name": "a", "python": "m:f", "image": "x"}
 REFUSED = {
     "no tasks": (workflow(), "spec.tasks in body should have at least 1 items"),
     "duplicate names": (workflow(_TRIGGER, _TRIGGER), "Duplicate value"),
-    "two bodies": (workflow(_TRIGGER | _PYTHON), "exactly one body: python"),
+    "two bodies": (workflow(_PYTHON | {"container": {"command": ["x"]}}), "exactly one body: python"),
+    "a result of a function": (workflow({**_PYTHON, "image": "i", "result": "event"}), "a task that is only a trigger"),
     "no body": (workflow({"name": "a"}), "exactly one body: python"),
     "a host path": (
         workflow({**_PYTHON, "image": "i", "pod": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}}),

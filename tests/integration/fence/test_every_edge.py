@@ -85,7 +85,7 @@ def _patch(stage: Stage, old: State, new: State) -> edge.Patch:
 def _to_scheduled(pin: edge.Pin, old: State) -> edge.Patch:
     match old:
         case State.DEFERRED:
-            return edge.fire(pin, '{"at": 1}', now=_NOW)
+            return edge.fire(pin, '{"at": 1}', deferred=1.0, now=_NOW)
         case State.UP_FOR_RETRY:
             return edge.retry_now(pin)
         case _:

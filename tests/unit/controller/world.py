@@ -184,7 +184,7 @@ class World:
     def report_event(self, task: str, index: int = keys.UNMAPPED) -> None:
         """The triggerer fires."""
         run = self.run(task, index)
-        self.api.patch(run, edge.fire(run.pin(), '"event"', now=self.now))
+        self.api.patch(run, edge.fire(run.pin(), '"event"', deferred=1.0, now=self.now))
 
     def report_end(self, task: str, index: int = keys.UNMAPPED, result: str | None = None) -> None:
         """The triggerer ends the task without a pod."""

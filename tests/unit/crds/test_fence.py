@@ -33,8 +33,8 @@ def named(edges: frozenset[tuple[State, State]]) -> set[str]:
     return {f"{old}>{new}" for old, new in edges}
 
 
-def fail(old: State, policy: retry.Policy) -> edge.Patch:
-    return edge.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0)
+def fail(old: State, policy: retry.Policy, log: str = "") -> edge.Patch:
+    return edge.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0, log=log)
 
 
 POD: dict[str, edge.Patch] = {
@@ -46,10 +46,10 @@ POD: dict[str, edge.Patch] = {
 }
 TRIGGERER: dict[str, edge.Patch] = {
     "Deferred>Deferred": edge.explain(pin(State.DEFERRED), reason=Reason.ERROR, message="m"),
-    "Deferred>Scheduled": edge.fire(pin(State.DEFERRED), "{}", now=0.0),
+    "Deferred>Scheduled": edge.fire(pin(State.DEFERRED), None, deferred=1.0, now=0.0),
     "Deferred>Succeeded": edge.succeed(pin(State.DEFERRED), None, now=0.0),
-    "Deferred>UpForRetry": fail(State.DEFERRED, _AGAIN),
-    "Deferred>Failed": fail(State.DEFERRED, retry.Policy()),
+    "Deferred>UpForRetry": fail(State.DEFERRED, _AGAIN, log="l"),
+    "Deferred>Failed": fail(State.DEFERRED, retry.Policy(), log="l"),
     "Deferred>Cancelled": edge.cancel(pin(State.DEFERRED), message="m", now=0.0),
 }
 

@@ -23,7 +23,7 @@ def pin(state: State, *, launch: int | None = None) -> Pin:
 EDGE: dict[str, tuple[Callable[[Pin], Patch], State]] = {
     "claim": (lambda seen: edge.claim(seen, CLAIM, started=None, now=NOW), State.RUNNING),
     "defer": (lambda seen: edge.defer(seen, WAIT, resume=None, deadline=None, now=NOW), State.DEFERRED),
-    "fire": (lambda seen: edge.fire(seen, "{}", now=NOW), State.SCHEDULED),
+    "fire": (lambda seen: edge.fire(seen, "{}", deferred=1.0, now=NOW), State.SCHEDULED),
     "succeed": (lambda seen: edge.succeed(seen, None, now=NOW), State.SUCCEEDED),
     "fail": (
         lambda seen: edge.fail(seen, retry.Policy(), reason=Reason.ERROR, message="", now=NOW),

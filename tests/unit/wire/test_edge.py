@@ -46,17 +46,36 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
             "deferredAt": STAMP,
             "deadline": "2023-11-14T22:14:20.000Z",
         },
-        {"event", "message", "reason"},
+        {"event", "timedOut", "message", "reason"},
     ),
     "defer without a pod": (
         edge.defer(pin(State.SCHEDULED), WAIT, resume=None, deadline=None, now=NOW),
         {"state": "Deferred", "trigger": WAIT.on_status(), "deferredAt": STAMP, "startedAt": STAMP},
-        {"event", "message", "reason", "next", "deadline"},
+        {"event", "timedOut", "message", "reason", "next", "deadline"},
     ),
     "fire": (
-        edge.fire(pin(State.DEFERRED), '{"ok":true}', now=NOW),
-        {"state": "Scheduled", "event": '{"ok":true}', "firedAt": STAMP, "segment": 4, "launch": 0},
+        edge.fire(pin(State.DEFERRED), '{"ok":true}', deferred=1.0, now=NOW),
+        {
+            "state": "Scheduled",
+            "event": '{"ok":true}',
+            "firedAt": STAMP,
+            "segment": 4,
+            "launch": 0,
+            "deferredSeconds": 1.0,
+        },
         {"trigger", "pod", "deadline"},
+    ),
+    "fire without an event": (
+        edge.fire(pin(State.DEFERRED), None, deferred=2.25, now=NOW),
+        {
+            "state": "Scheduled",
+            "timedOut": True,
+            "firedAt": STAMP,
+            "segment": 4,
+            "launch": 0,
+            "deferredSeconds": 2.25,
+        },
+        {"event", "trigger", "pod", "deadline"},
     ),
     "succeed from a pod": (
         edge.succeed(pin(State.RUNNING), "42", now=NOW),
@@ -73,6 +92,11 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
         {"state": "Failed", "reason": "Error", "message": "no", "completionTime": STAMP},
         {"trigger", "deadline"},
     ),
+    "fail with what the trigger said": (
+        edge.fail(pin(State.DEFERRED), retry.Policy(), reason=Reason.ERROR, message="no", log="a line", now=NOW),
+        {"state": "Failed", "reason": "Error", "message": "no", "log": "a line", "completionTime": STAMP},
+        {"trigger", "deadline"},
+    ),
     "fail for now": (
         edge.fail(pin(State.DEFERRED), retry.Policy(limit=2), reason=Reason.ERROR, message="no", now=NOW),
         {"state": "UpForRetry", "reason": "Error", "message": "no", "retryAt": "2023-11-14T22:13:40.000Z"},
@@ -81,7 +105,8 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     "retry": (
         edge.retry_now(pin(State.UP_FOR_RETRY)),
         {"state": "Scheduled", "attempt": 3, "segment": 0, "launch": 0},
-        {"next", "event", "pod", "message", "reason", "startedAt", "deferredAt", "firedAt", "deadline"},
+        {"next", "event", "pod", "message", "reason", "log"}
+        | {"startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"},
     ),
     "relaunch": (
         edge.relaunch(pin(State.RUNNING, launch=1)),

@@ -41,7 +41,7 @@ def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
     body = taskrun()
     body = patched(body, edge.claim(seen(body), CLAIM, started=None, now=NOW))
     body = patched(body, edge.defer(seen(body), WAIT, resume=RESUME, deadline=NOW + 60, now=NOW))
-    body = patched(body, edge.fire(seen(body), '"found"', now=NOW))
+    body = patched(body, edge.fire(seen(body), '"found"', deferred=1.0, now=NOW))
     assert written(body) == {
         "state": "Scheduled",
         "attempt": 1,
@@ -52,6 +52,7 @@ def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
         "firedAt": STAMP,
         "next": RESUME,
         "event": '"found"',
+        "deferredSeconds": 1.0,
     }
     body = patched(body, edge.relaunch(seen(body)))
     body = patched(body, edge.claim(seen(body), CLAIM, started=STAMP, now=NOW))
