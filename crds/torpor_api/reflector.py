@@ -75,6 +75,13 @@ class Reflector(Generic[T]):
                 log.warning("cannot list %s: %s; trying again", self._resource.plural, error.message)
                 await self._pause(error)
 
+    async def refresh(self) -> None:
+        """Read the whole list beside the watch: what was committed before this call is then in the store.
+
+        Raises `errors.ApiError` where it cannot be read. What the watch still brings of before that list is old.
+        """
+        await self._list()
+
     async def _list(self) -> str:
         self.relists += 1
         try:
@@ -96,7 +103,7 @@ class Reflector(Generic[T]):
             async for page in pages:
                 for raw in page.items:
                     listed.add(key_of(raw))
-                    self.store.upsert(raw)
+                    self.store.absorb(raw)
                 version = page.resource_version
         self.store.settle(listed, int(version))
         return version
@@ -129,16 +136,17 @@ class Reflector(Generic[T]):
         return version
 
     def _apply(self, kind: str, raw: dict[str, Any]) -> str:
+        version = version_of(raw)
         match kind:
             case "ADDED" | "MODIFIED":
-                self.store.upsert(raw)
-            case "DELETED":
+                self.store.absorb(raw)
+            case "DELETED" if version > self.store.progress:
                 self.store.delete(raw)
-            case "BOOKMARK":
+            case "DELETED" | "BOOKMARK":
                 pass
             case _:
                 raise errors.ApiError(f"a watch event of type {kind!r}")
-        self.store.advance(version_of(raw))
+        self.store.advance(version)
         return str(raw["metadata"]["resourceVersion"])
 
     async def _pause(self, failure: errors.ApiError | None) -> None:

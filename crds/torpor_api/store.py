@@ -107,7 +107,7 @@ class Store(Generic[T]):
         return len(self._entries)
 
     def absorb(self, raw: dict[str, Any]) -> None:
-        """Take up what a write of ours returned, unless something newer is known.
+        """Take up what a list, a watch or a write of ours returned, unless something newer is known.
 
         Only for an object that the reflector's selector lets through; nothing would ever report that another vanished.
         """

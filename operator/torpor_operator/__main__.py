@@ -14,9 +14,9 @@ from functools import partial
 from typing import get_type_hints
 
 import kopf
-from torpor_api import client
+from torpor_api import client, errors
 from torpor_api.api import Api
-from torpor_api.clock import SystemClock
+from torpor_api.clock import Clock, SystemClock
 from torpor_api.lease import Leadership, Terms
 from torpor_cel.evaluator import Evaluator
 
@@ -30,6 +30,8 @@ from torpor_operator.reconciler import Reconciler
 from torpor_operator.settings import Settings
 
 _LEASE = "torpor-operator"
+_PAUSE = 1.0
+_LOG = logging.getLogger(__name__)
 
 
 def main() -> None:
@@ -92,7 +94,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             background += [
                 group.create_task(observer.taskruns.run()),
                 group.create_task(observer.pods.run()),
-                group.create_task(leadership.run(partial(_lead, observer, reconciler))),
+                group.create_task(leadership.run(partial(_lead, observer, reconciler, clock))),
             ]
             await kopf.operator(
                 registry=registry,
@@ -104,9 +106,18 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             await stop()
 
 
-async def _lead(observer: Observer, reconciler: Reconciler) -> None:
-    await observer.taskruns.synced.wait()
-    await observer.pods.synced.wait()
+async def _lead(observer: Observer, reconciler: Reconciler, clock: Clock) -> None:
+    """Plans on lists that were begun after the Lease was taken: all that a former leader did is in them.
+
+    A watch may be seconds behind, and would not show a pod that the former leader has just created.
+    """
+    while True:
+        try:
+            await observer.refresh()
+            break
+        except errors.ApiError as error:
+            _LOG.warning("cannot list what there is: %s", error.message)
+            await clock.sleep(_PAUSE)
     await reconciler.run()
 
 

@@ -118,4 +118,12 @@ class ConfirmPod:
     uid: str
 
 
-Need: TypeAlias = Evaluate | ConfirmTaskRun | ConfirmPod
+@dataclass(frozen=True, slots=True)
+class ConfirmPods:
+    """All pods of a TaskRun: the answer to the creation of one was lost, and the store may not show it yet."""
+
+    namespace: str
+    taskrun_uid: str
+
+
+Need: TypeAlias = Evaluate | ConfirmTaskRun | ConfirmPod | ConfirmPods

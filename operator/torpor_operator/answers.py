@@ -13,7 +13,7 @@ from torpor_cel.evaluator import Evaluating, Unavailable
 from torpor_wire import keys
 
 from torpor_operator import pods
-from torpor_operator.actions import ConfirmPod, ConfirmTaskRun, Evaluate, Need
+from torpor_operator.actions import ConfirmPod, ConfirmPods, ConfirmTaskRun, Evaluate, Need
 from torpor_operator.observe import Observer
 from torpor_operator.snapshot import Answer, Presence
 from torpor_operator.taskruns import is_named_for_its_spec
@@ -56,6 +56,8 @@ class Answerer:
                 return await self._taskrun(need)
             case ConfirmPod():
                 return await self._pod(need)
+            case ConfirmPods():
+                return await self._pods(need)
             case _:
                 assert_never(need)
 
@@ -89,6 +91,14 @@ class Answerer:
         elif pods.parse(found).terminal:
             return Presence.GONE
         return Presence.PRESENT
+
+    async def _pods(self, need: ConfirmPods) -> Presence:
+        selector = f"{keys.LABEL_TASKRUN_UID}={need.taskrun_uid}"
+        page = await self._api.list(PODS, need.namespace, label_selector=selector)
+        for found in page.items:
+            self._observer.pods.store.absorb(found)
+        self._observer.unclear.pop(need.taskrun_uid, None)
+        return Presence.PRESENT if page.items else Presence.GONE
 
 
 def _is_seen(found: Object) -> bool:

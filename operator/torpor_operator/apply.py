@@ -174,6 +174,9 @@ class Applier:
         namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
         try:
             stored = await self._api.create(PODS, namespace, action.body)
+        except errors.Unavailable:
+            self._observer.unclear[taskrun.metadata.uid] = name
+            raise
         except errors.AlreadyExists:
             stored = await self._api.get(PODS, namespace, name)
             if pods.parse(stored).owner_uid != taskrun.metadata.uid:
@@ -184,6 +187,7 @@ class Applier:
                 raise
             await self._refused(action, error)
             return
+        self._observer.unclear.pop(taskrun.metadata.uid, None)
         self._observer.pods.store.absorb(stored)
 
     async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:

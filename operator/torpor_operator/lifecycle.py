@@ -10,8 +10,8 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator import containers, steps
-from torpor_operator.actions import ConfirmPod, PatchTaskRun
-from torpor_operator.pods import Pod
+from torpor_operator.actions import ConfirmPod, ConfirmPods, PatchTaskRun
+from torpor_operator.pods import Pod, name_of
 from torpor_operator.snapshot import Presence
 from torpor_operator.view import Step, View, both, soonest
 
@@ -104,6 +104,9 @@ def _defer(view: View, asked: TriggerCall) -> Step:
 
 def _former(view: View) -> Step:
     """A segment's pod is created only when no pod of an earlier one can still run a process."""
+    confirm = ConfirmPods(view.taskrun.metadata.namespace, view.taskrun.metadata.uid)
+    if view.unclear not in {None, name_of(view.taskrun)} and confirm not in view.known:
+        return Step(needs=(confirm,))
     if not view.former_pods:
         return Step(wants_pod=True, again_at=_attempt_deadline(view))
     late = next((pod for pod in view.former_pods if pod.overdue is not None), None)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from torpor_api import workflow as workflows
 from torpor_api.api import Api
 from torpor_api.reflector import Notice, Reflector, Unreadable
-from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.taskrun import TaskRun
 from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
@@ -35,9 +35,12 @@ class Observer:
     def __init__(
         self, api: Api, *, touched: Callable[[Key], None], suspect: Callable[[Pod], None], jitter: Callable[[], float]
     ) -> None:
+        self._api = api
         self._touched = touched
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
+        self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
+        self._created: defaultdict[str, dict[str, int]] = defaultdict(dict)  # by uid of the Workflow and task
         self.taskruns: Reflector[TaskRun] = Reflector(
             api, TASKRUNS, parse_taskrun, on_change=self._taskrun_changed, index=_by_workflow, jitter=jitter
         )
@@ -51,10 +54,12 @@ class Observer:
             jitter=jitter,
         )
 
-    @property
-    def synced(self) -> bool:
-        """Whether both reflectors have a whole list: nothing is planned before."""
-        return self.taskruns.synced.is_set() and self.pods.synced.is_set()
+    async def refresh(self) -> None:
+        """Learn all that was committed before this call. Raises errors.ApiError where it cannot be read."""
+        await self.taskruns.refresh()
+        await self.pods.refresh()
+        for body in (await self._api.list(WORKFLOWS)).items:
+            self.saw_workflow(body)
 
     def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
         """Take in a Workflow as the API server sent it; an older one than the one held is ignored.
@@ -64,7 +69,7 @@ class Observer:
         key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
         trouble = None
         if deleted:
-            self.workflows.pop(key, None)
+            self._drop(key)
         else:
             trouble = self._keep(key, body)
         self._touched(key)
@@ -75,7 +80,12 @@ class Observer:
         key = Key(workflow.metadata.namespace, workflow.metadata.name)
         held = self.workflows.get(key)
         if held is not None and held.metadata.uid == workflow.metadata.uid:
-            del self.workflows[key]
+            self._drop(key)
+
+    def _drop(self, key: Key) -> None:
+        dropped = self.workflows.pop(key, None)
+        if dropped is not None:
+            self._created.pop(dropped.metadata.uid, None)
 
     def snapshot(self, key: Key, known: Mapping[Need, Answer], settings: Settings, now: float) -> Snapshot | None:
         """The Workflow and what belongs to it, or None where there is no such Workflow."""
@@ -92,6 +102,10 @@ class Observer:
             taskruns={run.metadata.name: run for run in runs},
             by_task=by_task,
             pods={run.metadata.uid: self._pods_of(run) for run in runs},
+            unclear={
+                run.metadata.uid: self.unclear[run.metadata.uid] for run in runs if run.metadata.uid in self.unclear
+            },
+            created=self._created[workflow.metadata.uid],
             known=known,
             settings=settings,
             now=now,
@@ -113,8 +127,11 @@ class Observer:
         except ValidationError as error:
             _LOG.warning("Workflow %s/%s cannot be read: %s", *key, error)
             return str(error)
-        if held is None or held.metadata.uid != seen.metadata.uid or not _older(seen, held):
-            self.workflows[key] = seen
+        if held is not None and held.metadata.uid != seen.metadata.uid:
+            self._drop(key)
+        elif held is not None and _older(seen, held):
+            return None
+        self.workflows[key] = seen
         return None
 
     def _taskrun_changed(self, change: Notice[TaskRun]) -> None:
@@ -124,13 +141,24 @@ class Observer:
             if readable is not None:
                 self._touched(Key(change.namespace, readable.spec.workflow.name))
             return
+        if change.item is not None:
+            self._note_creation(change.item)
         for item in (change.item, change.previous):
             if item is not None:
                 self._touched(Key(item.metadata.namespace, item.spec.workflow.name))
         if change.item is None and change.previous is not None:
+            self.unclear.pop(change.previous.metadata.uid, None)
             # The two watches race: its pods may have been reported as deleted before it was.
             for pod in self.pods.store.indexed(change.previous.metadata.uid):
                 self._suspect_held(pod)
+
+    def _note_creation(self, run: TaskRun) -> None:
+        """The status says it a second later at most; whoever deletes the TaskRun before that shall not get it again."""
+        owner = run.spec.workflow
+        held = self.workflows.get(Key(run.metadata.namespace, owner.name))
+        if held is not None and held.metadata.uid == owner.uid and taskruns.is_named_for_its_spec(run):
+            seen = self._created[owner.uid]
+            seen[run.spec.task] = max(seen.get(run.spec.task, 0), max(run.spec.map_index, 0) + 1)
 
     def _pod_changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):

@@ -174,6 +174,7 @@ def _view(snapshot: Snapshot, name: str) -> View:
     return View(
         taskrun=taskrun,
         pods=snapshot.pods.get(taskrun.metadata.uid, ()),
+        unclear=snapshot.unclear.get(taskrun.metadata.uid),
         known=snapshot.known,
         settings=snapshot.settings,
         now=snapshot.now,

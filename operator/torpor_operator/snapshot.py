@@ -34,6 +34,8 @@ class Snapshot:
     taskruns: Mapping[str, TaskRun]  # by name
     by_task: Mapping[str, Mapping[int, TaskRun]]  # the same, by task and index
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
+    unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod that may have been created, or not
+    created: Mapping[str, int]  # by task: how many instances were seen to exist, which the status may not say yet
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

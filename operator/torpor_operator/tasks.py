@@ -129,7 +129,7 @@ def _high_water(snapshot: Snapshot, task: Task, runs: Mapping[int, TaskRun]) -> 
     """How many instances have been created: no index below it is created again, whatever became of it."""
     stored = next((entry.created for entry in snapshot.workflow.status.tasks if entry.name == task.name), 0)
     seen = max(runs, default=-2) + 1 if task.expand else len(runs)
-    return max(stored, seen)
+    return max(stored, seen, snapshot.created.get(task.name, 0))
 
 
 def _stored_total(snapshot: Snapshot, task: Task) -> int:

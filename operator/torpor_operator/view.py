@@ -17,6 +17,7 @@ class View:
 
     taskrun: TaskRun
     pods: tuple[Pod, ...]
+    unclear: str | None  # the name of a pod that may have been created, or not
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

@@ -81,7 +81,7 @@ async def operator(server: Server, process: Process, rng: random.Random) -> None
         group.create_task(observer.taskruns.run())
         group.create_task(observer.pods.run())
         group.create_task(_workflows(api, observer))
-        group.create_task(leadership.run(partial(operator_main._lead, observer, reconciler)))
+        group.create_task(leadership.run(partial(operator_main._lead, observer, reconciler, clock)))
 
 
 async def _workflows(api: Api, observer: Observer) -> Never:

@@ -91,7 +91,7 @@ def _high_water() -> None:
 
 
 def _sync() -> None:
-    async def lead(_observer: Any, reconciler: Any) -> None:
+    async def lead(_observer: Any, reconciler: Any, _clock: Any) -> None:
         await reconciler.run()
 
     _put(operator_main, "_lead", lead)

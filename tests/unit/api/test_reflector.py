@@ -122,6 +122,42 @@ async def test_after_410_what_vanished_meanwhile_is_reported(
         assert {item[0] for item in reflector.store.values()} == {"stays", "comes"}
 
 
+async def test_a_refresh_shows_what_a_slow_watch_does_not_yet(fake: FakeApi, clock: VirtualClock) -> None:
+    seen: list[Notice[Item]] = []
+    fake.put(TASKRUNS, body("goes"))
+    async with running(fake, clock, seen.append) as reflector:
+        fake.hold_watches()
+        fake.remove(TASKRUNS, "ns", "goes")
+        fake.put(TASKRUNS, body("came and went"))
+        fake.remove(TASKRUNS, "ns", "came and went")
+        fake.put(TASKRUNS, body("comes"))
+        seen.clear()
+        await reflector.refresh()
+        assert told(seen) == ["upsert comes", "delete goes"]
+        fake.release_watches()
+        await settle()
+        assert told(seen) == ["upsert comes", "delete goes"]
+        fake.edit(TASKRUNS, "ns", "comes", {"status": {"segment": 1}})
+        await settle()
+        assert reflector.store.get("ns", "comes") == ("comes", "Deferred", 1)
+
+
+async def test_what_goes_while_pages_are_read_beside_the_watch_does_not_come_back(
+    fake: FakeApi, clock: VirtualClock
+) -> None:
+    for number in range(700):
+        fake.put(TASKRUNS, body(f"t{number}"))
+    async with running(fake, clock, lambda _: None) as reflector:
+        fake.latency = 0.1
+        refreshed = asyncio.create_task(reflector.refresh())
+        await clock.advance(0.15)
+        fake.remove(TASKRUNS, "ns", "t699")
+        await clock.advance(1)
+        await refreshed
+        assert reflector.store.get("ns", "t699") is None
+        assert len(reflector.store) == 699
+
+
 async def test_a_watch_that_ends_is_opened_again_where_it_was_without_a_list(
     fake: FakeApi, clock: VirtualClock
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from torpor_api import taskrun as taskruns
@@ -64,6 +65,8 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     known: Mapping[Need, Answer],
     settings: Settings,
     now: float,
+    unclear: Mapping[str, str] = MappingProxyType({}),
+    created: Mapping[str, int] = MappingProxyType({}),
 ) -> Snapshot:
     """What the observer makes of objects."""
     runs = [taskruns.parse(body) for body in taskrun_bodies]
@@ -77,6 +80,8 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
         taskruns={run.metadata.name: run for run in runs},
         by_task=by_task,
         pods=owned,
+        unclear=unclear,
+        created=created,
         known=known,
         settings=settings,
         now=now,

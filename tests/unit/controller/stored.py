@@ -8,6 +8,7 @@ from torpor_cel.evaluator import evaluate_here
 from torpor_operator.actions import (
     Action,
     ConfirmPod,
+    ConfirmPods,
     ConfirmTaskRun,
     CreatePod,
     CreateTaskRun,
@@ -41,6 +42,8 @@ class Stored:
         self.graceful = False  # a deleted pod stays, terminating
         self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
         self.unreadable: set[str] = set()
+        self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
+        self.created: dict[str, int] = {}  # by task: instances the operator saw, whatever the status says
         self.confirmed: list[Need] = []
         self._numbers = itertools.count(1)
 
@@ -130,6 +133,12 @@ class Stored:
                 self.unseen.discard(name)
                 held = self.pods.get(name)
                 return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
+            case ConfirmPods(taskrun_uid=uid):
+                self.confirmed.append(need)
+                self.unclear.pop(uid, None)
+                owned = [body["metadata"] for body in self.pods.values()]
+                self.unseen -= {meta["name"] for meta in owned if meta["ownerReferences"][0]["uid"] == uid}
+                return Presence.PRESENT
             case _:
                 assert_never(need)
 

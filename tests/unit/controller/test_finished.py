@@ -55,6 +55,17 @@ def test_a_taskrun_that_is_only_not_seen_yet_is_not_taken_for_deleted() -> None:
     assert world.tasks() == {"a": "Running"}
 
 
+def test_a_taskrun_deleted_before_the_status_tells_of_it_is_not_created_again() -> None:
+    world = World(python("a", expand=[{"name": "n", "over": [1, 2]}])).settle()
+    for task in world.workflow["status"]["tasks"]:
+        task |= {"created": 0, "total": 0}
+    world.api.created = {"a": 2}
+    world.lose_taskrun("a", 0)
+    world.lose_taskrun("a", 1)
+    assert not any(isinstance(action, CreateTaskRun) for action in world.plan().actions)
+    assert world.settle().tasks() == {"a": "Failed"}
+
+
 def test_a_deleted_taskrun_fails_its_task_and_is_never_created_again() -> None:
     world = World(python("a"), python("b"), python("c", after=["a"], rule="all_done")).settle()
     world.lose_taskrun("a")

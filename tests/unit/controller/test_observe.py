@@ -135,3 +135,24 @@ def test_a_held_pod_whose_taskrun_vanishes_is_suspect_whichever_is_heard_of_firs
 def test_a_pod_that_nothing_of_ours_holds_is_no_suspect(heard: Heard) -> None:
     heard.observer.pods.store.upsert(pod(102, deletionTimestamp="2023-11-14T22:13:20Z"))
     assert heard.suspects == []
+
+
+def created(heard: Heard) -> dict[str, int]:
+    snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
+    assert snapshot is not None
+    return dict(snapshot.created)
+
+
+def test_a_taskrun_that_was_seen_counts_as_created_after_it_has_gone(heard: Heard) -> None:
+    heard.observer.saw_workflow(workflow(1))
+    heard.observer.taskruns.store.upsert(taskrun(2))
+    heard.observer.taskruns.store.delete(taskrun(3))
+    assert created(heard) == {"a": 1}
+    heard.observer.saw_workflow(workflow(4, uid="another"))
+    assert created(heard) == {}
+
+
+def test_a_taskrun_of_another_name_than_its_own_counts_for_nothing(heard: Heard) -> None:
+    heard.observer.saw_workflow(workflow(1))
+    heard.observer.taskruns.store.upsert(taskrun(2, name="made-by-hand"))
+    assert created(heard) == {}

@@ -1,6 +1,8 @@
 """Waiting without a pod: trigger tasks, deferral, and the deadline that the operator only backs up."""
 
 import pytest
+from torpor_operator.actions import ConfirmPods
+from torpor_operator.pods import name_of
 from torpor_operator.settings import Settings
 from torpor_wire import keys, times
 from torpor_wire.state import State
@@ -21,6 +23,30 @@ def test_a_trigger_task_is_deferred_without_ever_having_a_pod() -> None:
     assert (status.next, status.deadline, status.started_at) == (None, None, times.rfc3339(NOW))
     assert world.pods == {}
     assert world.task("drop").deferred == 1
+
+
+def test_a_pod_whose_creation_was_not_answered_is_looked_for_before_another_is_made() -> None:
+    world = World(python("a")).settle()
+    (first,) = world.pods
+    uid = world.run("a").metadata.uid
+    world.claim("a")
+    world.report_deferral("a", exits=False)
+    world.report_event("a")
+    world.api.unseen.add(first)
+    world.api.unclear[uid] = first
+    world.settle()
+    assert world.api.confirmed == [ConfirmPods("ns", uid)]
+    assert list(world.pods) == [first]
+    world.pods[first]["status"] = {"phase": "Succeeded"}
+    assert world.settle().live_pods("a") == [name_of(world.run("a"))]
+
+
+def test_a_creation_that_was_not_answered_is_simply_tried_again() -> None:
+    world = World(python("a"))
+    world.apply(world.plan())
+    world.api.unclear[world.run("a").metadata.uid] = name_of(world.run("a"))
+    assert world.settle().live_pods("a") == [name_of(world.run("a"))]
+    assert world.api.confirmed == []
 
 
 def test_a_trigger_task_ends_with_its_wait_and_its_event_is_its_result() -> None:

@@ -51,6 +51,8 @@ class World:
             known=known or {},
             settings=self.settings,
             now=self.now,
+            unclear=self.api.unclear,
+            created=self.api.created,
         )
 
     def plan(self) -> Plan:
