@@ -199,6 +199,26 @@ class TaskStatus(Model):
     message: Annotated[str | None, Field(max_length=1024, description="The reason, as a sentence.")] = None
 
 
+class ClearedTask(Model):
+    """A task whose TaskRuns are made anew."""
+
+    name: Annotated[Identifier, Field(description="The task.")]
+    indexes: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...] | None,
+        Field(max_length=100_000, description="Which instances; unset: all, and their number is found out again."),
+    ] = None
+
+
+class Clearing(Model):
+    """What somebody asked to have run again, until it has been made anew."""
+
+    asked: Annotated[str, Field(max_length=4096, description="The text of the annotation torpor.dev/clear.")]
+    tasks: Annotated[
+        tuple[ClearedTask, ...],
+        Field(max_length=500, description="The tasks.", json_schema_extra={"x-key": "name"}),
+    ] = ()
+
+
 class WorkflowStatus(Model):
     """How the run goes."""
 
@@ -213,6 +233,10 @@ class WorkflowStatus(Model):
         tuple[TaskStatus, ...],
         Field(max_length=500, description="Counts for each task.", json_schema_extra={"x-key": "name"}),
     ] = ()
+    clears: Annotated[Count, Field(description="How often instances of the run have been cleared.")] = 0
+    clearing: Annotated[
+        Clearing | None, Field(description="The clearing that is under way: old TaskRuns go, new ones come.")
+    ] = None
     conditions: Annotated[
         tuple[Condition, ...],
         Field(

@@ -20,6 +20,23 @@ class CreateTaskRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTaskRun:
+    """A TaskRun that is made anew, after its pods."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveAnnotation:
+    """A wish on the Workflow that has been taken up, or refused; one that has been altered since stays."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePod:
     """The pod of a TaskRun's present segment."""
 
@@ -88,7 +105,17 @@ class PostEvent:
 
 
 Action: TypeAlias = (
-    CreateTaskRun | CreatePod | DeletePod | LiftGate | LetGo | PatchTaskRun | SetFinalizers | DeleteWorkflow | PostEvent
+    CreateTaskRun
+    | DeleteTaskRun
+    | RemoveAnnotation
+    | CreatePod
+    | DeletePod
+    | LiftGate
+    | LetGo
+    | PatchTaskRun
+    | SetFinalizers
+    | DeleteWorkflow
+    | PostEvent
 )
 
 

@@ -25,7 +25,7 @@ def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[Post
             reason=outcome.reason or Reason.TASK_FAILED,
             message=f"task {outcome.task}: {outcome.message}",
             warning=True,
-            key=f"{workflow.metadata.uid}/{outcome.task}/{outcome.reason}",
+            key=f"{workflow.metadata.uid}/{workflow.status.clears}/{outcome.task}/{outcome.reason}",
         )
         for outcome in outcomes
         if outcome.state is TaskState.FAILED and not outcome.runs
@@ -42,8 +42,19 @@ def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
             reason=final.reason,
             message=final.message or "every task ended well",
             warning=final.succeeded == "False",
-            key=f"{workflow.metadata.uid}/{final.reason}",
+            key=f"{workflow.metadata.uid}/{workflow.status.clears}/{final.reason}",
         ),
+    )
+
+
+def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
+    """An Event on the Workflow for what somebody asked to have run again."""
+    return PostEvent(
+        regarding=None,
+        reason=reason,
+        message=message,
+        warning=reason is Reason.CLEAR_REFUSED,
+        key=f"{workflow.metadata.uid}/{workflow.status.clears}/{reason}/{message}",
     )
 
 

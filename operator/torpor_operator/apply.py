@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from http import HTTPStatus
 from typing import Any, assert_never
 
 from torpor_api import errors, event
@@ -16,31 +15,28 @@ from torpor_api.api import Api, Object
 from torpor_api.clock import Clock
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.workflow import Workflow, WorkflowStatus
-from torpor_wire import edge, keys, retry
+from torpor_wire import keys
 from torpor_wire.reason import Reason
 
-from torpor_operator import pods
 from torpor_operator.actions import (
     Action,
     CreatePod,
     CreateTaskRun,
     DeletePod,
+    DeleteTaskRun,
     DeleteWorkflow,
     LetGo,
     LiftGate,
     PatchTaskRun,
     PostEvent,
+    RemoveAnnotation,
     SetFinalizers,
 )
 from torpor_operator.observe import Observer
+from torpor_operator.podwrites import PodWriter
 from torpor_operator.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-_FOR_GOOD = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
-"""Answers to a pod that its author can change and a repetition cannot; 400 is a quantity or a field of another type."""
-_QUOTA = "exceeded quota"
-_NO_ROLE = "cannot create resource"  # an API server that has just started has not read the roles
-_SET_UP = "; manifests/namespace sets a namespace up for workflows"
 _CONTROLLER = f"{keys.GROUP}/operator"
 
 
@@ -63,6 +59,7 @@ class Applier:
         self._api = api
         self._clock = clock
         self._observer = observer
+        self._pods = PodWriter(api, clock, observer, self._patch_taskrun)
         self._room = asyncio.Semaphore(settings.apply_concurrency)
 
     async def apply(self, workflow: Workflow, actions: Iterable[Action]) -> bool:
@@ -108,6 +105,12 @@ class Applier:
         except errors.ApiError as error:
             _LOG.warning("%s/%s: no Event: %s", metadata["namespace"], metadata["name"], error.message)
 
+    async def let_go(self, action: LetGo) -> None:
+        """Lift our finalizer from a pod."""
+        if not self._leads():
+            raise errors.Unavailable("another leads")
+        await self._pods.let_go(action)
+
     async def _in_turn(self, workflow: Workflow, chain: Iterable[Action]) -> bool:
         for action in chain:
             if not await self._guarded(workflow, action):
@@ -127,16 +130,22 @@ class Applier:
             return False
         return True
 
-    async def _apply(self, workflow: Workflow, action: Action) -> None:
+    async def _apply(self, workflow: Workflow, action: Action) -> None:  # noqa: C901 - a case an action
         match action:
             case CreateTaskRun():
                 await self._create_taskrun(workflow, action)
+            case DeleteTaskRun():
+                await self._api.delete(
+                    TASKRUNS, action.namespace, action.name, uid=action.uid, propagation="Foreground"
+                )
+            case RemoveAnnotation():
+                await self._remove_annotation(workflow, action)
             case CreatePod():
-                await self._create_pod(action)
+                await self._pods.create(action)
             case DeletePod():
                 await self._api.delete(PODS, action.namespace, action.name, uid=action.uid)
             case LiftGate():
-                await self._lift_gate(action)
+                await self._pods.lift_gate(action)
             case LetGo():
                 await self.let_go(action)
             case PatchTaskRun():
@@ -167,68 +176,9 @@ class Applier:
             stored = await self._api.get(TASKRUNS, namespace, name)
             if stored["spec"]["workflow"]["uid"] != workflow.metadata.uid:
                 raise errors.AlreadyExists("one of that name belongs to another Workflow; delete it") from None
+            if stored["spec"].get("clears", 0) != body["spec"].get("clears", 0):
+                raise errors.Conflict("the one that it is made in place of has not gone yet") from None
             return stored
-
-    async def _create_pod(self, action: CreatePod) -> None:
-        taskrun = action.taskrun
-        namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
-        try:
-            stored = await self._api.create(PODS, namespace, action.body)
-        except errors.Unavailable:
-            self._observer.unclear[taskrun.metadata.uid] = name
-            raise
-        except errors.AlreadyExists:
-            stored = await self._api.get(PODS, namespace, name)
-            if pods.parse(stored).owner_uid != taskrun.metadata.uid:
-                await self._launch_failed(action, f"a pod named {name} is there and is not ours; delete it")
-                return
-        except errors.ApiError as error:
-            if error.status not in _FOR_GOOD:
-                raise
-            await self._refused(action, error)
-            return
-        self._observer.unclear.pop(taskrun.metadata.uid, None)
-        self._observer.pods.store.absorb(stored)
-
-    async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:
-        """A quota may have room later: that is said on the object and tried again. Little else mends itself."""
-        if _NO_ROLE in error.message:
-            raise error
-        if _QUOTA in error.message:
-            pin = action.taskrun.pin(launch=True)
-            patch = edge.explain(pin, reason=Reason.LAUNCH_FAILED, message=f"waits for quota: {error.message}")
-            await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
-            raise error
-        hint = _SET_UP if "service account" in error.message else ""
-        await self._launch_failed(action, f"its pod was refused: {error.message}{hint}")
-
-    async def _launch_failed(self, action: CreatePod, message: str) -> None:
-        """A pod that can never be made fails its TaskRun at once; a retry would meet the same."""
-        pin, now = action.taskrun.pin(launch=True), self._clock.now()
-        patch = edge.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
-        await self._patch_taskrun(PatchTaskRun(taskrun=action.taskrun, patch=patch))
-
-    async def _lift_gate(self, action: LiftGate) -> None:
-        seen = [{"name": gate} for gate in action.gates]
-        kept = [{"name": gate} for gate in action.gates if gate != keys.POD_GATE]
-        await self._patch_pod(action, "/spec/schedulingGates", seen, kept)
-
-    async def let_go(self, action: LetGo) -> None:
-        """Lift our finalizer and nobody else's: `test` pins the list that it is taken from."""
-        if not self._leads():
-            raise errors.Unavailable("another leads")
-        kept = [name for name in action.finalizers if name != keys.POD_FINALIZER]
-        await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
-
-    async def _patch_pod(self, action: LiftGate | LetGo, path: str, seen: object, kept: object) -> None:
-        ops: list[Object] = [
-            {"op": "test", "path": "/metadata/uid", "value": action.uid},
-            {"op": "test", "path": path, "value": seen},
-            {"op": "replace", "path": path, "value": kept},
-        ]
-        stored = await self._api.patch(PODS, action.namespace, action.name, ops)
-        if "deletionTimestamp" not in stored["metadata"]:
-            self._observer.pods.store.absorb(stored)
 
     async def _patch_taskrun(self, action: PatchTaskRun) -> None:
         metadata = action.taskrun.metadata
@@ -240,6 +190,15 @@ class Applier:
         stored = await self._api.patch(WORKFLOWS, *_of(workflow), [*_pinned(workflow), wanted])
         if action.finalizers or workflow.metadata.deletion_timestamp is None:
             self._observer.saw_workflow(stored)
+
+    async def _remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
+        path = f"/metadata/annotations/{action.name.replace('/', '~1')}"
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": workflow.metadata.uid},
+            {"op": "test", "path": path, "value": action.value},
+            {"op": "remove", "path": path},
+        ]
+        self._observer.saw_workflow(await self._api.patch(WORKFLOWS, *_of(workflow), ops))
 
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
         about = action.regarding

@@ -56,6 +56,8 @@ def _spent(view: View, pod: Pod) -> bool:
     status = view.taskrun.status
     if status.state in TERMINAL:
         return True
+    if view.taskrun.metadata.deletion_timestamp is not None:
+        return pod.terminal or pod.gated
     if _numbers(pod) > (status.attempt, status.segment, status.launch):
         return False
     match status.state:

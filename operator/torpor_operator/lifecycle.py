@@ -10,7 +10,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator import containers, steps
-from torpor_operator.actions import ConfirmPod, ConfirmPods, PatchTaskRun
+from torpor_operator.actions import ConfirmPod, ConfirmPods, DeleteTaskRun, PatchTaskRun
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.snapshot import Presence
 from torpor_operator.view import Step, View, both, soonest
@@ -20,7 +20,9 @@ _CONFIG_FAILURES = {"CreateContainerConfigError", "CreateContainerError", "RunCo
 
 
 def next_step(view: View) -> Step:
-    """What the TaskRun's state and pods ask for."""
+    """What the TaskRun's state and pods ask for; one that is being deleted starts nothing more."""
+    if view.taskrun.metadata.deletion_timestamp is not None:
+        return containers.let_go(view)
     return both(_next_step(view), containers.let_go(view))
 
 
@@ -36,6 +38,14 @@ def _next_step(view: View) -> Step:
             return _up_for_retry(view)
         case _:
             return _ended(view)
+
+
+def make_way(view: View) -> Step:
+    """A TaskRun that is to be made anew: it goes, its pods first."""
+    metadata = view.taskrun.metadata
+    going = metadata.deletion_timestamp is not None
+    gone = DeleteTaskRun(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
+    return both(Step(actions=() if going else (gone,)), containers.let_go(view))
 
 
 def cancel(view: View, message: str) -> Step:

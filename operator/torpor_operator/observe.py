@@ -40,7 +40,7 @@ class Observer:
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
-        self._created: defaultdict[str, dict[str, int]] = defaultdict(dict)  # by uid of the Workflow and task
+        self._created: defaultdict[str, dict[tuple[str, int], int]] = defaultdict(dict)  # by task and clears
         self.taskruns: Reflector[TaskRun] = Reflector(
             api, TASKRUNS, parse_taskrun, on_change=self._taskrun_changed, index=_by_workflow, jitter=jitter
         )
@@ -105,7 +105,11 @@ class Observer:
             unclear={
                 run.metadata.uid: self.unclear[run.metadata.uid] for run in runs if run.metadata.uid in self.unclear
             },
-            created=self._created[workflow.metadata.uid],
+            created={
+                task: count
+                for (task, clears), count in self._created[workflow.metadata.uid].items()
+                if clears == workflow.status.clears
+            },
             known=known,
             settings=settings,
             now=now,
@@ -157,8 +161,8 @@ class Observer:
         owner = run.spec.workflow
         held = self.workflows.get(Key(run.metadata.namespace, owner.name))
         if held is not None and held.metadata.uid == owner.uid and taskruns.is_named_for_its_spec(run):
-            seen = self._created[owner.uid]
-            seen[run.spec.task] = max(seen.get(run.spec.task, 0), max(run.spec.map_index, 0) + 1)
+            seen, of = self._created[owner.uid], (run.spec.task, run.spec.clears)
+            seen[of] = max(seen.get(of, 0), max(run.spec.map_index, 0) + 1)
 
     def _pod_changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):

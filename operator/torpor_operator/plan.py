@@ -8,13 +8,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import WorkflowStatus
+from torpor_api.workflow import Clearing, WorkflowStatus
 from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, graph, launch, lifecycle, status, tasks
-from torpor_operator.actions import Action, CreatePod, CreateTaskRun, DeleteWorkflow, Need, PostEvent, SetFinalizers
+from torpor_operator import announce, clear, graph, launch, lifecycle, status, tasks
+from torpor_operator.actions import (
+    Action,
+    CreatePod,
+    CreateTaskRun,
+    DeleteWorkflow,
+    Need,
+    PostEvent,
+    RemoveAnnotation,
+    SetFinalizers,
+)
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.status import Verdict
@@ -38,6 +47,10 @@ class Plan:
 def plan(snapshot: Snapshot) -> Plan:
     """The plan of one Workflow."""
     workflow = snapshot.workflow
+    if workflow.metadata.deletion_timestamp is None and (wish := clear.asked(workflow)) is not None:
+        taken = _cleared(snapshot, wish)
+        if taken is not None:
+            return taken
     if workflow.status.completion_time is not None:
         return _finished(snapshot)
     if keys.FINALIZER not in workflow.metadata.finalizers and workflow.metadata.deletion_timestamp is None:
@@ -47,6 +60,37 @@ def plan(snapshot: Snapshot) -> Plan:
         return _invalid(snapshot, ordered)
     ending = _ending(snapshot)
     return _running(snapshot, ordered) if ending is None else _cancelling(snapshot, ordered, ending)
+
+
+def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
+    """Take up a wish to run instances again, or refuse it; None while another such wish is being fulfilled."""
+    workflow = snapshot.workflow
+    removed = (RemoveAnnotation(name=keys.CLEAR, value=wish),)
+    mark = workflow.status.clearing
+    if mark is not None:
+        return Plan(actions=removed) if mark.asked == wish else None
+    ordered = graph.build(workflow.spec)
+    found = (
+        clear.chosen(snapshot, ordered, wish) if isinstance(ordered, graph.Graph) else clear.Refusal(ordered.message)
+    )
+    if isinstance(found, clear.Refusal):
+        return Plan(actions=removed, events=(announce.cleared(workflow, Reason.CLEAR_REFUSED, found.message),))
+    by_name = {task.name: task for task in workflow.spec.tasks}
+    entries = [
+        clear.entry(one, found, tasks.high_water(snapshot, by_name[one.name]))
+        for one in workflow.status.tasks
+        if one.name in by_name
+    ]
+    return Plan(
+        status=status.reopened(workflow, Clearing(asked=wish, tasks=found), entries, snapshot.now),
+        events=(announce.cleared(workflow, Reason.CLEARED, f"runs again: {clear.told(found)}"),),
+    )
+
+
+def _old(snapshot: Snapshot) -> list[Step]:
+    """What makes way for TaskRuns that are made anew."""
+    former = [name for name, run in snapshot.taskruns.items() if clear.old(snapshot.workflow, run)]
+    return [lifecycle.make_way(_view(snapshot, name)) for name in former]
 
 
 def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
@@ -66,6 +110,7 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
         Plan(
             actions=(
                 *_actions(step for _, step in steps),
+                *_actions(_old(snapshot)),
                 *_launches(snapshot, launched),
                 *starts,
             ),
@@ -95,7 +140,7 @@ def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:
 
 
 def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Plan:
-    outcomes, steps = [], []
+    outcomes, steps = [], _old(snapshot)
     for task in ordered.order:
         outcome = tasks.as_it_is(snapshot, task)
         steps += [lifecycle.cancel(_view(snapshot, run.metadata.name), ending.message) for run in outcome.runs.values()]
@@ -140,7 +185,7 @@ def _stated(snapshot: Snapshot, outcomes: Sequence[Outcome], ending: Verdict | N
     runs = [run for outcome in outcomes for run in outcome.runs.values()]
     return replace(
         made,
-        status=status.build(workflow, outcomes, verdict, snapshot.now),
+        status=status.build(workflow, outcomes, verdict, snapshot.now, cleared=clear.done(snapshot)),
         events=(*made.events, *announce.failures(runs), *announce.verdict(workflow, verdict)),
     )
 

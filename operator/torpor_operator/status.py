@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torpor_api.schema import Condition
 from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import TaskState, Workflow, WorkflowStatus
+from torpor_api.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
@@ -48,8 +48,10 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
     return Verdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
 
 
-def build(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float) -> WorkflowStatus:
-    """The status to be stored; equal to the present one when nothing has changed."""
+def build(
+    workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float, *, cleared: bool = True
+) -> WorkflowStatus:
+    """The status to be stored; equal to the present one when nothing has changed. `cleared`: no clearing goes on."""
     former = workflow.status
     started = former.start_time or times.rfc3339(now)
     completed = (former.completion_time or times.rfc3339(now)) if result.final else None
@@ -62,7 +64,26 @@ def build(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now:
         start_time=started,
         completion_time=completed,
         tasks=tasks,
+        clears=former.clears,
+        clearing=None if cleared or result.final else former.clearing,
         conditions=_conditions(workflow, outcomes, result, now),
+    )
+
+
+def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float) -> WorkflowStatus:
+    """The status in which a clearing begins: the run is open again, and its time starts anew if it had ended."""
+    former = workflow.status
+    opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
+    return former.model_copy(
+        update={
+            "state": opened.state,
+            "start_time": times.rfc3339(now) if former.completion_time else former.start_time,
+            "completion_time": None,
+            "tasks": tuple(tasks),
+            "clears": former.clears + 1,
+            "clearing": clearing,
+            "conditions": _conditions(workflow, (), opened, now),
+        }
     )
 
 

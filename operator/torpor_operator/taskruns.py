@@ -29,6 +29,7 @@ def build(
         workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
         task=task.name,
         map_index=index,
+        clears=workflow.status.clears,
         trigger_pool=workflow.spec.trigger_pool,
         image=None if task.trigger else task.image or workflow.spec.image,
         python=task.python,

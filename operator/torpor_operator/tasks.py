@@ -10,7 +10,7 @@ from torpor_wire import keys
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator import gate, instances, taskruns
+from torpor_operator import clear, gate, instances, taskruns
 from torpor_operator.actions import ConfirmTaskRun, Need
 from torpor_operator.graph import Graph
 from torpor_operator.instances import Instances
@@ -59,6 +59,10 @@ def _turn(snapshot: Snapshot, task: Task, upstream: list[Outcome], scope: Scope)
     runs = _runs(snapshot, task)
     created = _high_water(snapshot, task, runs)
     total = _stored_total(snapshot, task)
+    if again := clear.missing(snapshot.workflow, task, runs):
+        return _again(snapshot, task, scope, again)
+    if not created and len(runs) < len(snapshot.by_task.get(task.name, {})):
+        return Turn(outcome=decided(task.name, TaskState.PENDING))  # cleared, and the old ones have not gone yet
     if 0 < total <= created:
         return _begun(snapshot, task, created, runs)
     if created == 0 and (closed := gate.closed(task, upstream)) is not None:
@@ -110,6 +114,26 @@ def _started(snapshot: Snapshot, task: Task, found: Instances, runs: Mapping[int
     return Turn(outcome=outcome, starts=bodies, needs_pod=task.trigger is None)
 
 
+def _again(snapshot: Snapshot, task: Task, scope: Scope, indexes: tuple[int, ...]) -> Turn:
+    """Some of its instances were cleared: those whose old TaskRun has gone are made anew."""
+    runs = _runs(snapshot, task)
+    created, total = _high_water(snapshot, task, runs), _stored_total(snapshot, task)
+    running = Outcome(task=task.name, state=TaskState.RUNNING, total=total, created=created, runs=runs)
+    match instances.resolve(task, scope, snapshot.settings.max_map_size):
+        case Outcome() as outcome:
+            return Turn(outcome=_once_ended(outcome, total=total, created=created, runs=runs))
+        case Unknown(needs):
+            return Turn(outcome=running, needs=needs)
+        case Instances() as found:
+            standing = snapshot.by_task.get(task.name, {})
+            bodies = tuple(
+                taskruns.build(snapshot.workflow, task, index, arguments=found.arguments(index), trigger=found.trigger)
+                for index in indexes
+                if index < found.total and index not in standing
+            )
+            return Turn(outcome=running, starts=bodies, needs_pod=task.trigger is None)
+
+
 def _once_ended(outcome: Outcome, *, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:
     """The outcome of a task that starts no more instances: those that were started go on to their end first."""
     if all(run.status.state in TERMINAL for run in runs.values()):
@@ -122,7 +146,15 @@ def _indices(task: Task, total: int) -> list[int]:
 
 
 def _runs(snapshot: Snapshot, task: Task) -> Mapping[int, TaskRun]:
-    return snapshot.by_task.get(task.name, {})
+    found = snapshot.by_task.get(task.name, {})
+    if snapshot.workflow.status.clearing is None:
+        return found
+    return {index: run for index, run in found.items() if not clear.old(snapshot.workflow, run)}
+
+
+def high_water(snapshot: Snapshot, task: Task) -> int:
+    """How many instances of the task have been created so far."""
+    return _high_water(snapshot, task, _runs(snapshot, task))
 
 
 def _high_water(snapshot: Snapshot, task: Task, runs: Mapping[int, TaskRun]) -> int:

@@ -26,6 +26,9 @@ Rule = Callable[[Object | None, Object], str | None]
 """From the former object, if any, and the new one to what is wrong with it."""
 
 
+FOREGROUND = "foregroundDeletion"
+
+
 class DeniedError(Exception):
     """A request that is answered with an error."""
 
@@ -129,6 +132,8 @@ class Objects:
         if uid and uid != meta["uid"]:
             message = f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']})"
             raise DeniedError(HTTPStatus.CONFLICT, "Conflict", message)
+        if options.get("propagationPolicy") == "Foreground" and self._dependents(meta["uid"]):
+            meta = meta | {"finalizers": [*meta.get("finalizers", []), FOREGROUND]}
         grace = self._grace(item, options)
         if not meta.get("finalizers") and not grace:
             self.history.drop(address)
@@ -136,6 +141,7 @@ class Objects:
         elif "deletionTimestamp" not in meta:
             deletion = {"deletionTimestamp": self._stamp(grace), "deletionGracePeriodSeconds": grace}
             self.history.put(address, item | {"metadata": meta | deletion})
+            self._orphaned()
         elif meta.get("deletionGracePeriodSeconds") and not grace:
             self.history.put(address, item | {"metadata": meta | {"deletionGracePeriodSeconds": 0}})
         return item
@@ -157,12 +163,31 @@ class Objects:
         return self.history.get(address) or {}
 
     def collect_garbage(self, options: Mapping[str, Any] | None = None) -> None:
-        """Delete what has owners of which none is left, as the garbage collector does (in the background)."""
+        """Delete what has owners of which none is left or that wait for it, as the garbage collector does."""
+        self._clear_foreground(options)
         uids = {item["metadata"]["uid"] for _, item in self.history.items()}
         for address, item in self.history.items():
             owners = item["metadata"].get("ownerReferences")
             if owners and self.history.get(address) and not any(owner["uid"] in uids for owner in owners):
                 self.delete(address, {"gracePeriodSeconds": 0} if options is None else options)
+
+    def _clear_foreground(self, options: Mapping[str, Any] | None) -> None:
+        """What is deleted in the foreground goes after what it owns."""
+        for address, item in self.history.items():
+            meta = item["metadata"]
+            if FOREGROUND not in meta.get("finalizers", []):
+                continue
+            for dependent in self._dependents(meta["uid"]):
+                if "deletionTimestamp" not in self.found(dependent)["metadata"]:
+                    self.delete(dependent, {"gracePeriodSeconds": 0} if options is None else options)
+            if not self._dependents(meta["uid"]):
+                kept = [finalizer for finalizer in meta["finalizers"] if finalizer != FOREGROUND]
+                self.history.put(address, item | {"metadata": meta | {"finalizers": kept}})
+                self._finish(address)
+
+    def _dependents(self, uid: str) -> list[Address]:
+        owned = [(address, item["metadata"].get("ownerReferences", [])) for address, item in self.history.items()]
+        return [address for address, owners in owned if any(owner["uid"] == uid for owner in owners)]
 
     def _orphaned(self) -> None:
         if self.collects_at_once:

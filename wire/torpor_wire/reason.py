@@ -30,6 +30,8 @@ class Reason(StrEnum):
     DEFERRAL_TIMEOUT = "DeferralTimeout"
     CANCELLED = "Cancelled"
     DELETED = "Deleted"
+    CLEARED = "Cleared"
+    CLEAR_REFUSED = "ClearRefused"
     UPSTREAM_FAILED = "UpstreamFailed"
     SKIPPED = "Skipped"
     WORKFLOW_INVALID = "WorkflowInvalid"

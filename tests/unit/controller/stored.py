@@ -13,6 +13,7 @@ from torpor_operator.actions import (
     CreatePod,
     CreateTaskRun,
     DeletePod,
+    DeleteTaskRun,
     DeleteWorkflow,
     Evaluate,
     LetGo,
@@ -20,6 +21,7 @@ from torpor_operator.actions import (
     Need,
     PatchTaskRun,
     PostEvent,
+    RemoveAnnotation,
     SetFinalizers,
 )
 from torpor_operator.snapshot import Answer, Presence
@@ -52,7 +54,7 @@ class Stored:
         hidden = self.unseen | self.unreadable
         return [body for name, body in sorted(items.items()) if name not in hidden]
 
-    def act(self, action: Action, now: float) -> None:
+    def act(self, action: Action, now: float) -> None:  # noqa: C901, PLR0912 - a case an action
         """Carry out one action, as the API server would."""
         match action:
             case CreateTaskRun(body=body):
@@ -67,6 +69,12 @@ class Stored:
                 self._let_go(name, finalizers)
             case PatchTaskRun(taskrun=run, patch=patch):
                 self.patch(run, patch)
+            case DeleteTaskRun(name=name, uid=uid):
+                self._delete_taskrun(name, uid, now)
+            case RemoveAnnotation(name=name, value=value):
+                annotations = self.workflow["metadata"]["annotations"]
+                if annotations.get(name) == value:
+                    del annotations[name]
             case SetFinalizers(finalizers=finalizers):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
                 self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
@@ -96,6 +104,27 @@ class Stored:
             return
         if run.metadata.name in self.taskruns:
             self.pods[name] = bodies.created(body, f"pod-{next(self._numbers)}", now, {"phase": "Pending"})
+
+    def _delete_taskrun(self, name: str, uid: str, now: float) -> None:
+        """In the foreground: it stays until its pods have gone."""
+        metadata = self.taskruns[name]["metadata"]
+        if metadata["uid"] != uid:
+            return
+        metadata["deletionTimestamp"] = times.rfc3339(now)
+        for pod in [
+            one["metadata"] for one in self.pods.values() if one["metadata"]["ownerReferences"][0]["uid"] == uid
+        ]:
+            self.delete_pod(pod["name"], pod["uid"], now)
+        self.collect()
+
+    def collect(self) -> None:
+        """The garbage collector: a TaskRun that was deleted goes after its pods."""
+        owners = {pod["metadata"]["ownerReferences"][0]["uid"] for pod in self.pods.values()}
+        self.taskruns = {
+            name: body
+            for name, body in self.taskruns.items()
+            if "deletionTimestamp" not in body["metadata"] or body["metadata"]["uid"] in owners
+        }
 
     def delete_pod(self, name: str, uid: str, now: float) -> None:
         pod = self.pods.get(name)

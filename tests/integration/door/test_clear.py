@@ -1,0 +1,75 @@
+"""What the door says to an annotation that asks for instances to be run again."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Answer, Server
+
+_PATH = "/apis/torpor.dev/v1alpha1/namespaces/{}/workflows/run"
+
+
+def workflow(**annotations: str) -> dict[str, Any]:
+    tasks = [{"name": "load", "python": "m:f", "image": "x"}, {"name": "report", "trigger": {"class": "time"}}]
+    return {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "run", "annotations": annotations},
+        "spec": {"tasks": tasks},
+    }
+
+
+@pytest.fixture
+def running(server: Server, namespace: str) -> str:
+    """A namespace with a Workflow `run` in it."""
+    server.create("workflows", namespace, workflow()).expect(201)
+    return namespace
+
+
+def merge(server: Server, namespace: str, patch: dict[str, Any]) -> Answer:
+    return server.request("PATCH", _PATH.format(namespace), patch, content_type="application/merge-patch+json")
+
+
+def annotate(server: Server, namespace: str, text: str | None) -> Answer:
+    return merge(server, namespace, {"metadata": {"annotations": {"torpor.dev/clear": text}}})
+
+
+@pytest.mark.parametrize("text", ["load", "load/3", "load/3, report", "failed", "failed,load"])
+def test_instances_and_tasks_may_be_cleared(server: Server, running: str, text: str) -> None:
+    annotate(server, running, text).expect(200)
+    annotate(server, running, None).expect(200)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("load[3]", 'is a list such as load/3,report or the word failed, and "load[3]" is none of them'),
+        ("load/x", '"load/x" is none of them'),
+        ("", '"" is none of them'),
+        ("load,lod/3", "there is no task lod to clear; there are: load, report"),
+    ],
+)
+def test_what_is_not_there_is_refused(server: Server, running: str, text: str, said: str) -> None:
+    answer = annotate(server, running, text)
+    assert answer.status == 422, answer.message
+    assert "torpor-clear" in answer.message
+    assert said in answer.message
+
+
+def test_a_cancelled_run_is_not_cleared(server: Server, running: str) -> None:
+    merge(server, running, {"spec": {"cancel": True}}).expect(200)
+    answer = annotate(server, running, "load")
+    assert answer.status == 422
+    assert "spec.cancel was set and cannot be taken back" in answer.message
+
+
+def test_a_run_that_was_cleared_while_it_was_cancelled_can_still_be_changed(server: Server, running: str) -> None:
+    annotate(server, running, "load").expect(200)
+    merge(server, running, {"spec": {"cancel": True}}).expect(200)
+    merge(server, running, {"metadata": {"finalizers": ["torpor.dev/cancel-first"]}}).expect(200)
+
+
+def test_a_new_workflow_has_nothing_to_clear(server: Server, namespace: str) -> None:
+    answer = server.create("workflows", namespace, workflow(**{"torpor.dev/clear": "load"}))
+    assert answer.status == 422
+    assert "nothing to clear" in answer.message
