@@ -34,11 +34,18 @@ async def serve(given: Settings, known: registry.Registry) -> None:
         Evaluator() as evaluator,
         web.connect() as client,
     ):
-        sources = Sources(api=Api(transport, SystemClock()), evaluator=evaluator, web=client)
+        sources = Sources(
+            api=Api(transport, SystemClock()),
+            evaluator=evaluator,
+            web=client,
+            folders=given.folders,
+            lends_identity=given.lends_identity,
+        )
         triggerer = Triggerer(sources, known, given)
         async with health.serve(given.health_port, {"/healthz": triggerer.ails, "/livez": triggerer.hangs}) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             await triggerer.run(stopping)
+        await sources.clients.closed()
 
 
 def main() -> int:

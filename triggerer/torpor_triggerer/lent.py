@@ -4,9 +4,10 @@ One set of sources for the process, one small value for each wait, since all a w
 """
 
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, cast
 
 from torpor.triggers.services import Answer, NotYetError
 from torpor_api.api import Api
@@ -17,7 +18,11 @@ from torpor_cel.value import JSON, Value
 from torpor_wire.canonical import Json
 
 from torpor_triggerer import objects
+from torpor_triggerer.clients import Clients
+from torpor_triggerer.threads import Threads
 
+NAMESPACE = "{namespace}"
+T = TypeVar("T")
 UNAVAILABLE_DELAY = 5.0
 
 log = logging.getLogger(__name__)
@@ -32,11 +37,15 @@ class Web(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is lent, made by whoever starts the process."""
+    """What is lent, made by whoever starts the process. In a folder, `{namespace}` stands for the wait's."""
 
     api: Api
     evaluator: Evaluating
     web: Web
+    threads: Threads = field(default_factory=Threads)
+    clients: Clients = field(default_factory=Clients)
+    folders: tuple[str, ...] = ()
+    lends_identity: bool = False
 
     def lend(self, namespace: str) -> "Lent":
         """For a wait in this namespace."""
@@ -86,6 +95,26 @@ class Lent:
     def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the namespace as it is and each time it changes."""
         return objects.versions(self.sources.api, objects.Subject(api_version, kind, self.namespace, name))
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns or raises."""
+        return await self.sources.threads.call(work)
+
+    def shared(
+        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+    ) -> AbstractAsyncContextManager[T]:
+        """The process's one client for a key."""
+        return self.sources.clients.lend(key, connect, close)
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The folders that waits of this namespace may look into."""
+        return tuple(one.replace(NAMESPACE, self.namespace) for one in self.sources.folders)
+
+    @property
+    def lends_identity(self) -> bool:
+        """Whether waits may use the identity of this pod."""
+        return self.sources.lends_identity
 
 
 def _value(expression: str, found: Value | ExpressionError) -> Json:

@@ -8,7 +8,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
+
+from torpor.triggers import BaseTrigger
 
 log = logging.getLogger(__name__)
 
@@ -75,5 +78,17 @@ def _load(target: str) -> TriggerClass:
         found = getattr(found, part)
     if not callable(getattr(found, "run", None)):
         raise TypeError("it has no run(), so it is not a trigger")
+    if getattr(found, "blocking", False) and found.run is not BaseTrigger.run:
+        raise TypeError(
+            "blocking = True is for a torpor.triggers.BaseTrigger with a look() and without a run() of its own"
+        )
+    _require(found)
     loaded: TriggerClass = found
     return loaded
+
+
+def _require(found: Any) -> None:
+    """Raise ImportError where a package is missing that the class imports when it runs."""
+    missing = [name for name in getattr(found, "requires", ()) if find_spec(name) is None]
+    if missing:
+        raise ImportError(f"it needs {' and '.join(missing)}; install {found.extra} in the triggerer's image")

@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from torpor_wire import keys
 
@@ -30,6 +31,8 @@ class Settings:
     look_seconds: float = 10.0
     health_port: int = HEALTH_PORT
     triggers: Mapping[str, str]
+    folders: tuple[str, ...] = ()
+    lends_identity: bool = False
     kubeconfig: str | None = None
 
 
@@ -50,6 +53,8 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         lease_renew=given.lease_duration / 3,
         health_port=given.health_port,
         triggers=triggers,
+        folders=tuple(given.folder),
+        lends_identity=given.lend_identity,
         kubeconfig=given.kubeconfig,
     )
 
@@ -76,6 +81,14 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--lease-duration", type=_count, default=15, help="seconds until a silent replica is replaced")
     add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz is; 0 for any free port")
     add("--trigger", action="append", default=[], metavar="NAME=MODULE:CLASS", help="a trigger class to allow")
+    add(
+        "--folder",
+        action="append",
+        default=[],
+        type=_folder,
+        help="whose files waits may look at; {namespace} is theirs",
+    )
+    add("--lend-identity", action="store_true", help="let waits use what this pod is allowed elsewhere, as in a cloud")
     add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
     return made
 
@@ -85,6 +98,12 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return number
+
+
+def _folder(text: str) -> str:
+    if not PurePath(text).is_absolute() or ".." in PurePath(text).parts:
+        raise argparse.ArgumentTypeError(f"{text} is no absolute path")
+    return str(PurePath(text))
 
 
 def _hostname() -> str:

@@ -44,3 +44,15 @@ def test_a_name_on_a_taskrun_is_never_imported() -> None:
     found = registry.load({}).find("antigravity:fly_away")
     assert isinstance(found, registry.Unknown)
     assert "duration, http, kubernetes, time" in found.message
+
+
+def test_folders_are_absolute_paths_and_none_are_open_by_default() -> None:
+    assert settings.parse([], {}).folders == ()
+    assert settings.parse(["--folder", "/data/", "--folder", "/in/{namespace}"], {}).folders == (
+        "/data",
+        "/in/{namespace}",
+    )
+    with pytest.raises(SystemExit):
+        settings.parse(["--folder", "data"], {})
+    with pytest.raises(SystemExit):
+        settings.parse(["--folder", "/data/../etc"], {})

@@ -4,9 +4,10 @@ Whatever has `serialize` and `run` is a trigger, so Airflow's own run unmodified
 the optional parts. A trigger may run more than once, on more than one machine: it must not have effects of its own.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from torpor.triggers import polling
 from torpor.triggers.services import Services
 
 
@@ -27,9 +28,17 @@ class BaseTrigger:
 
     A class may also have `due() -> float` (seconds since the epoch) and `payload()`: then `run` is not started at all,
     and the payload is fired at that moment. `last_look` says for people what was found when it was last looked.
+
+    A class whose looking blocks says `blocking = True` and has `look()` in place of `run`: it is called in a worker
+    thread, every `interval` seconds. `requires` names the packages outside the standard library that it imports, and
+    `extra` what pip installs for them: where one is missing, a TaskRun that asks for the class fails with that.
     """
 
+    blocking = False
+    interval = polling.INTERVAL
     last_look = ""
+    requires: Sequence[str] = ()
+    extra = ""
 
     services: Services
 
@@ -41,12 +50,21 @@ class BaseTrigger:
         """The registered name of the class and the keyword arguments that make an equal trigger."""
         raise NotImplementedError(f"{type(self).__name__} has no serialize()")
 
-    def run(self) -> AsyncIterator[TriggerEvent]:
+    def look(self) -> Any:
+        """Whether it has happened: the event's payload, or None for not yet. For classes that are `blocking`."""
+        raise NotImplementedError(f"{type(self).__name__} has no look()")
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield an event when what is waited for has happened; only the first one counts. An async generator."""
-        raise NotImplementedError(f"{type(self).__name__} has no run()")
+        if not self.blocking:
+            raise NotImplementedError(f"{type(self).__name__} has no run()")
+        yield TriggerEvent(await polling.found(self.services, self._look_in_thread, self.interval))
 
     async def cleanup(self) -> None:
         """Called whenever `run` has ended, for whatever reason."""
 
     async def on_kill(self) -> None:
         """Called where the wait was cancelled by a person; not where it moves to another triggerer."""
+
+    async def _look_in_thread(self) -> Any:
+        return await self.services.in_thread(self.look)

@@ -4,10 +4,13 @@ Lent, so that thousands of triggers share one connection pool and a simulation c
 that nothing heavy is imported here. `bind` receives it; a trigger that has no `bind`, such as Airflow's, does without.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torpor_wire.canonical import Json
+
+T = TypeVar("T")
 
 
 class NotYetError(Exception):
@@ -53,3 +56,23 @@ class Services(Protocol):
 
         Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it is not allowed.
         """
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns or raises, from a worker thread; it goes on there where the caller is cancelled."""
+
+    def shared(
+        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+    ) -> AbstractAsyncContextManager[T]:
+        """The process's one client for a key: `connect` makes it for who comes first, `close` ends it after the last.
+
+        `connect` only makes it and does not wait for a server. The key holds whatever makes a client another, secrets
+        too, and begins with the name of a trigger.
+        """
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The folders, as absolute paths, whose files a wait of this namespace may look at."""
+
+    @property
+    def lends_identity(self) -> bool:
+        """Whether a wait may use what this triggerer's pod is itself allowed elsewhere, such as in a cloud."""

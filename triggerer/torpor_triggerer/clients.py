@@ -1,0 +1,70 @@
+"""Clients that waits share: one for each server and way of speaking to it, for as long as anybody uses it.
+
+Whoever leaves last does not wait until it is closed, since an event is not to be late for that; closing has a limit,
+and what cannot be closed is only logged.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+CLOSE_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Client:
+    opened: Any
+    users: int = 0
+
+
+class Clients:
+    """All shared clients of this process, by key; a key may hold secrets and is never shown."""
+
+    def __init__(self) -> None:
+        self._clients: dict[Hashable, _Client] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    @asynccontextmanager
+    async def lend(
+        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+    ) -> AsyncIterator[T]:
+        """The client of a key, made where there is none."""
+        client = self._clients.get(key)
+        if client is None:
+            client = self._clients[key] = _Client(opened=connect())
+        client.users += 1
+        try:
+            yield client.opened
+        finally:
+            client.users -= 1
+            if client.users == 0:
+                del self._clients[key]
+                self._close(close(client.opened))
+
+    async def closed(self) -> None:
+        """Return when all that was left has been closed."""
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _close(self, closing: Awaitable[None]) -> None:
+        task = asyncio.create_task(_within(closing))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+async def _within(closing: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await closing
+    except Exception as error:  # noqa: BLE001 - a library's; nothing follows from it
+        log.info("a shared client was not closed as it should be: %s", type(error).__name__)

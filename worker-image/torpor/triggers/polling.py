@@ -1,0 +1,19 @@
+"""Looking again and again: what every trigger does that nobody tells when it has happened."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from torpor.triggers.services import Services
+
+INTERVAL = 5.0
+INTERVAL_MIN = 0.1
+
+
+async def found(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
+    """What `look` finds once that is not None; `interval` is in seconds.
+
+    The interval is varied by a tenth, so that many waits do not look at one moment.
+    """
+    while (what := await look()) is None:
+        await services.sleep(interval * (0.9 + 0.2 * services.jitter()))
+    return what
