@@ -5,7 +5,7 @@ TaskRun, and nothing is decided on a pod's absence from the store alone: absence
 """
 
 from torpor_api.taskrun import TriggerCall
-from torpor_wire import edge, retry, times, trigger
+from torpor_wire import edge, keys, retry, times, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
@@ -16,6 +16,7 @@ from torpor_operator.snapshot import Presence
 from torpor_operator.view import Step, View, both, soonest
 
 _PULL_FAILURES = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
+_ROUNDING = 0.002  # moments on the object are of milliseconds
 _CONFIG_FAILURES = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 
@@ -79,7 +80,7 @@ def _cancel_wait(view: View, message: str) -> Step:
 
 
 def _scheduled(view: View) -> Step:
-    if view.taskrun.spec.trigger is not None:
+    if view.taskrun.spec.trigger is not None and view.taskrun.status.segment == 0:
         return _defer(view, view.taskrun.spec.trigger)
     if (late := _timed_out(view)) is not None:
         return late
@@ -103,10 +104,12 @@ def _defer(view: View, asked: TriggerCall) -> Step:
             namespace=metadata.namespace,
             pool=spec.trigger_pool,
             now=view.now,
+            account=spec.service_account or keys.TASK_ACCOUNT,
         )
     except trigger.TriggerError as error:
         return steps.fail(view, Reason.TRIGGER_INVALID, str(error), policy=retry.Policy())
-    limits = [times.seconds(limit) for limit in (asked.timeout, spec.timeout) if limit is not None]
+    total = spec.timeout if spec.timeout_while_deferred else None
+    limits = [times.seconds(limit) for limit in (asked.timeout, total) if limit is not None]
     deadline = view.now + min(limits) if limits else None
     patch = edge.defer(view.taskrun.pin(), wait, resume=None, deadline=deadline, now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
@@ -174,8 +177,27 @@ def _deferred(view: View) -> Step:
     due = times.epoch(status.deadline) + view.settings.triggerer_grace
     if view.now < due:
         return Step(actions=lingering.actions, again_at=soonest((lingering.again_at, due)))
+    if status.next is not None and status.next.on_timeout and not _deadline_is_the_tasks(view):
+        return _go_on(view)
     message = f"the wait for {status.trigger.waits_for} was over at {status.deadline}, and no triggerer said so"
     return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message)
+
+
+def _go_on(view: View) -> Step:
+    """The wait took too long, and the task said where it goes on then."""
+    status = view.taskrun.status
+    since = times.epoch(status.deferred_at) if status.deferred_at else view.now
+    deferred = (status.deferred_seconds or 0.0) + view.now - since
+    patch = edge.fire(view.taskrun.pin(), None, deferred=deferred, now=view.now)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+
+
+def _deadline_is_the_tasks(view: View) -> bool:
+    """Whether the attempt's own time ends with this wait's."""
+    ends, deadline = _attempt_deadline(view), view.taskrun.status.deadline
+    if ends is None or deadline is None or not view.taskrun.spec.timeout_while_deferred:
+        return False
+    return times.epoch(deadline) >= ends - _ROUNDING
 
 
 def _up_for_retry(view: View) -> Step:
@@ -198,10 +220,12 @@ def _timed_out(view: View) -> Step | None:
 
 
 def _attempt_deadline(view: View) -> float | None:
+    """When the attempt has run too long; time that stands still while it is deferred is added."""
     started, timeout = view.taskrun.status.started_at, view.taskrun.spec.timeout
     if started is None or timeout is None:
         return None
-    return times.epoch(started) + times.seconds(timeout)
+    still = 0.0 if view.taskrun.spec.timeout_while_deferred else view.taskrun.status.deferred_seconds or 0.0
+    return times.epoch(started) + times.seconds(timeout) + still
 
 
 def _ended_silently(view: View, pod: Pod) -> Step:

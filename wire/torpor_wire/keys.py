@@ -20,6 +20,8 @@ APPROVAL_BY = f"{GROUP}/approval-by"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
 
 DEFAULT_POOL = "default"
+TASK_ACCOUNT = "torpor-task"
+"""The ServiceAccount of a task whose TaskRun names none."""
 SHARDS = 256
 UNMAPPED = -1
 

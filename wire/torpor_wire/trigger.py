@@ -14,6 +14,7 @@ SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
 
 SEALED = "encrypted__"
+SECRET_REF = "secretRef"  # noqa: S105 - the name of a field
 _SUMMARY_MAX = 100
 
 
@@ -41,10 +42,19 @@ class Trigger(NamedTuple):
         }
 
 
-def build(class_name: str, kwargs: Mapping[str, canonical.Json], *, namespace: str, pool: str, now: float) -> Trigger:
+def build(  # noqa: PLR0913 - what a key is made of
+    class_name: str,
+    kwargs: Mapping[str, canonical.Json],
+    *,
+    namespace: str,
+    pool: str,
+    now: float,
+    account: str = keys.TASK_ACCOUNT,
+) -> Trigger:
     """The trigger as it will stand on the TaskRun, relative times made absolute.
 
-    Raises TriggerError where the kwargs are not JSON or their text is larger than 4 kB.
+    `account` is the ServiceAccount that must be allowed to read the Secrets it refers to. Raises TriggerError where
+    the kwargs are not JSON or their text is larger than 4 kB.
     """
     class_name, kwargs = absolute(class_name, kwargs, now)
     try:
@@ -53,7 +63,7 @@ def build(class_name: str, kwargs: Mapping[str, canonical.Json], *, namespace: s
         raise TriggerError(f"the kwargs of trigger {class_name} are not JSON: {error}") from error
     if len(text.encode()) > keys.KWARGS_MAX:
         raise TriggerError(f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit")
-    wait = key(class_name, kwargs, namespace=namespace, pool=pool)
+    wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account)
     return Trigger(class_name, text, wait, shard(wait), describe(class_name, kwargs))
 
 
@@ -84,10 +94,35 @@ def absolute(
         raise TriggerError(f"trigger duration: {error}") from error
 
 
-def key(class_name: str, kwargs: Mapping[str, canonical.Json], *, namespace: str, pool: str) -> str:
-    """32 hexadecimal digits, equal exactly for waits that one poke can serve (AIP-17's persist fields)."""
+def key(
+    class_name: str,
+    kwargs: Mapping[str, canonical.Json],
+    *,
+    namespace: str,
+    pool: str,
+    account: str = keys.TASK_ACCOUNT,
+) -> str:
+    """32 hexadecimal digits, equal exactly for waits that one poke can serve (AIP-17's persist fields).
+
+    What one ServiceAccount may read of a Secret is not for the waits of another, so it is part of the key then.
+    """
     persist = {name: value for name, value in kwargs.items() if name not in SETTINGS}
-    return canonical.digest(class_name, persist, pool, namespace)[:32]
+    reader = (account,) if refers_to_secret(kwargs) else ()
+    return canonical.digest(class_name, persist, pool, namespace, *reader)[:32]
+
+
+def refers_to_secret(kwargs: Mapping[str, canonical.Json]) -> bool:
+    """Whether `{"secretRef": ...}` stands anywhere in them."""
+    left: list[canonical.Json] = [kwargs]
+    while left:
+        value = left.pop()
+        if isinstance(value, Mapping):
+            if SECRET_REF in value:
+                return True
+            left.extend(value.values())
+        elif isinstance(value, list | tuple):
+            left.extend(value)
+    return False
 
 
 def shard(wait: str) -> int:

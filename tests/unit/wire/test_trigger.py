@@ -12,9 +12,14 @@ NOW = 1_700_000_000.0
 
 
 def build(
-    class_name: str, kwargs: Mapping[str, Json], *, pool: str = "default", namespace: str = "ns"
+    class_name: str,
+    kwargs: Mapping[str, Json],
+    *,
+    pool: str = "default",
+    namespace: str = "ns",
+    account: str = keys.TASK_ACCOUNT,
 ) -> trigger.Trigger:
-    return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW)
+    return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW, account=account)
 
 
 def test_a_duration_is_stored_as_the_time_at_which_it_ends() -> None:
@@ -63,6 +68,14 @@ def test_waits_of_another_class_value_pool_or_namespace_do_not_share_a_key() -> 
         build("http", {"url": "a"}, namespace="other").key,
     }
     assert len(found) == 5
+
+
+def test_what_one_account_may_read_of_a_secret_is_not_shared_with_another() -> None:
+    password: Json = {"secretRef": {"name": "db", "key": "password"}}
+    deep: Mapping[str, Json] = {"headers": [{"authorization": password}]}
+    assert build("http", deep).key == build("http", deep, account=keys.TASK_ACCOUNT).key
+    assert build("http", deep).key != build("http", deep, account="other").key
+    assert build("http", {"url": "a"}).key == build("http", {"url": "a"}, account="other").key
 
 
 def test_key_and_shard_never_change_since_they_are_part_of_the_api() -> None:

@@ -52,6 +52,7 @@ class Place(NamedTuple):
     namespace: str
     pool: str
     now: float
+    account: str = keys.TASK_ACCOUNT
 
 
 def of_return(returned: object, place: Callable[[], Place]) -> Success | Suspension:
@@ -85,7 +86,14 @@ def _suspension(deferral: Deferral, place: Place) -> Suspension:
         raise DeferralError("the state may not be called `event`: that is what the trigger passes")
     class_name, kwargs = _serialized(deferral.trigger)
     try:
-        waiting = trigger.build(class_name, kwargs, namespace=place.namespace, pool=place.pool, now=place.now)
+        waiting = trigger.build(
+            class_name,
+            kwargs,
+            namespace=place.namespace,
+            pool=place.pool,
+            now=place.now,
+            account=place.account,
+        )
     except trigger.TriggerError as error:
         raise RejectedError(Reason.DEFERRAL_INVALID, str(error)) from error
     state = _text(dict(deferral.state), keys.NEXT_MAX, Reason.DEFERRAL_INVALID, "the state of the deferral")

@@ -42,6 +42,8 @@ class TaskRun(NamedTuple):
     task: str
     map_index: int
     pool: str
+    account: str
+    """Who must be allowed to read the Secrets that its triggers refer to."""
     image: str
     python: str
     arguments: tuple[Argument, ...]
@@ -71,6 +73,7 @@ def parse(body: Any) -> TaskRun:
         task=spec["task"],
         map_index=spec.get("mapIndex", keys.UNMAPPED),
         pool=spec.get("triggerPool", keys.DEFAULT_POOL),
+        account=spec.get("serviceAccount", keys.TASK_ACCOUNT),
         image=spec.get("image") or "its image",
         python=spec.get("python") or "",
         arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
