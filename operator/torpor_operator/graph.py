@@ -9,7 +9,7 @@ from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
-from torpor_operator import inputs, scope
+from torpor_operator import inputs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> fr
     for name in task.after:
         if name not in by_name:
             return Problem(Reason.WORKFLOW_INVALID, _unknown(f"task {task.name}: after: {name}", "task", name, by_name))
-    for where, expression in inputs.expressions(task):
-        found = references.of(expression, roots=scope.ROOTS) if isinstance(expression, str) else expression
+    for where, expression, roots in inputs.expressions(task):
+        found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
         if isinstance(found, ExpressionError):
             return Problem(found.reason, f"task {task.name}: {where}: {found.message}")
         place = f"task {task.name}: {where}"

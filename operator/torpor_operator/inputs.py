@@ -1,6 +1,7 @@
 """The values a task is given: where its expressions stand, and the values once those are answered."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from torpor_api.workflow import Task
 from torpor_cel import template
@@ -8,20 +9,41 @@ from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
 from torpor_operator.actions import Need
-from torpor_operator.scope import Scope, Unknown
+from torpor_operator.scope import MAPPING, ROOTS, RUN, Scope, Unknown
+
+OF_INSTANCE = ROOTS | {MAPPING}
+OF_EVENT = frozenset({"event", "params"})
 
 
-def expressions(task: Task) -> Iterator[tuple[str, str | ExpressionError]]:
-    """Every expression of the task and where it stands; a template that cannot be read comes as its error."""
+class Place(NamedTuple):
+    """Where an expression stands, and which names it may use; `expression` is an error where it cannot be read."""
+
+    where: str
+    expression: str | ExpressionError
+    roots: frozenset[str]
+
+
+def expressions(task: Task) -> Iterator[Place]:
+    """Every expression of the task."""
+    roots = ROOTS | {RUN} if task.hook is not None else ROOTS
     if task.when is not None:
-        yield "when", bare(task.when)
+        yield Place("when", bare(task.when), roots)
     for name, value in task.args.items():
-        yield from _within(f"args: {name}", value)
+        yield from _within(f"args: {name}", value, roots)
     for entry in task.expand:
-        yield from _within(f"expand {entry.name}", entry.over)
+        yield from _within(f"expand {entry.name}", entry.over, roots)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
-            yield from _within(f"trigger: {name}", value)
+            yield from _within(f"trigger: {name}", value, roots | {MAPPING} if task.expand else roots)
+    for where, text in (("result", task.result), ("failWhen", task.fail_when)):
+        if text is not None:
+            yield Place(where, text, OF_EVENT)
+
+
+def within(value: JSON) -> tuple[str, ...]:
+    """The expressions in the strings of a value; none where they cannot be read."""
+    found = template.expressions(value)
+    return () if isinstance(found, ExpressionError) else found
 
 
 def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
@@ -56,10 +78,10 @@ def single(value: JSON) -> str | None:
     return parsed.single if isinstance(parsed, template.Template) else None
 
 
-def _within(where: str, value: JSON) -> Iterator[tuple[str, str | ExpressionError]]:
+def _within(where: str, value: JSON, roots: frozenset[str]) -> Iterator[Place]:
     found = template.expressions(value)
     if isinstance(found, ExpressionError):
-        yield where, found
+        yield Place(where, found, roots)
         return
     for expression in found:
-        yield where, expression
+        yield Place(where, expression, roots)

@@ -14,7 +14,7 @@ from torpor_cel.value import JSON
 from torpor_wire import canonical, keys
 from torpor_wire.reason import Reason
 
-from torpor_operator import inputs
+from torpor_operator import calls, inputs
 from torpor_operator.outcome import Outcome, decided
 from torpor_operator.scope import Scope, Unknown
 
@@ -27,13 +27,21 @@ class Instances:
     constants: tuple[Argument, ...] = ()
     item_name: str = ""
     items: tuple[str, ...] = ()  # JSON text of each item, for a mapped task
-    trigger: TriggerCall | None = None
+    calls: tuple[TriggerCall, ...] = ()  # one for each instance, or one for all; none for a task that does not wait
 
     def arguments(self, index: int) -> tuple[Argument, ...]:
         """What the instance at this index is called with."""
         if index == keys.UNMAPPED:
             return self.constants
+        if not self.item_name:
+            return self.constants
         return (*self.constants, Argument(name=self.item_name, value=self.items[index]))
+
+    def trigger(self, index: int) -> TriggerCall | None:
+        """What the instance at this index waits for first."""
+        if not self.calls:
+            return None
+        return self.calls[0] if len(self.calls) == 1 else self.calls[index]
 
 
 Resolved: TypeAlias = "Instances | Outcome | Unknown"
@@ -46,14 +54,16 @@ def resolve(task: Task, scope: Scope, max_map_size: int) -> Resolved:
     items = _items(task, scope, max_map_size)
     if isinstance(items, Outcome | Unknown):
         return items
-    given = _given(task, scope)
-    if isinstance(given, Outcome | Unknown):
-        return given
-    constants, trigger = given
+    found = calls.resolve(task, task.trigger, items, scope) if task.trigger else ()
+    if isinstance(found, Outcome | Unknown):
+        return found
+    constants = _constants(task, scope)
+    if isinstance(constants, Outcome | Unknown):
+        return constants
     if items is None:
-        return Instances(total=1, constants=constants, trigger=trigger)
-    name = task.expand[0].name
-    return Instances(total=len(items), constants=constants, item_name=name, items=items, trigger=trigger)
+        return Instances(total=1, constants=constants, calls=found)
+    name = task.expand[0].name if task.trigger is None or task.python is not None else ""
+    return Instances(total=len(items), constants=constants, item_name=name, items=items, calls=found)
 
 
 def _when(task: Task, scope: Scope) -> Outcome | Unknown | None:
@@ -104,11 +114,10 @@ def _texts(task: Task, items: list[JSON]) -> tuple[str, ...] | Outcome:
     return texts
 
 
-def _given(task: Task, scope: Scope) -> tuple[tuple[Argument, ...], TriggerCall | None] | Outcome | Unknown:
-    """The constant arguments, or the trigger with its kwargs."""
-    if task.trigger is not None:
-        trigger = _trigger(task, scope)
-        return ((), trigger) if isinstance(trigger, TriggerCall) else trigger
+def _constants(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Unknown:
+    """The arguments that are the same for every instance."""
+    if task.trigger is not None and task.python is None:
+        return calls.variables(task, dict(scope.workflow.spec.params))
     arguments: list[Argument] = []
     needs: list[Unknown] = []
     for name in task.args:
@@ -121,23 +130,7 @@ def _given(task: Task, scope: Scope) -> tuple[tuple[Argument, ...], TriggerCall 
                 return _failed(task, error.reason, f"args: {name}: {error.message}")
     if needs:
         return Unknown(tuple(need for unknown in needs for need in unknown.needs))
-    return tuple(arguments), None
-
-
-def _trigger(task: Task, scope: Scope) -> TriggerCall | Outcome | Unknown:
-    asked = task.trigger
-    if asked is None:
-        raise ValueError(f"task {task.name} has no trigger")
-    kwargs = inputs.resolve(asked.kwargs, scope)
-    if isinstance(kwargs, Unknown):
-        return kwargs
-    if isinstance(kwargs, ExpressionError):
-        return _failed(task, kwargs.reason, f"trigger: {kwargs.message}")
-    text = canonical.plain(kwargs.json)
-    if len(text.encode()) > keys.KWARGS_MAX:
-        message = f"trigger: its kwargs are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit"
-        return _failed(task, Reason.TRIGGER_INVALID, message)
-    return TriggerCall(class_name=asked.class_name, kwargs=text, timeout=asked.timeout)
+    return tuple(arguments)
 
 
 def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Unknown:

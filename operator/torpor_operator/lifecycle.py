@@ -80,7 +80,7 @@ def _cancel_wait(view: View, message: str) -> Step:
 
 
 def _scheduled(view: View) -> Step:
-    if view.taskrun.spec.trigger is not None and view.taskrun.status.segment == 0:
+    if view.taskrun.spec.trigger is not None and view.waits_first:
         return _defer(view, view.taskrun.spec.trigger)
     if (late := _timed_out(view)) is not None:
         return late

@@ -58,6 +58,11 @@ def decided(task: str, state: TaskState, reason: str | None = None, message: str
     return Outcome(task=task, state=state, runs={}, reason=reason, message=message and message[: keys.MESSAGE_MAX])
 
 
+def failed(task: str, reason: str, message: str) -> Outcome:
+    """The outcome of a task that failed before it had an instance."""
+    return decided(task, TaskState.FAILED, reason, message)
+
+
 def of_instances(task: str, *, mapped: bool, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:
     """The outcome of a task whose width is known. An index below the high-water mark without a TaskRun was deleted."""
     deleted = created - len(runs)

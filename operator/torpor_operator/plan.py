@@ -99,7 +99,7 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
     steps = [(run, lifecycle.next_step(_view(snapshot, run.metadata.name))) for turn in turns for run in turn.runs]
     outcomes = [turn.outcome for turn in turns]
     waiting = [run for run, step in steps if step.wants_pod]
-    slots = workflow.spec.parallelism - sum(_holds_pod(snapshot, run.metadata.name) for run, _ in steps)
+    slots = workflow.spec.parallelism - sum(_holds_slot(snapshot, run.metadata.name) for run, _ in steps)
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = waiting[: max(slots, 0)]
     starts = [] if workflow.spec.suspend else _starts(turns, slots - len(launched))
@@ -128,13 +128,13 @@ def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
 
 
 def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:
-    """New TaskRuns in the order of the graph: as many pods as there are slots left, and all waits."""
+    """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none."""
     starts: list[CreateTaskRun] = []
     for turn in turns:
         for body in turn.starts:
-            if turn.needs_pod and slots <= 0:
+            if turn.needs_slot and slots <= 0:
                 break
-            slots -= turn.needs_pod
+            slots -= turn.needs_slot
             starts.append(CreateTaskRun(body=body))
     return starts
 
@@ -226,12 +226,16 @@ def _view(snapshot: Snapshot, name: str) -> View:
     )
 
 
-def _holds_pod(snapshot: Snapshot, name: str) -> bool:
-    """Whether the TaskRun takes one of the Workflow's slots; a deferred one does not."""
+def _holds_slot(snapshot: Snapshot, name: str) -> bool:
+    """Whether the TaskRun takes one of the Workflow's slots; a deferred one only where the spec says so."""
     view = _view(snapshot, name)
     match view.taskrun.status.state:
         case State.RUNNING:
             return True
+        case State.DEFERRED:
+            return snapshot.workflow.spec.count_deferred
+        case State.SCHEDULED if view.waits_first:
+            return snapshot.workflow.spec.count_deferred
         case State.SCHEDULED:
             return view.current_pod is not None
         case _:

@@ -1,24 +1,27 @@
 """What the expressions of a Workflow can see: `params`, and of each ended task `result`, `results` and `state`.
 
+In the trigger of a mapped task also `mapping.value` and `mapping.index`, in a hook `run`.
+
 Only what an expression refers to is handed to its evaluation, and named by the uids it comes from, so that an answer
 is found again without comparing values.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from torpor_api.workflow import Workflow
 from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
-from torpor_wire import keys
+from torpor_wire import canonical, keys
 
 from torpor_operator.actions import Evaluate, Need
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Answer, Presence
 
 ROOTS = frozenset({"params", "tasks"})
+MAPPING, RUN = "mapping", "run"
 _RESULTS_MAX = 256 * 1024
 
 
@@ -36,6 +39,11 @@ class Scope:
     workflow: Workflow
     outcomes: Mapping[str, Outcome]
     known: Mapping[Need, Answer]
+    more: Mapping[str, JSON] = field(default_factory=dict)  # further roots
+
+    def within(self, root: str, value: JSON) -> "Scope":
+        """The scope with one more root."""
+        return replace(self, more={**self.more, root: value})
 
     def evaluate(self, expression: str) -> Value | ExpressionError | Unknown:
         """The expression's value: read off where it is a plain reference, else asked for."""
@@ -55,7 +63,7 @@ class Scope:
         return seen if isinstance(seen, ExpressionError) else Value(json=seen)
 
     def _request(self, expression: str) -> Evaluate | ExpressionError:
-        found = references.of(expression, roots=ROOTS)
+        found = references.of(expression, roots=ROOTS.union(self.more))
         if isinstance(found, ExpressionError):
             return found
         tasks: dict[str, JSON] = {}
@@ -64,19 +72,21 @@ class Scope:
             if isinstance(value, ExpressionError):
                 return value
             tasks[name] = value
-        values: dict[str, JSON] = {"params": dict(self.workflow.spec.params), "tasks": tasks}
+        more = {root: value for root, value in self.more.items() if root in found.roots}
+        values: dict[str, JSON] = {"params": dict(self.workflow.spec.params), "tasks": tasks, **more}
         sources = tuple((name, self._version(name)) for name in sorted(found.tasks))
+        sources += tuple((root, canonical.plain(value)) for root, value in sorted(more.items()))
         return Evaluate(expression, sources, values)
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}
-        for field in fields:
-            if field is None:
+        for taken in fields:
+            if taken is None:
                 return errors.invalid(f"tasks.{name} is used whole: write tasks.{name}.result")
-            seen = self._field(name, field)
+            seen = self._field(name, taken)
             if isinstance(seen, ExpressionError):
                 return seen
-            value[field] = seen
+            value[taken] = seen
         return value
 
     def _field(self, name: str, field: str) -> JSON | ExpressionError:

@@ -20,24 +20,37 @@ def is_named_for_its_spec(run: TaskRun) -> bool:
     return run.metadata.name == names.taskrun(owner.name, owner.uid, run.spec.task, run.spec.map_index)
 
 
-def build(
-    workflow: Workflow, task: Task, index: int, *, arguments: tuple[Argument, ...], trigger: TriggerCall | None
+def build(  # noqa: PLR0913 - what differs from instance to instance
+    workflow: Workflow,
+    task: Task,
+    index: int,
+    *,
+    arguments: tuple[Argument, ...],
+    trigger: TriggerCall | None,
+    account: str,
 ) -> dict[str, Any]:
-    """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1."""
+    """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1.
+
+    `account` is the ServiceAccount of pods that name none.
+    """
     metadata = workflow.metadata
     spec = TaskRunSpec(
         workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
         task=task.name,
         map_index=index,
         clears=workflow.status.clears,
-        trigger_pool=workflow.spec.trigger_pool,
-        image=None if task.trigger else task.image or workflow.spec.image,
+        trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
+        image=None if task.trigger and not task.python else task.image or workflow.spec.image,
         python=task.python,
         container=task.container,
         trigger=trigger,
+        result=task.result,
+        fail_when=task.fail_when,
+        service_account=_account(task, account),
         arguments=arguments,
         retries=task.retries,
         timeout=task.timeout,
+        timeout_while_deferred=task.timeout_while_deferred,
     )
     return {
         "apiVersion": keys.API_VERSION,
@@ -50,3 +63,10 @@ def build(
         },
         "spec": spec.to_json(),
     }
+
+
+def _account(task: Task, default: str) -> str | None:
+    """As whom its waits read secrets; a container never waits."""
+    if task.container is not None:
+        return None
+    return (task.pod.service_account_name if task.pod else None) or default

@@ -1,6 +1,6 @@
 """Each task's turn: its outcome so far, the TaskRuns it still has to start, and what must be answered first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ class Turn:
     outcome: Outcome
     starts: tuple[dict[str, Any], ...] = ()
     needs: tuple[Need, ...] = ()
-    needs_pod: bool = True
+    needs_slot: bool = True
 
     @property
     def runs(self) -> tuple[TaskRun, ...]:
@@ -106,12 +106,28 @@ def _started(snapshot: Snapshot, task: Task, found: Instances, runs: Mapping[int
     created = _high_water(snapshot, task, runs)
     if created >= found.total:
         return _begun(snapshot, task, created, runs)
-    bodies = tuple(
-        taskruns.build(snapshot.workflow, task, index, arguments=found.arguments(index), trigger=found.trigger)
-        for index in _indices(task, found.total)[created:]
-    )
+    bodies = _bodies(snapshot, task, found, _indices(task, found.total)[created:])
     outcome = of_instances(task.name, mapped=bool(task.expand), total=found.total, created=created, runs=runs)
-    return Turn(outcome=outcome, starts=bodies, needs_pod=task.trigger is None)
+    return Turn(outcome=outcome, starts=bodies, needs_slot=_needs_slot(snapshot, task))
+
+
+def _needs_slot(snapshot: Snapshot, task: Task) -> bool:
+    return task.trigger is None or snapshot.workflow.spec.count_deferred
+
+
+def _bodies(snapshot: Snapshot, task: Task, found: Instances, indexes: Iterable[int]) -> tuple[dict[str, Any], ...]:
+    workflow, account = snapshot.workflow, snapshot.settings.task_service_account
+    return tuple(
+        taskruns.build(
+            workflow,
+            task,
+            index,
+            arguments=found.arguments(index),
+            trigger=found.trigger(index),
+            account=account,
+        )
+        for index in indexes
+    )
 
 
 def _again(snapshot: Snapshot, task: Task, scope: Scope, indexes: tuple[int, ...]) -> Turn:
@@ -126,12 +142,9 @@ def _again(snapshot: Snapshot, task: Task, scope: Scope, indexes: tuple[int, ...
             return Turn(outcome=running, needs=needs)
         case Instances() as found:
             standing = snapshot.by_task.get(task.name, {})
-            bodies = tuple(
-                taskruns.build(snapshot.workflow, task, index, arguments=found.arguments(index), trigger=found.trigger)
-                for index in indexes
-                if index < found.total and index not in standing
-            )
-            return Turn(outcome=running, starts=bodies, needs_pod=task.trigger is None)
+            absent = [index for index in indexes if index < found.total and index not in standing]
+            bodies = _bodies(snapshot, task, found, absent)
+            return Turn(outcome=running, starts=bodies, needs_slot=_needs_slot(snapshot, task))
 
 
 def _once_ended(outcome: Outcome, *, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:

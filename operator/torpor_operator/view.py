@@ -23,6 +23,11 @@ class View:
     now: float
 
     @property
+    def waits_first(self) -> bool:
+        """Whether the TaskRun begins with a wait that has not been left to the triggerer yet."""
+        return self.taskrun.spec.trigger is not None and self.taskrun.status.segment == 0
+
+    @property
     def current_pod(self) -> Pod | None:
         """The pod of the present attempt, segment and launch."""
         name = name_of(self.taskrun)
