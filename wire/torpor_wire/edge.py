@@ -74,7 +74,7 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
     }
     if event is None:
         sets["timedOut"] = True
-    return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline"))
+    return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline", "message", "reason"))
 
 
 def succeed(pin: Pin, result: str | None, *, now: float) -> Patch:

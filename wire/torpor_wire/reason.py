@@ -28,6 +28,12 @@ class Reason(StrEnum):
     TRIGGER_ENDED = "TriggerEnded"
     EVENT_INVALID = "EventInvalid"
     DEFERRAL_TIMEOUT = "DeferralTimeout"
+    FAIL_WHEN = "FailWhen"
+    SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
+    SEAL_INVALID = "SealInvalid"
+    WAITING = "Waiting"
+    FIRED = "Fired"
+    TIMED_OUT = "TimedOut"
     CANCELLED = "Cancelled"
     DELETED = "Deleted"
     CLEARED = "Cleared"

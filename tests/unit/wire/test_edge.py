@@ -63,7 +63,7 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
             "launch": 0,
             "deferredSeconds": 1.0,
         },
-        {"trigger", "pod", "deadline"},
+        {"trigger", "pod", "deadline", "message", "reason"},
     ),
     "fire without an event": (
         edge.fire(pin(State.DEFERRED), None, deferred=2.25, now=NOW),
@@ -75,7 +75,7 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
             "launch": 0,
             "deferredSeconds": 2.25,
         },
-        {"event", "trigger", "pod", "deadline"},
+        {"event", "trigger", "pod", "deadline", "message", "reason"},
     ),
     "succeed from a pod": (
         edge.succeed(pin(State.RUNNING), "42", now=NOW),
