@@ -28,11 +28,17 @@ class Fired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimedOut:
+    """The wait took too long, and the task said where it goes on then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """Why the wait has come to nothing."""
+    """Why the wait has come to nothing; `log` is what was said before, and the traceback, for who asks for more."""
 
     reason: Reason
     message: str
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +46,7 @@ class Cancelled:
     """A person, or the Workflow's end, cancelled it."""
 
 
-Outcome: TypeAlias = Fired | Failed | Cancelled
+Outcome: TypeAlias = Fired | TimedOut | Failed | Cancelled
 
 
 def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
@@ -50,9 +56,11 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
             if wait.resumes:
                 return edge.fire(wait.pin, event, deferred=wait.deferred(now), now=now)
             return edge.succeed(wait.pin, event, now=now)
-        case Failed(reason=reason, message=message):
+        case TimedOut():
+            return edge.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
+        case Failed(reason=reason, message=message, log=log):
             policy = retry.Policy() if reason in _AGAIN_THE_SAME else wait.retries
-            return edge.fail(wait.pin, policy, reason=reason, message=message, now=now)
+            return edge.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now)
         case Cancelled():
             return edge.cancel(wait.pin, message=f"cancelled while it waited: {_subject(wait)}", now=now)
         case _:
@@ -96,9 +104,11 @@ def ended() -> Failed:
     )
 
 
-def too_late(wait: Wait, last_look: str) -> Failed:
+def too_late(wait: Wait, last_look: str) -> Failed | TimedOut:
     """The deadline of the wait, or of the whole attempt, has passed."""
     task = wait.deadline_is_the_tasks
+    if wait.on_timeout and not task:
+        return TimedOut()
     message = f"{_subject(wait)} did not happen before {'the timeout of the task' if task else 'the deadline'}"
     if last_look:
         message += f"; at the last look: {last_look}"

@@ -16,7 +16,7 @@ from torpor_wire.edge import Patch
 from torpor_wire.reason import Reason
 
 from torpor_triggerer import outcome as outcomes
-from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
+from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome, TimedOut
 from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 0.2
@@ -86,6 +86,8 @@ class Reporter:
         match outcome:
             case Fired():
                 log.debug("%s: fired", _name(wait))
+            case TimedOut():
+                log.info("%s: took too long; its task goes on", _name(wait))
             case Cancelled():
                 log.info("%s: cancelled", _name(wait))
             case Failed(reason=reason, message=message):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from torpor_api import taskrun
-from torpor_wire import retry, times
+from torpor_wire import keys, retry, times
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
@@ -33,11 +33,19 @@ class Turn(NamedTuple):
     segment: int
 
 
+class Ending(NamedTuple):
+    """How a task that is only a wait ends: `spec.result` and `spec.failWhen`, CEL over its event."""
+
+    result: str | None
+    fail_when: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
     """Moments are seconds since the epoch, `deferred_before` seconds of earlier waits of the attempt.
 
-    `resumes`: a pod goes on after the event, rather than the task ending.
+    `resumes`: a pod goes on after the event, rather than the task ending; `on_timeout`: also when it took too long.
+    `account` is who must be allowed to read the Secrets that the trigger refers to.
     """
 
     namespace: str
@@ -45,6 +53,7 @@ class Wait:
     turn: Turn
     created: str
     pool: str
+    account: str
     asked: Asked | None
     deferred_at: float
     deferred_before: float
@@ -52,6 +61,8 @@ class Wait:
     deadline_is_the_tasks: bool
     cancelled: bool
     resumes: bool
+    on_timeout: bool
+    ending: Ending | None
     retries: retry.Policy
 
     @property
@@ -80,13 +91,16 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         turn=Turn(metadata.uid, status.attempt, status.segment),
         created=metadata.creation_timestamp,
         pool=spec.trigger_pool,
+        account=spec.service_account or keys.TASK_ACCOUNT,
         asked=_asked(status.trigger),
         deferred_at=times.epoch(status.deferred_at) if status.deferred_at else 0.0,
         deferred_before=status.deferred_seconds or 0.0,
         deadline=deadline,
-        deadline_is_the_tasks=_is_the_tasks(deadline, status.started_at, spec.timeout),
+        deadline_is_the_tasks=spec.timeout_while_deferred and _is_the_tasks(deadline, status.started_at, spec.timeout),
         cancelled=status.cancel is not None,
         resumes=spec.python is not None,
+        on_timeout=status.next is not None and status.next.on_timeout is not None,
+        ending=_ending(spec),
         retries=spec.retries.policy(),
     )
 
@@ -97,8 +111,14 @@ def _asked(waiting: taskrun.Waiting | None) -> Asked | None:
     return Asked(waiting.class_name, waiting.kwargs, waiting.key, waiting.shard, waiting.waits_for)
 
 
+def _ending(spec: taskrun.TaskRunSpec) -> Ending | None:
+    if spec.python is not None or (spec.result is None and spec.fail_when is None):
+        return None
+    return Ending(spec.result, spec.fail_when)
+
+
 def _is_the_tasks(deadline: float | None, started: str | None, timeout: str | None) -> bool:
     """Whether the deadline is the end of the attempt's own time, rather than of this wait's."""
     if deadline is None or started is None or timeout is None:
         return False
-    return abs(times.epoch(started) + times.seconds(timeout) - deadline) <= _ROUNDING
+    return deadline >= times.epoch(started) + times.seconds(timeout) - _ROUNDING

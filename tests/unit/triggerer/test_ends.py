@@ -36,6 +36,36 @@ async def test_a_deadline_that_is_the_tasks_own_is_called_so() -> None:
         assert made.stands("a") == ("Failed", "Timeout")
 
 
+NEXT = {"next": {"method": "m:f", "kwargs": "{}", "onTimeout": "m:late"}}
+
+
+async def test_a_wait_that_took_too_long_goes_on_where_its_task_said() -> None:
+    async with world() as made:
+        await begun(made, "a", timeout=30, status=NEXT)
+        await made.pass_time(31)
+        status = made.status("a")
+        assert (status["state"], status["segment"], status["timedOut"]) == ("Scheduled", 1, True)
+        assert "event" not in status
+        assert "deadline" not in status
+        assert status["deferredSeconds"] == pytest.approx(30, abs=1)
+        assert made.called("a") == ["run", "cleanup"]
+
+
+async def test_the_tasks_own_timeout_fails_it_wherever_it_would_go_on() -> None:
+    async with world() as made:
+        await begun(made, "a", timeout=30, spec={"python": "m:f", "timeout": "30s"}, status=NEXT)
+        await made.pass_time(31)
+        assert made.stands("a") == ("Failed", "Timeout")
+
+
+async def test_a_tasks_timeout_that_stands_still_while_it_is_deferred_is_not_the_waits() -> None:
+    async with world() as made:
+        spec = {"python": "m:f", "timeout": "20s", "timeoutWhileDeferred": False}
+        await begun(made, "a", timeout=30, spec=spec, status=NEXT)
+        await made.pass_time(31)
+        assert made.status("a")["timedOut"] is True
+
+
 async def test_a_moment_after_the_deadline_never_comes() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "90s"}, timeout=30)
