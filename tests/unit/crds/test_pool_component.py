@@ -1,0 +1,161 @@
+"""What manifests/components/pool makes of a name: one more pool that shares nothing with `default` but its making."""
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+_ROOT = Path(__file__).resolve().parents[3]
+_COMPONENT = _ROOT / "manifests/components/pool"
+_LABEL = "torpor.dev/trigger-pool"
+_ROW = re.compile(
+    r"^\| (?P<groups>[^|]+) \| (?P<resources>[^|]+) \| (?P<verbs>[^|]+) \| (?P<why>[^|]+) \|$", re.MULTILINE
+)
+Documents = list[dict[str, Any]]
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+
+
+def build(folder: Path) -> Documents:
+    done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def write(folder: Path, name: str) -> Path:
+    """A user's kustomization."""
+    folder.mkdir()
+    pool = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "TriggerPool",
+        "metadata": {"name": name, "annotations": {"config.kubernetes.io/local-config": "true"}},
+        "spec": {"image": "tides:1", "triggers": "tide=tides:Tide moon=tides.moon:Moon"},
+    }
+    (folder / "pool.yaml").write_text(json.dumps(pool))
+    component = os.path.relpath(_COMPONENT, folder)
+    (folder / "kustomization.yaml").write_text(json.dumps({"resources": ["pool.yaml"], "components": [component]}))
+    return folder
+
+
+def ids(documents: Documents) -> set[tuple[str, str]]:
+    return {(each["kind"], each["metadata"]["name"]) for each in documents}
+
+
+def of(documents: Documents, kind: str) -> dict[str, Any]:
+    return next(each for each in documents if each["kind"] == kind)
+
+
+def texts(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            yield from (text for pair in value.items() for part in pair for text in texts(part))
+        case list():
+            yield from (text for part in value for text in texts(part))
+        case str():
+            yield value
+        case _:
+            pass
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Documents:
+    return build(write(tmp_path / "pool", "far-tides"))
+
+
+@pytest.fixture
+def default() -> Documents:
+    return [each for each in build(_ROOT / "manifests/base") if _LABEL in each["metadata"].get("labels", {})]
+
+
+def test_a_pool_has_all_that_the_default_one_has_under_names_of_its_own(pool: Documents, default: Documents) -> None:
+    assert [each["kind"] for each in pool] == [each["kind"] for each in default]
+    assert ids(pool).isdisjoint(ids(build(_ROOT / "manifests/base")))
+    assert {each["metadata"]["labels"][_LABEL] for each in pool} == {"far-tides"}
+
+
+def test_nothing_of_a_pool_names_the_default_one(pool: Documents) -> None:
+    assert [text for each in pool for text in texts(each) if re.search(r"\bdefault\b", text)] == []
+
+
+def test_it_may_fire_what_waits_in_it_and_in_no_other(pool: Documents) -> None:
+    assert of(pool, "ClusterRole")["rules"] == [
+        {"apiGroups": ["torpor.dev"], "resources": ["triggerpools"], "resourceNames": ["far-tides"], "verbs": ["fire"]}
+    ]
+
+
+def test_its_rights_are_its_own_service_accounts_and_no_others(pool: Documents) -> None:
+    account = of(pool, "ServiceAccount")["metadata"]["name"]
+    assert of(pool, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"] == account
+    bindings = [each for each in pool if each["kind"].endswith("Binding")]
+    assert {subject["name"] for each in bindings for subject in each["subjects"]} == {account}
+    assert {(each["roleRef"]["kind"], each["roleRef"]["name"]) for each in bindings} == {
+        ("ClusterRole", "torpor-triggerer"),
+        ("ClusterRole", "torpor-triggerer-pool-far-tides"),
+        ("Role", "torpor-triggerer"),
+    }
+
+
+def test_its_pods_are_the_default_ones_but_for_name_image_and_trigger_classes(
+    pool: Documents, default: Documents
+) -> None:
+    """Settings, probes and security cannot drift apart: undoing the three changes gives the default pool's spec."""
+    spec = copy.deepcopy(of(pool, "Deployment")["spec"])
+    (container,) = spec["template"]["spec"]["containers"]
+    assert container["args"][:2] == ["--pool", "far-tides"]
+    assert container["image"] == "tides:1"
+    classes = {"name": "TORPOR_TRIGGERS", "value": "tide=tides:Tide moon=tides.moon:Moon"}
+    assert classes in container["env"]
+
+    container["args"][1], container["image"] = "default", "torpor:dev"
+    container["env"].remove(classes)
+    undone = json.loads(
+        json.dumps(spec).replace("triggerer-far-tides", "triggerer").replace('"far-tides"', '"default"')
+    )
+    assert undone == of(default, "Deployment")["spec"]
+
+
+def test_no_deployment_selects_anothers_pods(pool: Documents, default: Documents) -> None:
+    def selected(one: Documents, other: Documents) -> bool:
+        wanted = of(one, "Deployment")["spec"]["selector"]["matchLabels"]
+        return bool(wanted.items() <= of(other, "Deployment")["spec"]["template"]["metadata"]["labels"].items())
+
+    assert selected(pool, pool)
+    assert not selected(pool, default)
+    assert not selected(default, pool)
+
+
+def test_two_pools_stand_in_one_kustomization(tmp_path: Path) -> None:
+    folders = [write(tmp_path / name, name).name for name in ("near", "far")]
+    (tmp_path / "kustomization.yaml").write_text(json.dumps({"resources": folders}))
+    found = build(tmp_path)
+    names = {each["metadata"]["name"] for each in found if each["kind"] == "Deployment"}
+    assert names == {"torpor-triggerer-near", "torpor-triggerer-far"}
+    assert "TriggerPool" not in {each["kind"] for each in found}
+
+
+def test_the_examples_pool_builds_and_names_a_class_that_exists() -> None:
+    container = of(build(_ROOT / "examples/own-trigger/pool"), "Deployment")["spec"]["template"]["spec"]["containers"][
+        0
+    ]
+    (classes,) = [each["value"] for each in container["env"] if each["name"] == "TORPOR_TRIGGERS"]
+    assert classes == "resolves=own_trigger.dns:Resolves"
+    assert callable(__import__("own_trigger.dns", fromlist=["Resolves"]).Resolves.run)
+
+
+def test_the_page_explains_every_rule_that_a_pool_brings(pool: Documents) -> None:
+    page = (_ROOT / "docs/pools.md").read_text().replace("*name*", "far-tides")
+    explained = [row.group("groups", "resources", "verbs") for row in _ROW.finditer(page) if "API group" not in row[0]]
+    rules = [rule for each in pool if each["kind"] in {"Role", "ClusterRole"} for rule in each["rules"]]
+    assert explained == [_words(rule) for rule in rules]
+
+
+def _words(rule: dict[str, list[str]]) -> tuple[str, str, str]:
+    names = f" ({', '.join(rule['resourceNames'])})" if "resourceNames" in rule else ""
+    return ", ".join(rule["apiGroups"]), ", ".join(rule["resources"]) + names, ", ".join(rule["verbs"])
