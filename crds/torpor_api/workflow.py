@@ -224,7 +224,10 @@ class WorkflowStatus(Model):
 
     observed_generation: Annotated[int, Field(ge=0, description="The generation of spec that this speaks of.")] = 0
     state: Annotated[
-        str | None, Field(max_length=20, description="Running, Suspended, Cancelling, Succeeded, Failed.")
+        str | None,
+        Field(
+            max_length=20, description="Running, Suspended, Cancelling, Finishing (its hooks run), Succeeded, Failed."
+        ),
     ] = None
     progress: Annotated[str | None, Field(max_length=40, description="Instances done, of those known.")] = None
     start_time: Annotated[Moment, Field(description="When the operator first saw it.")] = None

@@ -132,7 +132,7 @@ def _failed(snapshot: Snapshot) -> dict[str, set[int] | None]:
 def _marks(ordered: Graph, named: Mapping[str, set[int] | None]) -> Iterable[ClearedTask]:
     taken: set[str] = set()
     for task in ordered.order:
-        below = bool(ordered.upstream[task.name] & taken)
+        below = bool(taken) if task.hook is not None else bool(ordered.upstream[task.name] & taken)
         if not below and task.name not in named:
             continue
         taken.add(task.name)

@@ -14,10 +14,23 @@ from torpor_operator import inputs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """The tasks in an order that can be walked once, and what each comes after."""
+    """The tasks in an order that can be walked once, hooks last, and what each comes after.
+
+    A hook follows the end of the run: what it comes after besides are other hooks.
+    """
 
     order: tuple[Task, ...]
     upstream: Mapping[str, frozenset[str]]
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Those that make up the run."""
+        return tuple(task for task in self.order if task.hook is None)
+
+    @property
+    def hooks(self) -> tuple[Task, ...]:
+        """Those that follow its end."""
+        return tuple(task for task in self.order if task.hook is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +50,13 @@ def build(spec: WorkflowSpec) -> Graph | Problem:
         if isinstance(before, Problem):
             return before
         upstream[task.name] = before
+    hooks = {task.name for task in spec.tasks if task.hook is not None}
+    for name in hooks:
+        upstream[name] &= hooks
+    before_hooks = sorted(upstream.keys() - hooks)
+    edges = {name: [*sorted(upstream[name]), *(before_hooks if name in hooks else ())] for name in sorted(upstream)}
     try:
-        order = tuple(TopologicalSorter({name: sorted(upstream[name]) for name in sorted(upstream)}).static_order())
+        order = tuple(TopologicalSorter(edges).static_order())
     except CycleError as error:
         ring = " -> ".join(reversed(error.args[1]))
         return Problem(Reason.WORKFLOW_INVALID, f"tasks wait for each other: {ring}; remove one `after` or reference")
@@ -62,6 +80,10 @@ def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> fr
             if name not in spec.params:
                 return Problem(Reason.WORKFLOW_INVALID, _unknown(place, "param", name, spec.params))
         before |= found.tasks
+    hooks = sorted(name for name in before if by_name[name].hook is not None)
+    if hooks and task.hook is None:
+        message = f"task {task.name} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
+        return Problem(Reason.WORKFLOW_INVALID, message)
     return frozenset(before)
 
 

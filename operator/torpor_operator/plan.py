@@ -96,28 +96,37 @@ def _old(snapshot: Snapshot) -> list[Step]:
 def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
     workflow = snapshot.workflow
     turns = tasks.turns(snapshot, ordered)
-    steps = [(run, lifecycle.next_step(_view(snapshot, run.metadata.name))) for turn in turns for run in turn.runs]
     outcomes = [turn.outcome for turn in turns]
+    verdict = status.verdict(workflow, outcomes, None)
+    hooks = tasks.hooks(snapshot, ordered, outcomes, verdict)
+    made = _worked(snapshot, [*turns, *hooks])
+    again_at = made.again_at if verdict.final else soonest([made.again_at, _timeout_at(snapshot)])
+    return _stated(
+        snapshot,
+        outcomes,
+        [turn.outcome for turn in hooks],
+        verdict,
+        replace(made, actions=(*_actions(_old(snapshot)), *made.actions), again_at=again_at),
+    )
+
+
+def _worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
+    """What these tasks ask for: steps of the TaskRuns they have, pods, and new TaskRuns."""
+    workflow = snapshot.workflow
+    steps = [(run, lifecycle.next_step(_view(snapshot, run.metadata.name))) for turn in turns for run in turn.runs]
     waiting = [run for run, step in steps if step.wants_pod]
     slots = workflow.spec.parallelism - sum(_holds_slot(snapshot, run.metadata.name) for run, _ in steps)
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = waiting[: max(slots, 0)]
     starts = [] if workflow.spec.suspend else _starts(turns, slots - len(launched))
-    return _stated(
-        snapshot,
-        outcomes,
-        None,
-        Plan(
-            actions=(
-                *_actions(step for _, step in steps),
-                *_actions(_old(snapshot)),
-                *_launches(snapshot, launched),
-                *starts,
-            ),
-            needs=_needs(turns, [step for _, step in steps]),
-            events=(*announce.task_problems(workflow, outcomes), *_events(step for _, step in steps)),
-            again_at=soonest([*(step.again_at for _, step in steps), _timeout_at(snapshot)]),
+    return Plan(
+        actions=(*_actions(step for _, step in steps), *_launches(snapshot, launched), *starts),
+        needs=_needs(turns, [step for _, step in steps]),
+        events=(
+            *announce.task_problems(workflow, [turn.outcome for turn in turns]),
+            *_events(step for _, step in steps),
         ),
+        again_at=soonest(step.again_at for _, step in steps),
     )
 
 
@@ -140,18 +149,23 @@ def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:
 
 
 def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Plan:
-    outcomes, steps = [], _old(snapshot)
-    for task in ordered.order:
-        outcome = tasks.as_it_is(snapshot, task)
-        steps += [lifecycle.cancel(_view(snapshot, run.metadata.name), ending.message) for run in outcome.runs.values()]
-        outcomes.append(outcome)
-    made = Plan(
-        actions=_actions(steps),
-        needs=_needs((), steps),
-        events=_events(steps),
-        again_at=soonest(step.again_at for step in steps),
+    """The run ends before its tasks have. Who cancels or deletes it ends its hooks too; a timeout calls them."""
+    wanted = ending.reason != Reason.CANCELLED
+    ended = ordered.tasks if wanted else ordered.order
+    outcomes = [tasks.as_it_is(snapshot, task) for task in ended]
+    runs = [run.metadata.name for outcome in outcomes for run in outcome.runs.values()]
+    steps = [*_old(snapshot), *(lifecycle.cancel(_view(snapshot, name), ending.message) for name in runs)]
+    verdict = status.verdict(snapshot.workflow, outcomes, ending)
+    hooks = tasks.hooks(snapshot, ordered, outcomes, verdict) if wanted else []
+    made = _worked(snapshot, hooks)
+    made = replace(
+        made,
+        actions=(*_actions(steps), *made.actions),
+        needs=(*_needs((), steps), *made.needs),
+        events=(*_events(steps), *made.events),
+        again_at=soonest([made.again_at, *(step.again_at for step in steps)]),
     )
-    return _stated(snapshot, outcomes, ending, made)
+    return _stated(snapshot, outcomes, [turn.outcome for turn in hooks], verdict, made)
 
 
 def _finished(snapshot: Snapshot) -> Plan:
@@ -179,13 +193,15 @@ def _invalid(snapshot: Snapshot, problem: graph.Problem) -> Plan:
     )
 
 
-def _stated(snapshot: Snapshot, outcomes: Sequence[Outcome], ending: Verdict | None, made: Plan) -> Plan:
-    workflow = snapshot.workflow
-    verdict = status.verdict(workflow, outcomes, ending)
-    runs = [run for outcome in outcomes for run in outcome.runs.values()]
+def _stated(
+    snapshot: Snapshot, outcomes: Sequence[Outcome], hooks: Sequence[Outcome], result: Verdict, made: Plan
+) -> Plan:
+    workflow, every = snapshot.workflow, (*outcomes, *hooks)
+    verdict = status.finishing(result, hooks)
+    runs = [run for outcome in every for run in outcome.runs.values()]
     return replace(
         made,
-        status=status.build(workflow, outcomes, verdict, snapshot.now, cleared=clear.done(snapshot)),
+        status=status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot)),
         events=(*made.events, *announce.failures(runs), *announce.verdict(workflow, verdict)),
     )
 

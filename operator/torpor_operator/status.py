@@ -48,6 +48,15 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
     return Verdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
 
 
+def finishing(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
+    """The run's verdict, which is not final before its hooks have ended; how those end does not change it."""
+    running = [hook.task for hook in hooks if not hook.ended]
+    if not result.final or not running:
+        return result
+    message = f"hooks run: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
+    return Verdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
+
+
 def build(
     workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float, *, cleared: bool = True
 ) -> WorkflowStatus:

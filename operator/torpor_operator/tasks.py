@@ -1,11 +1,12 @@
 """Each task's turn: its outcome so far, the TaskRuns it still has to start, and what must be answered first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import Task, TaskState
+from torpor_api.workflow import Hook, Task, TaskState
+from torpor_cel.value import JSON
 from torpor_wire import keys
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
@@ -15,8 +16,9 @@ from torpor_operator.actions import ConfirmTaskRun, Need
 from torpor_operator.graph import Graph
 from torpor_operator.instances import Instances
 from torpor_operator.outcome import Outcome, decided, of_instances
-from torpor_operator.scope import Scope, Unknown
+from torpor_operator.scope import RUN, Scope, Unknown
 from torpor_operator.snapshot import Presence, Snapshot
+from torpor_operator.status import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +37,42 @@ class Turn:
 
 
 def turns(snapshot: Snapshot, graph: Graph) -> list[Turn]:
-    """The tasks in the order of the graph, each decided on the outcomes of those before it."""
+    """The tasks of the run in the order of the graph, each decided on the outcomes of those before it."""
     outcomes: dict[str, Outcome] = {}
     made: list[Turn] = []
     scope = Scope(workflow=snapshot.workflow, outcomes=outcomes, known=snapshot.known)
-    for task in graph.order:
+    for task in graph.tasks:
         turn = _turn(snapshot, task, [outcomes[name] for name in sorted(graph.upstream[task.name])], scope)
         outcomes[task.name] = turn.outcome
         made.append(turn)
     return made
+
+
+def hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[Turn]:
+    """The hooks, which wait for the run's verdict to be final and see it; those that it does not call are skipped."""
+    outcomes = {outcome.task: outcome for outcome in ended}
+    told: dict[str, JSON] = {
+        "name": snapshot.workflow.metadata.name,
+        "state": run.state,
+        "reason": str(run.reason),  # an enum is no value of an expression
+        "message": run.message,
+    }
+    scope = Scope(workflow=snapshot.workflow, outcomes=outcomes, known=snapshot.known).within(RUN, told)
+    made: list[Turn] = []
+    for task in graph.hooks:
+        if not run.final:
+            turn = Turn(outcome=decided(task.name, TaskState.PENDING))
+        elif not _called(task, run):
+            turn = Turn(outcome=decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"the run is {run.state}"))
+        else:
+            turn = _turn(snapshot, task, [outcomes[name] for name in sorted(graph.upstream[task.name])], scope)
+        outcomes[task.name] = turn.outcome
+        made.append(turn)
+    return made
+
+
+def _called(task: Task, run: Verdict) -> bool:
+    return task.hook is Hook.END or (task.hook is Hook.SUCCESS) == (run.succeeded == "True")
 
 
 def as_it_is(snapshot: Snapshot, task: Task) -> Outcome:
