@@ -9,6 +9,8 @@ from torpor_dev.health import Container
 NAME = "torpor"
 _LABEL = f"label=io.x-k8s.kind.cluster={NAME}"
 _CREATE_LIMIT = 420.0
+_MAX_PODS = 200
+"""A node's subnet has 254 addresses; the kubelet's own limit of 110 is less than a hundred waits that block need."""
 _ARGUMENTS = {
     # The default rates (20 and 50 requests a second) would be what a bench measures.
     "kube-api-qps": "200",
@@ -29,14 +31,15 @@ def config(*, nodes: int, official: bool, cgroup_v1: bool) -> str:
     A node image built here has no network plugin of kind's; `network` stands in.
     """
     # Only where it is needed: a kubelet that has dropped cgroup v1 would refuse the field.
-    kubelet = [json.dumps({"kind": "KubeletConfiguration", "failCgroupV1": False})] if cgroup_v1 else []
+    v1 = {"failCgroupV1": False} if cgroup_v1 else {}
+    kubelet = {"kind": "KubeletConfiguration", "maxPods": _MAX_PODS, **v1}
     roles = ["control-plane", *["worker"] * (nodes - 1)]
     return json.dumps(
         {
             "kind": "Cluster",
             "apiVersion": "kind.x-k8s.io/v1alpha4",
             "networking": {"disableDefaultCNI": not official},
-            "kubeadmConfigPatches": [*kubelet, json.dumps(_arguments(v1beta4=official))],
+            "kubeadmConfigPatches": [json.dumps(kubelet), json.dumps(_arguments(v1beta4=official))],
             "nodes": [{"role": role} for role in roles],
         },
         indent=1,

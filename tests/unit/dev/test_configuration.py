@@ -38,9 +38,15 @@ def test_the_kubelet_is_told_of_cgroup_v1_only_where_it_is() -> None:
     assert "failCgroupV1" not in configuration(cgroup_v1=False)
 
 
+def test_a_node_takes_a_hundred_waits_that_block_beside_its_own_pods() -> None:
+    for v1 in (True, False):
+        kubelet = json.loads(json.loads(configuration(cgroup_v1=v1))["kubeadmConfigPatches"][0])
+        assert (kubelet["kind"], kubelet["maxPods"]) == ("KubeletConfiguration", 200)
+
+
 def test_client_rates_are_raised_in_both_of_kubeadms_forms() -> None:
     older, newer = (
-        json.loads(json.loads(configuration(official=official))["kubeadmConfigPatches"][0])
+        json.loads(json.loads(configuration(official=official))["kubeadmConfigPatches"][1])
         for official in (False, True)
     )
     for component in ("controllerManager", "scheduler"):
