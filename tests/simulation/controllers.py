@@ -7,13 +7,13 @@ broken it never reports), the evaluator's child processes by evaluation in place
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Never
 
 from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor.triggers.services import Answer
+from torpor.triggers.services import Answer, Request
 from torpor_api import errors
 from torpor_api.api import Api
 from torpor_api.lease import Leadership, Terms
@@ -110,7 +110,7 @@ async def _watch(api: Api, observer: Observer, version: str) -> str:
 class Web:
     """There is none."""
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+    async def request(self, asked: Request) -> Answer:
         raise OSError("no route to host")
 
 

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, cast
 
-from torpor.triggers.services import Answer, NotYetError
+from torpor.triggers.services import Answer, NotYetError, Request, TaskRunRef
 from torpor_api.api import Api
 from torpor_cel import syntax
 from torpor_cel.errors import ExpressionError, Reason
@@ -17,9 +17,11 @@ from torpor_cel.evaluator import Evaluating, Unavailable
 from torpor_cel.value import JSON, Value
 from torpor_wire.canonical import Json
 
-from torpor_triggerer import objects
+from torpor_triggerer import objects, ports
 from torpor_triggerer.clients import Clients
+from torpor_triggerer.registry import Registry
 from torpor_triggerer.threads import Threads
+from torpor_triggerer.wait import Wait
 
 NAMESPACE = "{namespace}"
 T = TypeVar("T")
@@ -31,8 +33,8 @@ log = logging.getLogger(__name__)
 class Web(Protocol):
     """What sends HTTP requests."""
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
-        """The answer, redirects followed. Raises OSError where there is none in time."""
+    async def request(self, asked: Request) -> Answer:
+        """The answer. Raises OSError where there is none in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +49,10 @@ class Sources:
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
 
-    def lend(self, namespace: str) -> "Lent":
-        """For a wait in this namespace."""
-        return Lent(namespace=namespace, sources=self)
+    def lend(self, wait: Wait, registry: Registry) -> "Lent":
+        """For one wait; `registry` has the classes that it may make others of."""
+        taskrun = TaskRunRef(wait.name, *wait.turn)
+        return Lent(namespace=wait.namespace, taskrun=taskrun, sources=self, registry=registry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,13 @@ class Lent:
     """Implements `torpor.triggers.services.Services`."""
 
     namespace: str
+    taskrun: TaskRunRef
     sources: Sources
+    registry: Registry
+
+    def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
+        """A trigger of a registered class."""
+        return self.registry.make(class_name, kwargs, self)
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -88,9 +97,13 @@ class Lent:
             else:
                 return _value(expression, found)
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+    async def request(self, asked: Request) -> Answer:
         """One HTTP request."""
-        return await self.sources.web.request(method, url, headers=headers, seconds=seconds)
+        return await self.sources.web.request(asked)
+
+    async def reach(self, host: str, port: int, *, seconds: float) -> str:
+        """Open a TCP connection and close it."""
+        return await ports.reach(host, port, seconds)
 
     def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the namespace as it is and each time it changes."""

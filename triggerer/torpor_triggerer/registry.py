@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from torpor.triggers import BaseTrigger
+from torpor.triggers.services import Services
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,18 @@ class Registry:
             message=f"no trigger is registered as {name[:100]!r}; there are {names}. "
             "To add one, start the triggerer with --trigger name=module:Class (or TORPOR_TRIGGERS)"
         )
+
+    def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
+        """A trigger, bound where it can be. Raises LookupError for a name without a class, else what the class does."""
+        found = self.find(name)
+        match found:
+            case Unknown(message=message):
+                raise LookupError(message)
+            case _:
+                made = found(**kwargs)
+        if hasattr(made, "bind"):
+            made.bind(services)
+        return made
 
 
 def load(entries: Mapping[str, str]) -> Registry:

@@ -66,7 +66,7 @@ class Means:
     registry: Registry
     reporter: Reporter
     clock: Clock
-    lend: Callable[[str], Services]
+    lend: Callable[[Wait], Services]
     spawn: Spawn
 
 
@@ -150,7 +150,7 @@ class Runner:
                 self.settle(key)
 
     def _start(self, run: Run) -> None:
-        admitted = admit(run.wait, self._means.registry, self._means.lend(run.wait.namespace))
+        admitted = admit(run.wait, self._means.registry, self._means.lend(run.wait))
         if not isinstance(admitted, Admitted):
             self._conclude(run, Cancelled() if run.wait.cancelled else admitted)
             return

@@ -38,7 +38,7 @@ class Triggerer:
             registry=registry,
             reporter=self._reporter,
             clock=sources.api.clock,
-            lend=sources.lend,
+            lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,
         )
         self._runner = Runner(means, settings, self._find)

@@ -4,11 +4,11 @@ A poke reads 1 MB at most and follows redirects itself: only to http and https, 
 the headers of the caller once the host is another.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
-from torpor.triggers.services import Answer
+from torpor.triggers.services import Answer, Request
 from yarl import URL
 
 BODY_MAX = 1024**2
@@ -26,28 +26,31 @@ class Web:
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
-        """The answer at the end of the redirects. Raises OSError where there is none within `seconds` a hop."""
-        at = URL(url)
+    async def request(self, asked: Request) -> Answer:
+        """The answer at the end of the redirects. Raises OSError where a hop has none in time."""
+        at = URL(asked.url)
         try:
             for _ in range(REDIRECTS + 1):
-                answer = await self._hop(method, at, headers, seconds)
-                to = _redirect(at, answer)
+                answer = await self._hop(at, asked)
+                to = _redirect(at, answer) if asked.follow else None
                 if to is None:
                     return answer
-                if not _same_place(at, to):
-                    headers = {}
-                method = "GET" if answer.status in _CHANGES_TO_GET and method != "HEAD" else method
+                asked = _moved(asked, answer.status, keeps_headers=_same_place(at, to))
                 at = to
         except TimeoutError as error:
-            raise OSError(f"no answer within {seconds:g} s") from error
+            raise OSError(f"no answer within {asked.seconds:g} s") from error
         except (aiohttp.ClientError, ValueError) as error:
             raise OSError(f"{type(error).__name__}: {error}") from error
         raise OSError(f"more than {REDIRECTS} redirects")
 
-    async def _hop(self, method: str, url: URL, headers: Mapping[str, str], seconds: float) -> Answer:
+    async def _hop(self, at: URL, asked: Request) -> Answer:
         async with self._session.request(
-            method, url, headers=headers, allow_redirects=False, timeout=aiohttp.ClientTimeout(total=seconds)
+            asked.method,
+            at,
+            headers=asked.headers,
+            data=asked.body,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=asked.seconds),
         ) as response:
             body, truncated = await _body(response)
             found = {name.lower(): value for name, value in response.headers.items()}
@@ -68,6 +71,14 @@ def _same_place(at: URL, to: URL) -> bool:
     """Whether what was meant for one is meant for the other: the same origin, or its upgrade to https."""
     upgraded = (at.scheme, to.scheme) == ("http", "https") and at.is_default_port() and to.is_default_port()
     return at.host == to.host and (at.origin() == to.origin() or upgraded)
+
+
+def _moved(asked: Request, status: int, *, keeps_headers: bool) -> Request:
+    """What is asked at the place that an answer names."""
+    asked = asked if keeps_headers else asked._replace(headers={})
+    if status in _CHANGES_TO_GET and asked.method != "HEAD":
+        return asked._replace(method="GET", body=None)
+    return asked
 
 
 def _redirect(at: URL, answer: Answer) -> URL | None:

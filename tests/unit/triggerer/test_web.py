@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web as server
-from torpor.triggers.services import Answer
+from torpor.triggers.services import Answer, Request
 from torpor_triggerer import web
 from yarl import URL
 
@@ -17,6 +17,8 @@ async def answered(request: server.Request) -> server.StreamResponse:
             raise server.HTTPFound("/headers")
         case "/posted":
             raise server.HTTPSeeOther("/headers")
+        case "/kept":
+            raise server.HTTPTemporaryRedirect("/headers")
         case "/around":
             raise server.HTTPFound("/around")
         case "/elsewhere":
@@ -31,9 +33,8 @@ async def answered(request: server.Request) -> server.StreamResponse:
             return server.Response(headers={"Set-Cookie": "a=b"})
         case _:
             pass
-    return server.json_response(
-        {"method": request.method, "headers": {k.lower(): v for k, v in request.headers.items()}}
-    )
+    headers = {k.lower(): v for k, v in request.headers.items()}
+    return server.json_response({"method": request.method, "headers": headers, "body": await request.text()})
 
 
 @asynccontextmanager
@@ -52,7 +53,7 @@ async def site() -> AsyncIterator[tuple[web.Web, str]]:
 
 
 async def get(client: web.Web, url: str, method: str = "GET") -> Answer:
-    return await client.request(method, url, headers={"X-Own": "1"}, seconds=1)
+    return await client.request(Request(method, url, {"X-Own": "1"}, 1))
 
 
 async def test_redirects_are_followed_with_the_callers_headers_on_the_same_host_only() -> None:
@@ -65,6 +66,15 @@ async def test_a_redirect_turns_post_into_get() -> None:
     async with site() as (client, url):
         assert b'"method": "POST"' in (await get(client, f"{url}/", "POST")).body
         assert b'"method": "GET"' in (await get(client, f"{url}/posted", "POST")).body
+
+
+async def test_a_body_arrives_and_a_redirect_is_the_answer_for_who_does_not_follow() -> None:
+    async with site() as (client, url):
+        asked = Request("POST", f"{url}/body", {"Content-Type": "text/plain"}, 1, body=b"hello", follow=False)
+        assert b'"body": "hello"' in (await client.request(asked)).body
+        assert (await client.request(asked._replace(url=f"{url}/moved"))).status == 302
+        kept = await client.request(asked._replace(url=f"{url}/kept", follow=True))
+        assert (b'"method": "POST"' in kept.body, b'"body": "hello"' in kept.body) == (True, True)
 
 
 @pytest.mark.parametrize(

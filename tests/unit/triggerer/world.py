@@ -4,13 +4,13 @@ import asyncio
 import itertools
 import json
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor.triggers.services import Answer
+from torpor.triggers.services import Answer, Request
 from torpor_api.api import Api
 from torpor_api.resources import EVENTS, TASKRUNS
 from torpor_cel.evaluator import InProcess
@@ -33,7 +33,7 @@ class Web:
         self.answers: list[Answer | OSError] = [OSError("connection refused")]
         self.asked = 0
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
+    async def request(self, asked: Request) -> Answer:
         self.asked += 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, OSError):

@@ -4,14 +4,10 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Kubernetes
-from torpor_api.api import Api
 from torpor_api.resources import PODS, Resource
-from torpor_cel.evaluator import InProcess
-from torpor_triggerer.lent import Sources
-from torpor_triggerer.web import Web
 
-from tests.fake_api import FakeApi, VirtualClock
 from tests.unit.triggerer.world import world
+from tests.unit.triggers.lending import lent
 
 POD = {"api_version": "v1", "kind": "Pod", "name": "p"}
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
@@ -48,11 +44,9 @@ def test_what_makes_no_sense_is_refused(kwargs: dict[str, Any], error: type[Exce
     ],
 )
 def test_what_is_not_allowed_or_cannot_work_is_refused_where_it_would_run(kwargs: dict[str, Any], words: str) -> None:
-    clock = VirtualClock()
-    sources = Sources(api=Api(FakeApi(clock), clock), evaluator=InProcess(), web=Web(None))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=words):
-        Kubernetes(**{**POD, **kwargs}).bind(sources.lend("workflows"))
-    Kubernetes(**{**POD, "namespace": "workflows"}).bind(sources.lend("workflows"))
+        Kubernetes(**{**POD, **kwargs}).bind(lent())
+    Kubernetes(**{**POD, "namespace": "workflows"}).bind(lent())
 
 
 async def test_it_fires_when_the_object_comes_to_meet_the_condition() -> None:

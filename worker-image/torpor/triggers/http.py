@@ -13,7 +13,7 @@ from torpor_wire import canonical, keys
 
 from torpor.triggers import spans, statuses
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.services import Answer, NotYetError, Services
+from torpor.triggers.services import Answer, NotYetError, Request, Services
 
 ROOTS = frozenset({"response"})
 METHODS = ("GET", "HEAD", "POST")
@@ -84,7 +84,7 @@ class Http(BaseTrigger):
 
     async def _look(self) -> dict[str, Any] | None:
         try:
-            answer = await self.services.request(self.method, self.url, headers=self.headers, seconds=self.timeout)
+            answer = await self.services.request(Request(self.method, self.url, self.headers, self.timeout))
         except OSError as error:
             self.last_look = f"no answer from {self.url}: {error}"
             return None

@@ -17,6 +17,17 @@ class NotYetError(Exception):
     """An expression has no value over what is there now; a field that is still missing, as a rule."""
 
 
+class Request(NamedTuple):
+    """What an HTTP server is asked, for how long (seconds); where not to `follow`, a redirect is the answer."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    seconds: float
+    body: bytes | None = None
+    follow: bool = True
+
+
 class Answer(NamedTuple):
     """What an HTTP server answered: header names in lower case, the body up to its limit."""
 
@@ -26,12 +37,31 @@ class Answer(NamedTuple):
     truncated: bool
 
 
+class TaskRunRef(NamedTuple):
+    """Which wait of which TaskRun it is: another attempt or segment is another wait."""
+
+    name: str
+    uid: str
+    attempt: int
+    segment: int
+
+
 class Services(Protocol):
-    """Lent for one wait: `namespace` is its TaskRun's."""
+    """Lent for one wait."""
 
     @property
     def namespace(self) -> str:
         """The namespace of the TaskRun."""
+
+    @property
+    def taskrun(self) -> TaskRunRef:
+        """The TaskRun that waits."""
+
+    def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
+        """A trigger of a registered class, bound to what is lent here, for who runs several as one.
+
+        Raises LookupError where no class has the name, and whatever the class raises for the kwargs.
+        """
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -48,8 +78,11 @@ class Services(Protocol):
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """The value of an expression. Raises NotYetError where it has none, ValueError where it never will."""
 
-    async def request(self, method: str, url: str, *, headers: Mapping[str, str], seconds: float) -> Answer:
-        """One HTTP request, redirects followed. Raises OSError where there is no answer within `seconds`."""
+    async def request(self, asked: Request) -> Answer:
+        """One HTTP request. Raises OSError where there is no answer in time."""
+
+    async def reach(self, host: str, port: int, *, seconds: float) -> str:
+        """Open a TCP connection, close it, and say at which address. Raises OSError where none is accepted in time."""
 
     def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the TaskRun's namespace as it is and each time it changes; nothing while it does not exist.
