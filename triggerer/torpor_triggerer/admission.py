@@ -62,7 +62,7 @@ def _made(
         return _invalid(str(error))
     found = registry.find(class_name)
     if isinstance(found, Unknown):
-        return Failed(reason=Reason.TRIGGER_UNKNOWN, message=found.message)
+        return Failed(reason=Reason.TRIGGER_UNKNOWN, message=f"pool {wait.pool}: {found.message}")
     try:
         made = found(**absolute)
         if hasattr(made, "bind"):

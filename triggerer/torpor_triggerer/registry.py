@@ -55,7 +55,8 @@ class Registry:
         names = ", ".join(sorted(self._classes))
         return Unknown(
             message=f"no trigger is registered as {name[:100]!r}; there are {names}. "
-            "To add one, start the triggerer with --trigger name=module:Class (or TORPOR_TRIGGERS)"
+            "Name the pool that has it as triggerPool, or start this pool's triggerers with --trigger name=module:Class "
+            "(or TORPOR_TRIGGERS)"
         )
 
     def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
