@@ -1,0 +1,163 @@
+"""Log lines of triggers: whose they are, which are kept, and what never stands in them."""
+
+import asyncio
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from torpor_triggerer import blots
+from torpor_triggerer.journal import LINE_MAX, LINES, Journal, Page
+from torpor_triggerer.wait import Wait, parse
+
+log = logging.getLogger("a.library")
+
+
+def wait(name: str = "drop-abcde") -> Wait:
+    return parse(
+        {
+            "metadata": {
+                "name": name,
+                "namespace": "workflows",
+                "uid": "u",
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                "resourceVersion": "1",
+            },
+            "spec": {"workflow": {"name": "w", "uid": "u"}, "task": "t", "python": "m:f", "image": "i"},
+            "status": {"state": "Deferred", "attempt": 2, "segment": 1, "launch": 0},
+        }
+    )
+
+
+@pytest.fixture
+def written() -> Iterator[tuple[Journal, io.StringIO]]:
+    """A journal, and what its handler wrote."""
+    journal, stream = Journal(), io.StringIO()
+    handler = journal.handler(stream)
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    yield journal, stream
+    root.removeHandler(handler)
+    root.setLevel(before)
+
+
+Written = tuple[Journal, io.StringIO]
+
+
+def failing(text: str) -> None:
+    try:
+        raise LookupError(text)
+    except LookupError:
+        log.warning("it failed:\n%s", text, exc_info=True)
+
+
+def test_each_line_says_whose_it_is_also_those_of_a_traceback(written: Written) -> None:
+    journal, stream = written
+    log.info("nobody's")
+    with journal.page(wait()).speaking():
+        failing("no row")
+    nobodys, *lines = stream.getvalue().splitlines()
+    assert nobodys.endswith(" INFO a.library: nobody's")
+    assert len(lines) > 4
+    assert all(" WARNING a.library: [workflows/drop-abcde a2 s1] " in line for line in lines)
+    assert lines[-1].endswith("LookupError: no row")
+
+
+async def test_tasks_and_threads_that_a_trigger_starts_speak_for_it(written: Written) -> None:
+    journal, stream = written
+
+    async def inner(said: str) -> None:
+        log.info(said)
+
+    async def conduct(page: Page, said: str) -> None:
+        page.open()
+        await asyncio.create_task(inner(said))
+        await asyncio.to_thread(log.info, said)
+
+    await asyncio.gather(conduct(journal.page(wait("one")), "1"), conduct(journal.page(wait("two")), "2"))
+    log.info("nobody's")
+    tags = sorted(line.partition("a.library: ")[2] for line in stream.getvalue().splitlines())
+    assert tags == [*["[workflows/one a2 s1] 1"] * 2, *["[workflows/two a2 s1] 2"] * 2, "nobody's"]
+
+
+def test_the_last_lines_are_kept_and_no_more(written: Written) -> None:
+    page = written[0].page(wait())
+    assert len(page.lines) == 0
+    with page.speaking():
+        for number in range(LINES + 5):
+            log.info("line %d %s", number, "x" * 1000)
+        log.debug("below the level")
+    assert len(page.lines) == LINES
+    numbers = [int(line.split()[5]) for line in page.lines]
+    assert numbers == list(range(5, LINES + 5))
+    assert {len(line) for line in page.lines} == {LINE_MAX}
+
+
+def test_a_secret_is_blacked_out_wherever_it_comes_up(written: Written) -> None:
+    journal, stream = written
+    page = journal.page(wait())
+    page.hide(["hunter2 & co\n"])
+    with page.speaking():
+        failing("hunter2 & co")
+        log.info("%r, %s", "hunter2 & co\n", json.dumps("hunter2 & co\n"))
+        log.info("hunter2%20%26%20co, hunter2+%26+co, aHVudGVyMiAmIGNv")
+    log.info("nobody's: hunter2 & co")
+    assert "unter2" not in stream.getvalue() + "".join(page.lines)
+    assert "aHVud" not in stream.getvalue()
+    assert "LookupError: ***" in stream.getvalue()
+
+
+def test_a_line_that_cannot_be_formatted_does_not_show_what_it_was_made_of(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, stream = written
+    others = [one for one in logging.getLogger().handlers if getattr(one, "stream", None) is not stream]
+    for one in others:
+        logging.getLogger().removeHandler(one)
+    try:
+        log.info("%d", "hunter2")
+    finally:
+        for one in others:
+            logging.getLogger().addHandler(one)
+    assert "cannot be written" in stream.getvalue()
+    assert "hunter2" not in stream.getvalue() + capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        ("postgresql://u:p%40ss@db/x", "failed for p@ss, p%40ss at db"),
+        ("Bearer abc.def", "the token abc.def is stale"),
+        ("-----BEGIN KEY-----\nMIIBVgIBADANBgkq\n-----END KEY-----\n", "bad line MIIBVgIBADANBgkq"),
+        ("ééé", "\\u00e9\\u00e9\\u00e9, ééé, %C3%A9%C3%A9%C3%A9"),
+    ],
+)
+def test_what_is_secret_in_a_secret_is_blacked_out_too(secret: str, shown: str) -> None:
+    found = blots.black_out(shown, blots.of([secret]))
+    assert "***" in found
+    assert not any(part in found for part in ("p@ss", "p%40ss", "abc.def", "MIIB", "é", "u00e9", "C3"))
+
+
+def test_a_secret_that_is_the_beginning_of_another_leaves_no_end_of_it() -> None:
+    assert blots.black_out("abcdef, abc", blots.of(["abc", "abcdef"])) == "***, ***"
+
+
+def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
+    assert blots.black_out("some words", blots.of(["", "\n"])) == "some words"
+
+
+@pytest.mark.parametrize(
+    ("event", "cleaned"),
+    [
+        ({"echo": "Bearer hunter2hunter2", "n": [1, "hunter2hunter2"]}, {"echo": "Bearer ***", "n": [1, "***"]}),
+        ({"hunter2hunter2": 1}, {"***": 1}),
+        ({"short": "abc", "n": 1.0}, {"short": "abc", "n": 1.0}),
+    ],
+)
+def test_an_event_loses_what_can_be_nothing_but_a_secret(event: Any, cleaned: Any) -> None:
+    text = blots.clean(json.dumps(event), blots.of(["hunter2hunter2", "abc"]))
+    assert text == json.dumps(cleaned, separators=(",", ":"))

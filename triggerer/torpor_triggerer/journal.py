@@ -1,0 +1,132 @@
+"""What triggers say in the log: told apart by the wait that speaks, the last lines kept, secrets blacked out.
+
+A context variable says whose code runs, so that the lines of a library count too, by whatever logger they come. Tasks
+and threads that a trigger starts inherit it. A line that comes from none of them is searched for every secret that is
+known here.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TextIO
+from weakref import WeakSet
+
+from torpor_triggerer import blots
+from torpor_triggerer.wait import Wait
+
+LINES = 20
+LINE_MAX = 300
+
+_speaking: ContextVar["Page | None"] = ContextVar("torpor_triggerer.page", default=None)
+
+
+class Page:
+    """What one wait's trigger said; holds nothing until it says something."""
+
+    __slots__ = ("__weakref__", "_blots", "_journal", "_lines", "_wait")
+
+    def __init__(self, wait: Wait, journal: "Journal") -> None:
+        self._wait = wait
+        self._journal = journal
+        self._lines: deque[str] | None = None
+        self._blots: blots.Blots = ()
+
+    @property
+    def tag(self) -> str:
+        """Whose line it is: namespace, TaskRun, attempt and segment."""
+        turn = self._wait.turn
+        return f"[{self._wait.namespace}/{self._wait.name} a{turn.attempt} s{turn.segment}]"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The last lines, oldest first, without their tag."""
+        return tuple(self._lines or ())
+
+    def hide(self, secrets: Collection[str]) -> None:
+        """Black these out from now on."""
+        self._blots = blots.of(secrets)
+        if self._blots:
+            self._journal.secretive.add(self)
+
+    def black_out(self, text: str) -> str:
+        """The text without the secrets that this wait knows."""
+        return blots.black_out(text, self._blots)
+
+    def clean(self, event: str) -> str:
+        """An event's JSON text without them."""
+        return blots.clean(event, self._blots)
+
+    def keep(self, line: str) -> None:
+        """Remember a line, as one of the last."""
+        if self._lines is None:
+            self._lines = deque(maxlen=LINES)
+        self._lines.append(line if len(line) <= LINE_MAX else line[: LINE_MAX - 3] + "...")
+
+    def open(self) -> None:
+        """Everything that the present task says from now on is said by this wait."""
+        _speaking.set(self)
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """What is said inside is said by this wait."""
+        token = _speaking.set(self)
+        try:
+            yield
+        finally:
+            _speaking.reset(token)
+
+
+class Journal:
+    """All pages of a process."""
+
+    def __init__(self) -> None:
+        self.secretive: WeakSet[Page] = WeakSet()
+
+    def page(self, wait: Wait) -> Page:
+        """A new page."""
+        return Page(wait, self)
+
+    def black_out(self, text: str) -> str:
+        """The text without any secret known here, whosever it is."""
+        for page in tuple(self.secretive):
+            text = page.black_out(text)
+        return text
+
+    def handler(self, stream: TextIO) -> logging.Handler:
+        """For the root logger: writes each record to the stream, and on the page of whoever speaks."""
+        return _Handler(self, stream)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    def __init__(self, journal: Journal, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._journal = journal
+
+    def format(self, record: logging.LogRecord) -> str:
+        page = _speaking.get()
+        text = _text(record)
+        text = page.black_out(text) if page else self._journal.black_out(text)
+        head = f"{_PLAIN.formatTime(record)} {record.levelname} {record.name}:"
+        if page is None:
+            return f"{head} {text}"
+        lines = text.splitlines() or [""]
+        page.keep(f"{head} {lines[0]}")
+        return "\n".join(f"{head} {page.tag} {line}" for line in lines)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """Instead of logging's own, which shows the arguments, and so perhaps a secret."""
+        self.stream.write(f"a log record of {record.name} at {record.pathname}:{record.lineno} cannot be written\n")
+
+
+_PLAIN = logging.Formatter()
+
+
+def _text(record: logging.LogRecord) -> str:
+    parts = [record.getMessage()]
+    if record.exc_info:
+        parts.append(_PLAIN.formatException(record.exc_info))
+    if record.stack_info:
+        parts.append(record.stack_info)
+    return "\n".join(parts)
