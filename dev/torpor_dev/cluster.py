@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import assert_never
 
-from torpor_dev import cache, command, engine, health, host, kind, network, node_image, supplied
+from torpor_dev import cache, command, engine, health, host, kind, network, node_image, spare, supplied
 from torpor_dev.api import Api, UnreachableError
 from torpor_dev.errors import CommandError, DevError
 from torpor_dev.health import Action
@@ -59,7 +59,7 @@ def down() -> None:
     """Remove the cluster, and stop the engine if it was started here; caches stay."""
     if engine.reachable():
         with cache.lock(cache.folder("cluster") / "lock"), step("removing the cluster"):
-            kind.delete()
+            _delete()
             command.succeeds("docker", "network", "rm", "kind", limit=60)  # stays if another kind cluster uses it
     engine.stop()
 
@@ -89,12 +89,17 @@ def _converge(wanted: Wanted) -> None:
             return
         case Action.REPLACE:
             with step("removing the cluster that was found: it is broken, or of another configuration"):
-                kind.delete()
+                _delete()
         case Action.CREATE:
             pass
         case _:
             assert_never(action)
     _create(wanted)
+
+
+def _delete() -> None:
+    spare.discard()
+    kind.delete()
 
 
 def _plan(wanted: Wanted) -> Action:
@@ -159,7 +164,8 @@ def _faults(wanted: Wanted) -> list[str]:
     try:
         api = Api.of(kind.kubeconfig())
         api.get("/readyz")
-        nodes = api.get("/api/v1/nodes")["items"]
+        # A spare node comes and goes with a test, and may be lost right now: that is not this cluster's fault.
+        nodes = [node for node in api.get("/api/v1/nodes")["items"] if node["metadata"]["name"] != spare.NAME]
         if not wanted.base.official:
             _connect(nodes)
         leases = api.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
@@ -175,6 +181,7 @@ def _faults(wanted: Wanted) -> list[str]:
     faults += health.workload_faults(
         [each for each in deployments if each["metadata"]["namespace"] in own],
         [each for each in daemonsets if each["metadata"]["namespace"] in own],
+        nodes=wanted.nodes,
     )
     return faults or [f"node {name} cannot reach cluster DNS" for name in _names(nodes) if not _reaches_dns(name)]
 

@@ -61,18 +61,20 @@ def node_faults(
     return missing + unready + silent
 
 
-def workload_faults(deployments: Iterable[Mapping[str, Any]], daemonsets: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Which of the cluster's own workloads do not run: DNS, the volume provisioner, kube-proxy and the network."""
+def workload_faults(
+    deployments: Iterable[Mapping[str, Any]], daemonsets: Iterable[Mapping[str, Any]], *, nodes: int
+) -> list[str]:
+    """Which of the cluster's own workloads do not run: DNS, the volume provisioner, kube-proxy and the network.
+
+    `nodes` are the cluster's own; what a node that joined for a while has of a daemon set does not count.
+    """
     faults = []
     for deployment in deployments:
         status = deployment.get("status", {})
         if status.get("availableReplicas", 0) < 1 or status.get("observedGeneration", 0) < 1:
             faults.append(f"{deployment['metadata']['name']} is not available")
-    for daemonset in daemonsets:
-        status = daemonset.get("status", {})
-        if not status.get("desiredNumberScheduled") or status["desiredNumberScheduled"] != status.get("numberReady"):
-            faults.append(f"{daemonset['metadata']['name']} is not ready on every node")
-    return faults
+    short = [each for each in daemonsets if each.get("status", {}).get("numberReady", 0) < nodes]
+    return faults + [f"{each['metadata']['name']} is not ready on every node" for each in short]
 
 
 def _ready(node: Mapping[str, Any]) -> Mapping[str, Any]:

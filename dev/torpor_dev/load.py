@@ -20,13 +20,18 @@ def onto_nodes(images: Sequence[str]) -> None:
     nodes = [node.name for node in kind.containers() if node.running]
     if not nodes:
         raise DevError("there is no running cluster to load images onto: bring it up first")
-    wanted = {image: _id(image) for image in images}
     for node in nodes:
-        listing = _listing(node)
-        missing = [image for image, digest in wanted.items() if _id_on(node, listing, image) != digest]
-        if missing:
-            with step(f"loading {', '.join(missing)} onto {node}"):
-                _copy(missing, node)
+        onto_node(node, images)
+
+
+def onto_node(node: str, images: Sequence[str]) -> None:
+    """Have the images on one node; raises DevError for an image that the engine lacks."""
+    wanted = {image: _id(image) for image in images}
+    listing = _listing(node)
+    missing = [image for image, digest in wanted.items() if _id_on(node, listing, image) != digest]
+    if missing:
+        with step(f"loading {', '.join(missing)} onto {node}"):
+            _copy(missing, node)
 
 
 def _id(image: str) -> str:

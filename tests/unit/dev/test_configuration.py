@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from torpor_dev import archive, cluster, engine, kind, load, network
+from torpor_dev import archive, cluster, engine, kind, load, network, spare
 from torpor_dev.errors import DevError, NothingWorksError
 from torpor_dev.host import Host
 
@@ -62,6 +62,12 @@ def test_a_node_gets_its_subnet_and_routes_to_the_others() -> None:
     assert json.loads(network.conflist("10.244.0.0/24"))["plugins"][0]["ipam"]["ranges"] == [
         [{"subnet": "10.244.0.0/24"}]
     ]
+
+
+def test_a_spare_node_is_tainted_before_anything_can_land_on_it() -> None:
+    told = json.loads(spare.configuration("control-plane:6443", "abcdef.0123456789abcdef"))
+    assert told["nodeRegistration"]["taints"] == [{"key": spare.TAINT, "effect": "NoSchedule"}]
+    assert told["discovery"]["bootstrapToken"]["apiServerEndpoint"] == "control-plane:6443"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_missing_and_unready_nodes_are_named() -> None:
 def test_workloads_that_do_not_run_are_named() -> None:
     deployments = [{"metadata": {"name": "coredns"}, "status": {"observedGeneration": 1}}]
     daemonsets = [{"metadata": {"name": "kube-proxy"}, "status": {"desiredNumberScheduled": 2, "numberReady": 1}}]
-    assert health.workload_faults(deployments, daemonsets) == [
+    assert health.workload_faults(deployments, daemonsets, nodes=2) == [
         "coredns is not available",
         "kube-proxy is not ready on every node",
     ]
@@ -72,4 +72,9 @@ def test_workloads_that_do_not_run_are_named() -> None:
 def test_workloads_that_run_have_no_fault() -> None:
     deployments = [{"metadata": {"name": "coredns"}, "status": {"observedGeneration": 1, "availableReplicas": 1}}]
     daemonsets = [{"metadata": {"name": "kube-proxy"}, "status": {"desiredNumberScheduled": 2, "numberReady": 2}}]
-    assert health.workload_faults(deployments, daemonsets) == []
+    assert health.workload_faults(deployments, daemonsets, nodes=2) == []
+
+
+def test_a_daemon_that_does_not_run_on_a_node_that_joined_for_a_while_is_no_fault() -> None:
+    daemonsets = [{"metadata": {"name": "kube-proxy"}, "status": {"desiredNumberScheduled": 2, "numberReady": 1}}]
+    assert health.workload_faults([], daemonsets, nodes=1) == []
