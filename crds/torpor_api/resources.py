@@ -56,5 +56,6 @@ def _segment(name: str) -> str:
 WORKFLOWS = Resource(group=keys.GROUP, version=keys.VERSION, plural="workflows", kind="Workflow")
 TASKRUNS = Resource(group=keys.GROUP, version=keys.VERSION, plural="taskruns", kind="TaskRun")
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
+CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")
 LEASES = Resource(group="coordination.k8s.io", version="v1", plural="leases", kind="Lease")

@@ -11,7 +11,7 @@ import random
 import socket
 from collections.abc import Mapping
 from functools import partial
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import kopf
 from torpor_api import client, errors
@@ -25,6 +25,7 @@ from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
 from torpor_operator.orphans import Orphans
+from torpor_operator.pools import Pools
 from torpor_operator.queue import WorkQueue
 from torpor_operator.reconciler import Reconciler
 from torpor_operator.settings import Settings
@@ -53,7 +54,10 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--liveness", default="http://0.0.0.0:8080/healthz", help="where kopf answers the probe")
     for name, hint in get_type_hints(Settings, include_extras=True).items():
         default = Settings.__dataclass_fields__[name].default
-        add(f"--{name.replace('_', '-')}", type=hint.__origin__, default=default, help=hint.__metadata__[0])
+        kind: dict[str, Any] = {"type": hint.__origin__}
+        if hint.__origin__ is bool:
+            kind = {"action": argparse.BooleanOptionalAction}
+        add(f"--{name.replace('_', '-')}", default=default, help=hint.__metadata__[0], **kind)
     return made
 
 
@@ -64,7 +68,8 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
         api = Api(transport, clock)
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
-        observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=random.random)
+        pools = Pools(api, options.namespace)
+        observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=random.random, pools=pools.of)
         terms = Terms(
             namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration
         )
@@ -94,6 +99,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             background += [
                 group.create_task(observer.taskruns.run()),
                 group.create_task(observer.pods.run()),
+                group.create_task(pools.run()),
                 group.create_task(leadership.run(partial(_lead, observer, reconciler, clock))),
             ]
             await kopf.operator(

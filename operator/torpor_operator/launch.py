@@ -14,6 +14,7 @@ from torpor_wire import keys
 
 from torpor_operator.owner import reference
 from torpor_operator.pods import name_of
+from torpor_operator.surroundings import Surroundings
 
 MAIN = "main"
 _TOKEN_SECONDS = 3600
@@ -24,18 +25,18 @@ _CREDENTIALS: list[dict[str, Any]] = [
 _UNSET = PodFields()
 
 
-def build(taskrun: TaskRun, service_account: str, chosen: PodFields | None = None) -> dict[str, Any]:
+def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = None) -> dict[str, Any]:
     """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task's author set."""
     chosen = chosen or _UNSET
     container = taskrun.spec.container is not None
     spec = {
         "restartPolicy": "Never",
-        "serviceAccountName": chosen.service_account_name or service_account,
+        "serviceAccountName": chosen.service_account_name or around.service_account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_container(taskrun, chosen)],
+        "containers": [_container(taskrun, around, chosen)],
         "volumes": [*_volumes(chosen), *([] if container else [_credentials()])],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
@@ -74,7 +75,7 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     }
 
 
-def _container(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
+def _container(taskrun: TaskRun, around: Surroundings, chosen: PodFields) -> dict[str, Any]:
     program = taskrun.spec.container
     resources = chosen.resources.to_json() if chosen.resources else {"requests": {"cpu": "10m", "memory": "32Mi"}}
     mounts = [mount.to_json() for mount in chosen.volume_mounts]
@@ -97,7 +98,7 @@ def _container(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
     credentials = {"name": "torpor-credentials", "mountPath": keys.CREDENTIALS, "readOnly": True}
     return body | {
         "command": ["python", "-m", "torpor"],
-        "env": [*own, *_environment(taskrun)],
+        "env": [*own, *_environment(taskrun, around)],
         "volumeMounts": [*mounts, credentials],
     }
 
@@ -124,7 +125,7 @@ def _plain(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def _environment(taskrun: TaskRun) -> list[dict[str, Any]]:
+def _environment(taskrun: TaskRun, around: Surroundings) -> list[dict[str, Any]]:
     metadata, status = taskrun.metadata, taskrun.status
     values = {
         keys.ENV_TASKRUN: metadata.name,
@@ -136,6 +137,9 @@ def _environment(taskrun: TaskRun) -> list[dict[str, Any]]:
         keys.ENV_SEGMENT: str(status.segment),
         keys.ENV_LAUNCH: str(status.launch),
         keys.ENV_POD_NAME: name_of(taskrun),
+        keys.ENV_DEFERRABLE: "true" if around.deferrable else "false",
     }
+    if around.seal_key:
+        values[keys.ENV_SEAL_KEY] = around.seal_key
     fixed: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
     return [*fixed, {"name": keys.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]

@@ -19,7 +19,7 @@ from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
 from torpor_wire import keys
 
-from torpor_operator import pods, taskruns
+from torpor_operator import pods, surroundings, taskruns
 from torpor_operator.actions import Need
 from torpor_operator.pods import Pod
 from torpor_operator.queue import Key
@@ -33,9 +33,16 @@ class Observer:
     """The three stores, and who to tell that a Workflow should be looked at."""
 
     def __init__(
-        self, api: Api, *, touched: Callable[[Key], None], suspect: Callable[[Pod], None], jitter: Callable[[], float]
+        self,
+        api: Api,
+        *,
+        touched: Callable[[Key], None],
+        suspect: Callable[[Pod], None],
+        jitter: Callable[[], float],
+        pools: Callable[[str], surroundings.Pool] = lambda _: surroundings.Pool(),
     ) -> None:
         self._api = api
+        self._pools = pools
         self._touched = touched
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
@@ -110,6 +117,7 @@ class Observer:
                 for (task, clears), count in self._created[workflow.metadata.uid].items()
                 if clears == workflow.status.clears
             },
+            pools=self._pools,
             known=known,
             settings=settings,
             now=now,

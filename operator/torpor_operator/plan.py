@@ -27,6 +27,7 @@ from torpor_operator.actions import (
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.status import Verdict
+from torpor_operator.surroundings import Surroundings
 from torpor_operator.view import Step, View, soonest
 
 
@@ -132,8 +133,20 @@ def _worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
 
 def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
     chosen = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
-    account = snapshot.settings.task_service_account
-    return [CreatePod(taskrun=run, body=launch.build(run, account, chosen.get(run.spec.task))) for run in runs]
+    return [
+        CreatePod(taskrun=run, body=launch.build(run, _around(snapshot, run), chosen.get(run.spec.task)))
+        for run in runs
+    ]
+
+
+def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
+    """A sensor that would wait where nobody serves the pool pokes by itself instead (AIP-17's fallback)."""
+    pool, asked = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
+    return Surroundings(
+        service_account=snapshot.settings.task_service_account,
+        deferrable=pool.served and (snapshot.settings.deferrable if asked is None else asked),
+        seal_key=pool.seal_key,
+    )
 
 
 def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:

@@ -12,6 +12,9 @@ class Settings:
     """Durations in seconds and bounds; the defaults are what the base manifests run with."""
 
     task_service_account: Annotated[str, "the ServiceAccount of task pods that name none"] = "torpor-task"
+    deferrable: Annotated[bool, "whether sensors give their pod back while they wait, where the run does not say"] = (
+        True
+    )
     former_pod_grace: Annotated[float, "how long a pod may linger after its last word before it is deleted"] = 5.0
     finished_pod_grace: Annotated[float, "the same once its TaskRun has ended by the pod's own word"] = 60.0
     image_pull_grace: Annotated[float, "how long an image may fail to arrive before the attempt fails"] = 60.0

@@ -1,6 +1,6 @@
 """What one plan is made from: a Workflow, its TaskRuns and their pods, the time, and answers to earlier needs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from torpor_cel.value import Value
 from torpor_operator.actions import Need
 from torpor_operator.pods import Pod
 from torpor_operator.settings import Settings
+from torpor_operator.surroundings import Pool
 
 
 class Presence(StrEnum):
@@ -36,6 +37,7 @@ class Snapshot:
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
     unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod that may have been created, or not
     created: Mapping[str, int]  # by task: how many instances were seen to exist, which the status may not say yet
+    pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

@@ -20,7 +20,6 @@ from torpor_wire import keys
 from torpor_triggerer.limits import within
 from torpor_triggerer.settings import Settings
 
-LABEL_POOL = f"{keys.GROUP}/trigger-pool"
 JUDGE_EVERY = 1.0
 RETRY_AFTER = 1.0
 FORGET_AFTER = 20
@@ -42,7 +41,7 @@ class Membership:
             name=f"torpor-triggerer-{settings.pool}-{settings.identity}",
             identity=settings.identity,
             duration=settings.lease_duration,
-            labels={LABEL_POOL: settings.pool},
+            labels={keys.LABEL_POOL: settings.pool},
         )
         self._others = Reflector(
             api,
@@ -51,7 +50,7 @@ class Membership:
             on_change=self._note,
             jitter=api.jitter,
             namespace=settings.namespace,
-            label_selector=f"{LABEL_POOL}={settings.pool}",
+            label_selector=f"{keys.LABEL_POOL}={settings.pool}",
         )
         self._sightings: dict[str, Sighting] = {}
         self._members: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """Objects as JSON, and what the controller's observer makes of them: the raw material of the tests of the plan."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +12,7 @@ from torpor_operator import pods
 from torpor_operator.actions import Need
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Snapshot
+from torpor_operator.surroundings import Pool
 from torpor_wire import keys, times
 
 NOW = 1_700_000_000.0
@@ -67,6 +68,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     now: float,
     unclear: Mapping[str, str] = MappingProxyType({}),
     created: Mapping[str, int] = MappingProxyType({}),
+    pools: Callable[[str], Pool] = lambda _: Pool(),
 ) -> Snapshot:
     """What the observer makes of objects."""
     runs = [taskruns.parse(body) for body in taskrun_bodies]
@@ -82,6 +84,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
         pods=owned,
         unclear=unclear,
         created=created,
+        pools=pools,
         known=known,
         settings=settings,
         now=now,

@@ -1,6 +1,7 @@
 """The API server's part of the world: what is stored, what an action makes of it, and what a read would answer."""
 
 import itertools
+from collections.abc import Callable
 from typing import assert_never
 
 from torpor_api.taskrun import TaskRun
@@ -25,6 +26,7 @@ from torpor_operator.actions import (
     SetFinalizers,
 )
 from torpor_operator.snapshot import Answer, Presence
+from torpor_operator.surroundings import Pool
 from torpor_wire import keys, times
 from torpor_wire.edge import Patch
 
@@ -47,6 +49,7 @@ class Stored:
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, int] = {}  # by task: instances the operator saw, whatever the status says
         self.confirmed: list[Need] = []
+        self.pools: Callable[[str], Pool] = lambda _: Pool()
         self._numbers = itertools.count(1)
 
     def visible(self, items: dict[str, Body]) -> list[Body]:

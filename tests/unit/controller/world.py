@@ -53,6 +53,7 @@ class World:
             now=self.now,
             unclear=self.api.unclear,
             created=self.api.created,
+            pools=self.api.pools,
         )
 
     def plan(self) -> Plan:

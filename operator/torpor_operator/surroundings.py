@@ -1,0 +1,20 @@
+"""What a pod is told of where it runs, beside its own numbers. Pure."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool of triggerers: whether anybody serves it, and its public key, base64, if values can be sealed to it."""
+
+    served: bool = True
+    seal_key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """`deferrable`: whether a sensor that leaves it open gives its pod back while it waits."""
+
+    service_account: str
+    deferrable: bool = True
+    seal_key: str = ""

@@ -1,0 +1,94 @@
+"""Which pools are served: read off the triggerers' Leases, and told to pods that are about to start."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from torpor_api.api import Api
+from torpor_api.resources import CONFIG_MAPS, LEASES
+from torpor_operator.pools import Pools
+from torpor_operator.settings import Settings
+from torpor_operator.surroundings import Pool
+from torpor_wire import keys
+
+from tests.fake_api import FakeApi, Fault, VirtualClock, settle
+from tests.unit.controller.bodies import python
+from tests.unit.controller.world import World
+
+SYSTEM = "torpor-system"
+
+
+def lease(pool: str, holder: str = "replica") -> dict[str, Any]:
+    metadata = {"name": f"torpor-triggerer-{pool}", "namespace": SYSTEM, "labels": {keys.LABEL_POOL: pool}}
+    return {"metadata": metadata, "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "1"}}
+
+
+@asynccontextmanager
+async def looking(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[Pools]:
+    pools = Pools(Api(fake, clock, jitter=lambda: 0.5), SYSTEM)
+    task = asyncio.create_task(pools.run())
+    await settle()
+    try:
+        yield pools
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_pool_is_served_while_the_lease_of_one_of_its_triggerers_is_renewed() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    fake.put(LEASES, lease("default"))
+    async with looking(fake, clock) as pools:
+        assert pools.of("default") == Pool(served=True)
+        assert pools.of("gpu") == Pool(served=False)
+        await clock.advance(10)
+        fake.edit(LEASES, SYSTEM, "torpor-triggerer-default", {"spec": {"renewTime": "2"}})
+        await clock.advance(15)
+        assert pools.of("default").served
+        await clock.advance(10)
+        assert not pools.of("default").served
+
+
+async def test_the_public_key_of_a_pool_is_in_its_configmap() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    fake.serve(CONFIG_MAPS)
+    metadata = {"name": "torpor-seal-default", "namespace": SYSTEM, "labels": {keys.LABEL_POOL: "default"}}
+    fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {keys.SEAL_DATA: "a2V5"}})
+    async with looking(fake, clock) as pools:
+        assert pools.of("default").seal_key == "a2V5"
+
+
+async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    fake.inject(Fault(method="GET", status=403, times=1))
+    async with looking(fake, clock) as pools:
+        assert pools.of("default") == Pool(served=True)
+        await clock.advance(6)
+        assert pools.of("default") == Pool(served=False)
+
+
+@pytest.mark.parametrize(
+    ("served", "asked", "installation", "told"),
+    [
+        (True, None, True, "true"),
+        (True, None, False, "false"),
+        (True, True, False, "true"),
+        (True, False, True, "false"),
+        (False, True, True, "false"),
+    ],
+)
+def test_a_pod_is_told_whether_its_sensors_are_to_defer(
+    served: bool, asked: bool | None, installation: bool, told: str
+) -> None:
+    spec = {} if asked is None else {"deferrable": asked}
+    world = World(python("a"), settings=Settings(deferrable=installation), **spec)
+    world.api.pools = lambda _: Pool(served=served, seal_key="a2V5")
+    (pod,) = world.settle().pods.values()
+    environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
+    assert environment[keys.ENV_DEFERRABLE] == told
+    assert environment[keys.ENV_SEAL_KEY] == "a2V5"
