@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from torpor.runtime import main
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.transport import Response
-from torpor_wire import keys, names
+from torpor_wire import keys
 from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.fake_api import Request
 from tests.fake_api.history import Entry, Object
+from tests.simulation.creations import Creations
 from tests.simulation.process import Process
 from tests.simulation.worker import Execution, Watcher
 
@@ -45,14 +46,13 @@ class Audit(Watcher):
     def __init__(self) -> None:
         self.breach: Breach | None = None
         self.checks: Counter[str] = Counter()
-        self.alone = True  # no writer is stopped in the middle, no request held up, no watch late: then I3 is of pods
+        self.creations = Creations(self.expect)
+        self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
         self._inside: dict[str, dict[Execution, str]] = {}
         self.boxes: Mapping[str, Box] = {}
         self._fires: dict[tuple[str, int, int], str] = {}
         self._fired: set[tuple[str, int, int]] = set()
-        self._instances: dict[tuple[str, str, int], str] = {}
-        self._marks: dict[tuple[str, str], int] = {}
         self._pods: dict[str, set[str]] = {}
         self._requests: Counter[tuple[Process, int]] = Counter()
 
@@ -69,26 +69,29 @@ class Audit(Watcher):
 
     # changes
 
+    @property
+    def ordered(self) -> bool:
+        """Whether requests arrive in time and lists are new: only then is nothing made that nobody knows of."""
+        return self.creations.ordered
+
     def changed(self, writer: Process, entry: Entry) -> None:
         """One commit."""
-        if entry.address.kind == TASKRUNS.path() and entry.after is not None:
-            if entry.before is None:
-                self._created(entry.after)
-            elif writer.kind != "person":
-                self._moved(writer, entry.before, entry.after)
-        elif entry.address.kind == PODS.path():
-            self._pod(entry)
-        elif entry.address.kind == WORKFLOWS.path() and entry.after is not None:
-            for task in entry.after.get("status", {}).get("tasks", ()):
-                self._marks[entry.after["metadata"]["uid"], task["name"]] = task["created"]
+        match entry.address.kind:
+            case kind if kind == TASKRUNS.path():
+                self._taskrun(writer, entry)
+            case kind if kind == PODS.path():
+                self._pod(entry)
+            case kind if kind == WORKFLOWS.path() and entry.after is not None:
+                self.creations.workflow(entry.before, entry.after)
 
-    def _created(self, run: Object) -> None:
-        spec, uid = run["spec"], run["metadata"]["uid"]
-        instance = (spec["workflow"]["uid"], spec["task"], spec["mapIndex"])
-        first = self._instances.setdefault(instance, uid)
-        mark = self._marks.get(instance[:2], 0)
-        again = first != uid and self.alone and max(instance[2], 0) < mark
-        self.expect("I2", not again, f"{run['metadata']['name']} is created again, below the high-water mark of {mark}")
+    def _taskrun(self, writer: Process, entry: Entry) -> None:
+        match entry.before, entry.after:
+            case None, dict() as after:
+                self.creations.created(writer, after)
+            case dict() as before, None:
+                self.creations.gone(before)
+            case dict() as before, dict() as after if writer.kind != "person":
+                self._moved(writer, before, after)
 
     def _moved(self, writer: Process, before: Object, after: Object) -> None:
         was, now = before["status"], after["status"]
@@ -103,17 +106,22 @@ class Audit(Watcher):
         self.expect("I4", stays or edge in EDGES, f"{told} is no edge")
         self.expect("I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{told} goes back")
         self._theirs(writer, before, edge, told)
+        if edge[1] is State.RUNNING:
+            self._claims[Execution(uid, *old)] = (now.get("pod") or {}).get("uid", "")
         if edge == (State.DEFERRED, State.SCHEDULED):
             self._fire(uid, was, now, told)
         if now.get("reason") == Reason.LOST != was.get("reason") and edge[0] is State.RUNNING:
             self._given_up(was, told)
+        blamed = now.get("reason") == Reason.LAUNCH_FAILED != was.get("reason")
+        self.expect("I5", not blamed, f"{told}: {now.get('message')}: but nothing hinders its pod")
 
     def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], told: str) -> None:
         was, stays = run["status"], edge[0] is edge[1] and edge[0] not in TERMINAL
         match writer.kind:
             case "pod":
-                own = names.pod(run["metadata"]["name"], was["attempt"], was["segment"], was["launch"])
-                self.expect("I10", writer.name == own and edge in POD_EDGES, f"{told} is not this pod's to write")
+                own = Execution(run["metadata"]["uid"], was["attempt"], was["segment"], was["launch"])
+                theirs = own == self._execution(writer) and edge in POD_EDGES
+                self.expect("I10", theirs, f"{told} is not this pod's to write")
             case "triggerer":
                 self.expect("I10", edge in TRIGGERER_EDGES, f"{told} is not a triggerer's to write")
             case "operator":
@@ -122,6 +130,11 @@ class Audit(Watcher):
                 self.expect("I10", theirs or stays, f"{told} is not the operator's to write")
             case _:
                 self.expect("I10", False, f"{told} is nobody's to write")
+
+    def _execution(self, process: Process) -> Execution | None:
+        """What the pod that a process is in was made for."""
+        box = next((box for box in self.boxes.values() if box.process is process), None)
+        return box.program.execution if box and box.program else None
 
     def _given_up(self, was: Object, told: str) -> None:
         """A task is Lost only where its process really ended without a report, or nobody can say any more."""
@@ -152,19 +165,21 @@ class Audit(Watcher):
             live.discard(body["metadata"]["uid"])
         else:
             live.add(body["metadata"]["uid"])
-            if self.alone and entry.before is None:
+            if self.ordered and entry.before is None:
                 self.expect("I3", len(live) <= 1, f"{body['metadata']['name']} is the second live pod of its TaskRun")
 
     # processes
 
     def entered(self, pod: Object, execution: Execution, event: object) -> None:
-        name = pod["metadata"]["name"]
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        # A claim may be over by now, for it takes time to hear of it; but none was ever entered without.
+        self.expect("I2", self._claims.get(execution) == uid, f"{name}: user code begins without a claim of this pod's")
         self.expect("I2", execution not in self._executed, f"{name}: user code runs twice for {tuple(execution)}")
         self._executed.add(execution)
         inside = self._inside.setdefault(execution.uid, {})
-        others = [tuple(other) for other, uid in inside.items() if not self._abandoned(uid)]
+        others = [tuple(other) for other, pod_uid in inside.items() if not self._abandoned(pod_uid)]
         self.expect("I3", not others, f"{name}: user code runs while that of {others} does")
-        inside[execution] = pod["metadata"]["uid"]
+        inside[execution] = uid
         wanted = self._fires.get((execution.uid, execution.attempt, execution.segment))
         right = event is None if wanted is None else event == json.loads(wanted)
         self.expect("I8", right and (wanted is not None or execution.segment == 0), f"{name}: {event}, not {wanted}")
@@ -177,8 +192,9 @@ class Audit(Watcher):
         box = self.boxes.get(pod_uid)
         return box is not None and box.abandoned
 
-    def asked(self, process: Process, request: Request, _: Response | str) -> None:
+    def asked(self, process: Process, request: Request, said: Response | str) -> None:
         """One request: counted, since an answer must never be waited for by asking again and again."""
+        self.creations.answered(process, request, said)
         if request.method != "WATCH" and process.kind != "pod":
             window = (process, int(process.loop.time()))
             self._requests[window] += 1

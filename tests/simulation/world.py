@@ -68,7 +68,7 @@ class World:
         self.server = Server(self.loop, self.sky)
         self.fake = self.server.fake
         self.audit = Audit()
-        self.audit.alone = not self.climate.kinds & {"late", "pause", "lag", "stale"}
+        self.audit.creations.ordered = not self.climate.kinds & {"late", "stale"}
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
         self.audit.boxes = self.kubelet.boxes
         self.person = Process(self.loop, "person", "person")
