@@ -105,6 +105,7 @@ def _defer(view: View, asked: TriggerCall) -> Step:
             pool=spec.trigger_pool,
             now=view.now,
             account=spec.service_account or keys.TASK_ACCOUNT,
+            taskrun=metadata.name,
         )
     except trigger.TriggerError as error:
         return steps.fail(view, Reason.TRIGGER_INVALID, str(error), policy=retry.Policy())

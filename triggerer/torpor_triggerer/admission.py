@@ -42,7 +42,7 @@ def admit(wait: Wait, registry: Registry, services: Services) -> Admitted | Fail
 def _lie(wait: Wait, asked: Asked, kwargs: dict[str, Any]) -> Failed | None:
     """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
     try:
-        key = trigger.key(asked.class_name, kwargs, namespace=wait.namespace, pool=wait.pool)
+        key = trigger.key(asked.class_name, kwargs, namespace=wait.namespace, pool=wait.pool, taskrun=wait.name)
     except ValueError as error:
         return _invalid(f"the kwargs of trigger {asked.class_name[:100]} are not JSON: {error}")
     if (asked.key, asked.shard) == (key, trigger.shard(key)):

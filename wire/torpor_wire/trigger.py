@@ -5,13 +5,19 @@ the triggerer's business, never this module's.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from torpor_wire import canonical, keys, times
 
 SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
+
+ALONE = frozenset({"approval", "webhook"})
+"""Classes whose answer or effect is one TaskRun's own: a poke of theirs never serves another TaskRun."""
+
+SEVERAL = frozenset({"any_of", "all_of"})
+"""Classes that are made of others: `triggers` is a list of `{class, kwargs}`."""
 
 SEALED = "encrypted__"
 SECRET_REF = "secretRef"  # noqa: S105 - the name of a field
@@ -50,8 +56,9 @@ def build(  # noqa: PLR0913 - what a key is made of
     pool: str,
     now: float,
     account: str = keys.TASK_ACCOUNT,
+    taskrun: str = "",
 ) -> Trigger:
-    """The trigger as it will stand on the TaskRun, relative times made absolute.
+    """The trigger as it will stand on the TaskRun of this name, relative times made absolute.
 
     `account` is the ServiceAccount that must be allowed to read the Secrets it refers to. Raises TriggerError where
     the kwargs are not JSON or their text is larger than 4 kB.
@@ -63,7 +70,7 @@ def build(  # noqa: PLR0913 - what a key is made of
         raise TriggerError(f"the kwargs of trigger {class_name} are not JSON: {error}") from error
     if len(text.encode()) > keys.KWARGS_MAX:
         raise TriggerError(f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit")
-    wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account)
+    wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account, taskrun=taskrun)
     return Trigger(class_name, text, wait, shard(wait), describe(class_name, kwargs))
 
 
@@ -81,9 +88,39 @@ def parse(kwargs: str) -> Mapping[str, canonical.Json]:
 def absolute(
     class_name: str, kwargs: Mapping[str, canonical.Json], now: float
 ) -> tuple[str, Mapping[str, canonical.Json]]:
-    """A `duration` becomes the `time` it ends at, so that a triggerer which takes it over does not start it anew."""
-    if class_name != "duration":
-        return class_name, kwargs
+    """The wait with the moment of its deferral in it, so that a triggerer which takes it over does not start it anew.
+
+    A `duration` becomes the `time` it ends at; the tick of a `cron` is the first `after` that moment.
+    """
+    match class_name:
+        case "duration":
+            return _ending(kwargs, now)
+        case "cron":
+            return class_name, {**kwargs, "after": kwargs.get("after", times.rfc3339(now))}
+        case "any_of" | "all_of" if isinstance(kwargs.get("triggers"), list | tuple):
+            return class_name, {**kwargs, "triggers": [_absolute(one, now) for one in _parts(kwargs)]}
+        case _:
+            return class_name, kwargs
+
+
+def _absolute(part: canonical.Json, now: float) -> canonical.Json:
+    if not isinstance(part, Mapping):
+        return part
+    match part.get("class"), part.get("kwargs"):
+        case str() as class_name, Mapping() as kwargs:
+            class_name, kwargs = absolute(class_name, kwargs, now)
+            return {**part, "class": class_name, "kwargs": kwargs}
+        case _:
+            return part
+
+
+def _parts(kwargs: Mapping[str, canonical.Json]) -> Sequence[canonical.Json]:
+    """What a trigger is made of; nothing where that is no list, since nobody has judged the kwargs yet."""
+    found = kwargs.get("triggers")
+    return found if isinstance(found, list | tuple) else ()
+
+
+def _ending(kwargs: Mapping[str, canonical.Json], now: float) -> tuple[str, Mapping[str, canonical.Json]]:
     length = kwargs.get("duration")
     try:
         if set(kwargs) != {"duration"} or isinstance(length, bool):
@@ -94,21 +131,41 @@ def absolute(
         raise TriggerError(f"trigger duration: {error}") from error
 
 
-def key(
+def key(  # noqa: PLR0913 - what a key is made of
     class_name: str,
     kwargs: Mapping[str, canonical.Json],
     *,
     namespace: str,
     pool: str,
     account: str = keys.TASK_ACCOUNT,
+    taskrun: str = "",
 ) -> str:
     """32 hexadecimal digits, equal exactly for waits that one poke can serve (AIP-17's persist fields).
 
-    What one ServiceAccount may read of a Secret is not for the waits of another, so it is part of the key then.
+    What one ServiceAccount may read of a Secret is not for the waits of another, so it is part of the key then; and
+    the name of the TaskRun, where what is waited for is its own.
     """
     persist = {name: value for name, value in kwargs.items() if name not in SETTINGS}
     reader = (account,) if refers_to_secret(kwargs) else ()
-    return canonical.digest(class_name, persist, pool, namespace, *reader)[:32]
+    owner = (["taskrun", taskrun],) if is_alone(class_name, kwargs) else ()
+    return canonical.digest(class_name, persist, pool, namespace, *reader, *owner)[:32]
+
+
+def is_alone(class_name: str, kwargs: Mapping[str, canonical.Json]) -> bool:
+    """Whether what is waited for, or a part of it, is the TaskRun's own."""
+    if class_name not in SEVERAL:
+        return class_name in ALONE
+    return any(is_alone(name, inner) for name, inner in _named(kwargs))
+
+
+def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[str, canonical.Json]]]:
+    for part in _parts(kwargs):
+        match part:
+            case {"class": str() as name, **rest}:
+                inner = rest.get("kwargs")
+                yield name, inner if isinstance(inner, Mapping) else {}
+            case _:
+                pass
 
 
 def refers_to_secret(kwargs: Mapping[str, canonical.Json]) -> bool:
@@ -132,8 +189,17 @@ def shard(wait: str) -> int:
 
 def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
     """What is waited for, in one short line for `kubectl get taskruns`; sealed values are left out."""
-    if class_name == "time":
-        return _line("until", str(kwargs.get("at")))
+    match class_name:
+        case "time":
+            return _line("until", str(kwargs.get("at")))
+        case "any_of" | "all_of":
+            word = " or " if class_name == "any_of" else " and "
+            parts = [(name in SEVERAL, describe(name, inner)) for name, inner in _named(kwargs)]
+            return _line(word.join(f"({words})" if several else words for several, words in parts))
+        case "cron":
+            kwargs = {name: value for name, value in kwargs.items() if name != "after"}
+        case _:
+            pass
     shown = {name: value for name, value in kwargs.items() if not name.startswith(SEALED) and value is not None}
     values = [value if isinstance(value, str) else canonical.plain(value) for value in shown.values()]
     return _line(class_name.rpartition(".")[2], *values)

@@ -85,7 +85,7 @@ class Pool:
         }
         created = taskrun.parse(self.server.create("taskruns", self.namespace, body).expect(201))
         now = time.time()
-        waiting = trigger.build(class_name, kwargs, namespace=self.namespace, pool=self.name, now=now)
+        waiting = trigger.build(class_name, kwargs, namespace=self.namespace, pool=self.name, now=now, taskrun=name)
         waiting = waiting._replace(**given.get("trigger", {}))
         timeout = given.get("timeout")
         deadline = None if timeout is None else now + timeout

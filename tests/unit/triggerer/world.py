@@ -174,7 +174,9 @@ class World:
     def taskrun(self, name: str, class_name: str = "odd", kwargs: Any = None, **given: Any) -> None:
         """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger`: laid over what would stand there."""
         kwargs = {"does": "waits", "name": name} if kwargs is None else kwargs
-        waiting = trigger.build(class_name, kwargs, namespace=NAMESPACE, pool="default", now=self.now).on_status()
+        waiting = trigger.build(
+            class_name, kwargs, namespace=NAMESPACE, pool="default", now=self.now, taskrun=name
+        ).on_status()
         timeout = given.get("timeout")
         status = {
             "state": "Deferred",

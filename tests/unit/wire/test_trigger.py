@@ -11,15 +11,16 @@ from torpor_wire.canonical import Json
 NOW = 1_700_000_000.0
 
 
-def build(
+def build(  # noqa: PLR0913 - what a key is made of
     class_name: str,
     kwargs: Mapping[str, Json],
     *,
     pool: str = "default",
     namespace: str = "ns",
     account: str = keys.TASK_ACCOUNT,
+    taskrun: str = "",
 ) -> trigger.Trigger:
-    return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW, account=account)
+    return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW, account=account, taskrun=taskrun)
 
 
 def test_a_duration_is_stored_as_the_time_at_which_it_ends() -> None:
@@ -76,6 +77,42 @@ def test_what_one_account_may_read_of_a_secret_is_not_shared_with_another() -> N
     assert build("http", deep).key == build("http", deep, account=keys.TASK_ACCOUNT).key
     assert build("http", deep).key != build("http", deep, account="other").key
     assert build("http", {"url": "a"}).key == build("http", {"url": "a"}, account="other").key
+
+
+@pytest.mark.parametrize("class_name", ["approval", "webhook"])
+def test_what_is_one_taskruns_own_is_never_shared_with_another(class_name: str) -> None:
+    nested: Mapping[str, Json] = {"triggers": [{"class": "all_of", "kwargs": {"triggers": [{"class": class_name}]}}]}
+    cases: list[tuple[str, Mapping[str, Json]]] = [(class_name, {"url": "a"}), ("any_of", nested)]
+    for name, kwargs in cases:
+        assert build(name, kwargs, taskrun="a").key != build(name, kwargs, taskrun="b").key
+    assert build("http", {"url": "a"}, taskrun="a").key == build("http", {"url": "a"}, taskrun="b").key
+
+
+def test_a_cron_keeps_the_moment_after_which_its_tick_is_looked_for() -> None:
+    made = build("cron", {"expression": "0 6 * * *"})
+    assert trigger.parse(made.kwargs) == {"expression": "0 6 * * *", "after": times.rfc3339(NOW)}
+    assert made.waits_for == "cron 0 6 * * *"
+    later = trigger.absolute("cron", trigger.parse(made.kwargs), NOW + 1_000_000)
+    assert later == ("cron", trigger.parse(made.kwargs))
+
+
+def test_what_is_relative_inside_of_several_is_made_absolute_too() -> None:
+    parts: list[Json] = [{"class": "duration", "kwargs": {"duration": "1m"}}, {"class": "http", "kwargs": {"url": "a"}}]
+    made = build("any_of", {"triggers": [{"class": "all_of", "kwargs": {"triggers": parts}}, parts[1]]})
+    until = times.rfc3339(NOW + 60)
+    assert trigger.parse(made.kwargs) == {
+        "triggers": [
+            {"class": "all_of", "kwargs": {"triggers": [{"class": "time", "kwargs": {"at": until}}, parts[1]]}},
+            parts[1],
+        ]
+    }
+    assert made.waits_for == f"(until {until} and http a) or http a"
+
+
+@pytest.mark.parametrize("triggers", [None, "http", [1], [{}], [{"class": 1}], [{"class": "cron", "kwargs": 1}]])
+def test_several_of_what_is_no_trigger_are_left_for_the_class_to_refuse(triggers: Json) -> None:
+    made = build("any_of", {"triggers": triggers})
+    assert trigger.parse(made.kwargs) == {"triggers": triggers}
 
 
 def test_key_and_shard_never_change_since_they_are_part_of_the_api() -> None:

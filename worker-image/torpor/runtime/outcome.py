@@ -53,6 +53,7 @@ class Place(NamedTuple):
     pool: str
     now: float
     account: str = keys.TASK_ACCOUNT
+    taskrun: str = ""
 
 
 def of_return(returned: object, place: Callable[[], Place]) -> Success | Suspension:
@@ -93,6 +94,7 @@ def _suspension(deferral: Deferral, place: Place) -> Suspension:
             pool=place.pool,
             now=place.now,
             account=place.account,
+            taskrun=place.taskrun,
         )
     except trigger.TriggerError as error:
         raise RejectedError(Reason.DEFERRAL_INVALID, str(error)) from error

@@ -28,7 +28,9 @@ def perform(
         context = context_of(launch, run)
         with execution.running(context):
             returned = entry.enter(entry.find(run), arguments, context, run.resume)
-        return outcome.of_return(returned, lambda: Place(launch.namespace, run.pool, now(), run.account))
+        return outcome.of_return(
+            returned, lambda: Place(launch.namespace, run.pool, now(), run.account, launch.taskrun)
+        )
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
