@@ -26,11 +26,12 @@ _COLD_LIMIT = 3600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A Go program: the name of its binary and the package that it is built from."""
+    """A Go program: the name of its binary, the package it is built from, and the module that keeps its version."""
 
     name: str
     package: str
     remark: str = ""
+    module: Path = _MODULE
 
 
 KUBE = Program(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
@@ -39,6 +40,12 @@ COREDNS = Program(name="coredns", package="./coredns")
 PROVISIONER = Program(name="local-path-provisioner", package="github.com/rancher/local-path-provisioner")
 PAUSE = Program(name="pause", package="./pause")
 LESSCAPS = Program(name="lesscaps", package="./lesscaps")
+VERSITYGW = Program(
+    name="versitygw",
+    package="github.com/versity/versitygw/cmd/versitygw",
+    remark=" (once; some 2 minutes on 2 cores)",
+    module=cache.SOURCES / "s3",
+)
 
 
 def build(program: Program) -> Path:
@@ -84,14 +91,22 @@ def _compile(program: Program, target: Path) -> None:
     partial = target.with_suffix(".partial")
     flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", _LDFLAGS]
     command.run(
-        _go(), "build", *flags, "-o", partial, program.package, limit=_COLD_LIMIT, env=_environment(), cwd=_MODULE
+        _go(),
+        "build",
+        *flags,
+        "-o",
+        partial,
+        program.package,
+        limit=_COLD_LIMIT,
+        env=_environment(),
+        cwd=program.module,
     )
     partial.rename(target)
 
 
 def _fingerprint(program: Program) -> str:
-    own = _MODULE / program.package
-    files = [_MODULE / "go.mod", _MODULE / "go.sum", *(own.glob("*.go") if program.package.startswith("./") else ())]
+    own, module = program.module / program.package, program.module
+    files = [module / "go.mod", module / "go.sum", *(own.glob("*.go") if program.package.startswith("./") else ())]
     return cache.fingerprint(files, program.package, _LDFLAGS)
 
 
