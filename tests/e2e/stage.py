@@ -72,6 +72,14 @@ class Stage:
         """Set a field of a Workflow's spec."""
         await self.api.patch(WORKFLOWS, self.namespace, name, [{"op": "add", "path": f"/spec/{field}", "value": value}])
 
+    async def annotate(self, name: str, key: str, value: str) -> None:
+        """As `kubectl annotate workflow` does."""
+        path = f"/metadata/annotations/{key.replace('/', '~1')}"
+        ops: list[dict[str, Any]] = [{"op": "add", "path": path, "value": value}]
+        if not (await self.workflow(name)).metadata.annotations:
+            ops.insert(0, {"op": "add", "path": "/metadata/annotations", "value": {}})
+        await self.api.patch(WORKFLOWS, self.namespace, name, ops)
+
     async def workflow(self, name: str) -> Workflow:
         """The Workflow as it stands."""
         return workflow.parse(await self.api.get(WORKFLOWS, self.namespace, name))

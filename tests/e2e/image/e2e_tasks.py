@@ -15,9 +15,28 @@ def echo(value: Any = None) -> Any:
 
 
 @task
+def who(**_: Any) -> str:
+    return str(context().uid)
+
+
+@task
+def collect(**given: Any) -> Any:
+    return given
+
+
+@task
 def nap(seconds: float, **_: Any) -> float:
     time.sleep(seconds)
     return time.time()
+
+
+@task
+def first_stays(seconds: float) -> str:
+    """The first pod takes its time; whichever comes after it is done at once."""
+    here = socket.gethostname()
+    if here.endswith("-a1-s0"):
+        time.sleep(seconds)
+    return here
 
 
 @task

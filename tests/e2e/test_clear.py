@@ -1,0 +1,55 @@
+"""Running instances of a run again, as `kubectl annotate workflow run torpor.dev/clear=...` asks."""
+
+import json
+
+from torpor_api.resources import PODS
+from torpor_wire import keys
+from torpor_wire.state import State
+
+from tests.e2e.crowd import container, python, spec
+from tests.e2e.stage import Stage, of_taskrun
+
+
+async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_else(stage: Stage) -> None:
+    mapped = python("who", "who", expand=[{"name": "n", "over": [0, 1]}])
+    await stage.start("w", spec(mapped, python("all", "echo", args={"value": "${tasks.who.results}"})))
+    await stage.ended("w")
+    before = {run.metadata.name: run for run in await stage.taskruns("w")}
+    await stage.annotate("w", keys.CLEAR, "who/1")
+
+    async def again() -> bool | None:
+        found = await stage.workflow("w")
+        return True if found.status.clears == 1 and found.status.completion_time else None
+
+    await stage.until(again, 60, "the run to end again")
+    everyone, first, second = await stage.taskruns("w")
+    assert first.metadata.uid == before[first.metadata.name].metadata.uid
+    assert second.metadata.uid != before[second.metadata.name].metadata.uid
+    assert json.loads(everyone.status.result or "") == [first.metadata.uid, second.metadata.uid]
+    flow = await stage.workflow("w")
+    assert (flow.status.state, flow.status.clearing) == ("Succeeded", None)
+    assert keys.CLEAR not in flow.metadata.annotations
+    assert "Cleared" in await stage.reasons(flow.metadata.uid)
+
+
+async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
+    await stage.start("w", spec(container("it", "trap 'sleep 2; exit 1' TERM; while true; do sleep 0.1; done")))
+    former = await stage.reached("w", "it", State.RUNNING)
+    async with stage.watching(f"{keys.LABEL_TASK}=it") as pods:
+        await stage.annotate("w", keys.CLEAR, "it")
+
+        async def anew() -> bool | None:
+            runs = await stage.taskruns("w", "it")
+            return True if any(run.spec.clears == 1 and run.status.state is State.RUNNING for run in runs) else None
+
+        await stage.until(anew, 60, "it to run again")
+    (run,) = await stage.taskruns("w", "it")
+    names = [(state.name, state.phase) for state in pods.states]
+    (gone,) = [at for at, (_, phase) in enumerate(names) if phase == "Gone"]
+    assert all(phase != "Pending" for _, phase in names[:gone])
+    assert names[gone + 1][1] == "Pending"
+    assert run.metadata.uid != former.metadata.uid
+    page = await stage.api.list(PODS, stage.namespace, label_selector=of_taskrun(former))
+    assert page.items == []
+    await stage.edit("w", "cancel", value=True)
+    await stage.ended("w")
