@@ -1,18 +1,13 @@
 """A task pod's own token, used by hand: what it can do is its own TaskRun's next transition, and no more."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from torpor_api.api import Api
-from torpor_api.client import connect
-from torpor_api.clock import SystemClock
 from torpor_api.errors import Forbidden
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_api.taskrun import TaskRun
@@ -21,6 +16,7 @@ from torpor_demo.kubectl import Kubectl
 from torpor_wire import edge, keys
 from torpor_wire.state import State
 
+from tests.e2e.bearer import bearer
 from tests.e2e.crowd import python, spec, wait
 from tests.e2e.stage import Stage
 
@@ -49,22 +45,9 @@ async def intruder(stage: Stage, kubectl: Kubectl, tmp_path: Path) -> AsyncItera
     assert own.status.pod is not None
     read = f"print(open({keys.CREDENTIALS + '/token'!r}).read())"
     token = kubectl.run("exec", "-n", stage.namespace, own.status.pod.name, "--", "python", "-c", read).strip()
-    async with _as(_kubeconfig(kubectl, token, tmp_path / "kubeconfig")) as api:
+    async with bearer(kubectl, token, tmp_path / "kubeconfig") as api:
         yield Intruder(api=api, own=own, sleeping=sleeping, waiting=waiting)
     await stage.edit("w", "cancel", value=True)
-
-
-def _kubeconfig(kubectl: Kubectl, token: str, path: Path) -> str:
-    config: dict[str, Any] = json.loads(kubectl.run("config", "view", "--raw", "--minify", "-o", "json"))
-    config["users"] = [{"name": config["contexts"][0]["context"]["user"], "user": {"token": token}}]
-    path.write_text(json.dumps(config))
-    return str(path)
-
-
-@asynccontextmanager
-async def _as(kubeconfig: str) -> AsyncIterator[Api]:
-    async with connect(kubeconfig, program="torpor-e2e-intruder") as transport:
-        yield Api(transport, SystemClock())
 
 
 async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder: Intruder, stage: Stage) -> None:
