@@ -1,4 +1,4 @@
-"""What a cluster does to a run beside what its tasks do: lags, deletes, terminates slowly, cancels.
+"""What a cluster does to a run beside what its tasks do: lags, deletes, terminates slowly, clears, cancels.
 
 The end then hangs on the moment, so it is not compared; but there is one, and what must never be never is.
 """
@@ -6,6 +6,7 @@ The end then hangs on the moment, so it is not compared; but there is one, and w
 from random import Random
 
 from torpor_operator import pods
+from torpor_wire import keys
 from torpor_wire.state import TERMINAL, State
 
 from tests.unit.controller.course import Course
@@ -27,6 +28,8 @@ class RudeCourse(Course):
             moves = [*self._moves(), self._lag, self._reap, self._time]
             if self._order.random() < 0.05:
                 moves += [self._lose_taskrun, self._delete_pod]
+            if self._order.random() < 0.02:
+                moves.append(self._clear)
             if self._order.random() < 0.005:
                 moves += [lambda: self.world.workflow["spec"].update(cancel=True), self.world.delete]
             self._order.choice(moves)()
@@ -54,6 +57,7 @@ class RudeCourse(Course):
         """What terminates has terminated."""
         for name in [name for name, pod in self.world.pods.items() if "deletionTimestamp" in pod["metadata"]]:
             self.world.api.terminate(name)
+        self.world.api.collect()
 
     def _time(self) -> None:
         self.world.now += self._order.choice([0.1, 6.0, 70.0])
@@ -63,6 +67,12 @@ class RudeCourse(Course):
         if open_runs:
             spec = self.world.by_name(self._order.choice(open_runs)).spec
             self.world.lose_taskrun(spec.task, spec.map_index)
+
+    def _clear(self) -> None:
+        """Somebody asks for a task, or what failed, to run again; now and then in the midst of such a wish."""
+        names = [task.name for task in self.world.stored.spec.tasks]
+        wish = self._order.choice([*names, "failed", f"{names[0]}/0"])
+        self.world.workflow["metadata"]["annotations"] = {keys.CLEAR: wish}
 
     def _delete_pod(self) -> None:
         if self.world.pods:

@@ -4,6 +4,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torpor_wire import keys
 
 from tests.unit.controller import course
 from tests.unit.controller.course import Course
@@ -25,6 +26,25 @@ def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
     first = Course(world_of(seed, count), seed, Random(one)).run()
     second = Course(world_of(seed, count), seed, Random(other)).run()
     assert course.ending(first) == course.ending(second)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 6), seeds, seeds)
+def test_a_run_that_is_cleared_ends_as_it_ended_before(seed: int, count: int, one: int, other: int) -> None:
+    order = Random(other)
+    world = Course(world_of(seed, count), seed, Random(one)).run()
+    before, tasks = _counts(world), [task.name for task in world.stored.spec.tasks]
+    wish = ",".join(order.sample(tasks, order.randint(1, len(tasks))))
+    world.workflow["metadata"]["annotations"] = {keys.CLEAR: wish}
+    Course(world, seed, order).run()
+    assert _counts(world) == before
+    assert (world.status.clears, world.status.clearing, world.workflow["metadata"]["annotations"]) == (1, None, {})
+
+
+def _counts(world: World) -> object:
+    """How a run ended, without the messages, which may name a moment."""
+    entries = [entry.model_copy(update={"message": None}) for entry in world.status.tasks]
+    return world.condition()[:2], world.status.progress, entries
 
 
 @settings(max_examples=40, deadline=None)
