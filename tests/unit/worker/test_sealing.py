@@ -1,0 +1,107 @@
+"""Sealed values: what a task hands its trigger and nobody may read on the TaskRun."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor import sealing
+from torpor.sealing import SealError
+
+PAIR = sealing.new_pair()
+OTHER = sealing.new_pair()
+SECRET = "hunter2"
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(value=JSON)
+def test_what_was_sealed_is_what_is_opened(value: object) -> None:
+    assert sealing.unseal(sealing.seal(value, PAIR.public, "team-a"), PAIR.private, "team-a") == value
+
+
+def test_a_sealed_value_says_by_which_key_and_nothing_else() -> None:
+    prefix, key, box = sealing.seal(SECRET, PAIR.public, "team-a").split(":")
+
+    assert prefix == "sealed"
+    assert key == hashlib.sha256(base64.b64decode(PAIR.public)).hexdigest()[:8]
+    assert SECRET.encode() not in base64.b64decode(box)
+
+
+def test_equal_values_are_sealed_to_different_texts() -> None:
+    assert sealing.seal(SECRET, PAIR.public, "team-a") != sealing.seal(SECRET, PAIR.public, "team-a")
+
+
+def test_a_box_that_was_copied_to_another_namespace_does_not_open() -> None:
+    text = sealing.seal(SECRET, PAIR.public, "team-a")
+
+    with pytest.raises(SealError, match="another namespace than team-b"):
+        sealing.unseal(text, PAIR.private, "team-b")
+
+
+def test_a_box_for_a_key_that_is_no_more_says_so() -> None:
+    text = sealing.seal(SECRET, OTHER.public, "team-a")
+
+    with pytest.raises(SealError, match=f"sealed to key {sealing.key_id(OTHER.public)}, and the pool's key is"):
+        sealing.unseal(text, PAIR.private, "team-a")
+
+
+def test_a_box_that_was_changed_does_not_open() -> None:
+    prefix, key, box = sealing.seal(SECRET, PAIR.public, "team-a").split(":")
+    changed = bytearray(base64.b64decode(box))
+    changed[-1] ^= 1
+
+    with pytest.raises(SealError, match="the box was changed"):
+        sealing.unseal(f"{prefix}:{key}:{base64.b64encode(changed).decode()}", PAIR.private, "team-a")
+
+
+@pytest.mark.parametrize("text", ["", "sealed", "sealed:12345678", "open:12345678:AAAA", SECRET, 5, None, ["sealed"]])
+def test_what_is_no_box_is_refused_without_being_repeated(text: object) -> None:
+    with pytest.raises(SealError, match="no sealed value") as refused:
+        sealing.unseal(text, PAIR.private, "team-a")
+    assert SECRET not in str(refused.value)
+
+
+def test_a_box_that_is_not_base64_is_refused() -> None:
+    with pytest.raises(SealError, match="not base64"):
+        sealing.unseal("sealed:12345678:%%%", PAIR.private, "team-a")
+
+
+@pytest.mark.parametrize("key", ["", "a2V5", "no key", base64.b64encode(bytes(33)).decode()])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(SealError, match="public key is not 32 bytes"):
+        sealing.seal(SECRET, key, "team-a")
+    with pytest.raises(SealError, match="private key is not 32 bytes"):
+        sealing.unseal(sealing.seal(SECRET, PAIR.public, "team-a"), key, "team-a")
+
+
+def test_a_value_that_is_not_json_is_refused() -> None:
+    with pytest.raises(SealError, match=r"\$.value is a bytes"):
+        sealing.seal(b"x", PAIR.public, "team-a")
+
+
+def test_of_a_triggers_arguments_those_are_sealed_that_say_so() -> None:
+    kwargs = sealing.seal_kwargs({"url": "https://a", "encrypted__token": SECRET}, PAIR.public, "team-a")
+
+    assert kwargs["url"] == "https://a"
+    assert sealing.unseal(kwargs["encrypted__token"], PAIR.private, "team-a") == SECRET
+
+
+def test_without_a_key_there_is_nothing_to_seal_with() -> None:
+    with pytest.raises(SealError, match="encrypted__token cannot be sealed: the pool of triggerers has"):
+        sealing.seal_kwargs({"encrypted__token": SECRET}, None, "team-a")
+    assert sealing.seal_kwargs({"url": "https://a"}, None, "team-a") == {"url": "https://a"}
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nacl", None)
+
+    with pytest.raises(SealError, match=r"pip install 'torpor\[seal\]'"):
+        sealing.seal_kwargs({"encrypted__token": SECRET}, PAIR.public, "team-a")
