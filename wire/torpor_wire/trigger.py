@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from torpor_wire import canonical, keys, times
+from torpor_wire import canonical, keys, times, typed
 
 SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
@@ -200,8 +200,8 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             kwargs = {name: value for name, value in kwargs.items() if name != "after"}
         case _:
             pass
-    shown = {name: value for name, value in kwargs.items() if not name.startswith(SEALED) and value is not None}
-    values = [value if isinstance(value, str) else canonical.plain(value) for value in shown.values()]
+    shown = [typed.plain(value) for name, value in kwargs.items() if not name.startswith(SEALED) and value is not None]
+    values = [value if isinstance(value, str) else canonical.plain(value) for value in shown]
     return _line(class_name.rpartition(".")[2], *values)
 
 
