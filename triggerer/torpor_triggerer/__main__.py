@@ -13,6 +13,7 @@ from torpor_api.errors import Unconfigured
 from torpor_cel.evaluator import Evaluator
 
 from torpor_triggerer import health, registry, settings, web
+from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
@@ -23,7 +24,7 @@ EXIT_SECONDS = 20.0
 log = logging.getLogger("torpor_triggerer")
 
 
-async def serve(given: Settings, known: registry.Registry) -> None:
+async def serve(given: Settings, known: registry.Registry, journal: Journal) -> None:
     """Run one replica until a signal ends it."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -41,7 +42,7 @@ async def serve(given: Settings, known: registry.Registry) -> None:
             folders=given.folders,
             lends_identity=given.lends_identity,
         )
-        triggerer = Triggerer(sources, known, given)
+        triggerer = Triggerer(sources, known, given, journal)
         async with health.serve(given.health_port, {"/healthz": triggerer.ails, "/livez": triggerer.hangs}) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             await triggerer.run(stopping)
@@ -51,9 +52,10 @@ async def serve(given: Settings, known: registry.Registry) -> None:
 def main() -> int:
     """The process."""
     given = settings.parse(sys.argv[1:], os.environ)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    journal = Journal()
+    logging.basicConfig(level=logging.INFO, handlers=[journal.handler(sys.stderr)])
     try:
-        asyncio.run(serve(given, registry.load(given.triggers)))
+        asyncio.run(serve(given, registry.load(given.triggers), journal))
     except Unconfigured as error:
         log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
         return 1

@@ -6,73 +6,85 @@ judges the kwargs. Constructing runs the class's `__init__` and nothing else.
 
 import inspect
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor.triggers.services import Services
 from torpor_wire import trigger
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.outcome import Failed, said
+from torpor_triggerer.outcome import Failed, said, trace
 from torpor_triggerer.registry import Registry, TriggerClass, Unknown
 from torpor_triggerer.wait import Asked, Wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
-    """A trigger ready to run."""
+class Call:
+    """A trigger as it is asked for."""
 
-    trigger: Any
+    class_name: str
+    kwargs: Mapping[str, Any]
 
 
-def admit(wait: Wait, registry: Registry, services: Services) -> Admitted | Failed:
-    """The trigger of a wait, or why there is none."""
-    asked = wait.asked
-    if asked is None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A trigger, ready to run where there is no problem; one that was made and refuses is still to be cleaned up."""
+
+    trigger: Any = None
+    problem: Failed | None = None
+
+
+def read(wait: Wait) -> Call | Failed:
+    """The trigger of a wait as it stands on the TaskRun."""
+    if wait.asked is None:
         return _invalid("the TaskRun is Deferred and names no trigger")
+    name = wait.asked.class_name[:100]
     try:
-        kwargs = json.loads(asked.kwargs)
+        kwargs = json.loads(wait.asked.kwargs)
     except (ValueError, RecursionError) as error:
-        return _invalid(f"the kwargs of trigger {asked.class_name[:100]} are not JSON: {error}")
+        return _invalid(f"the kwargs of trigger {name} are not JSON: {error}")
     if not isinstance(kwargs, dict):
-        return _invalid(f"the kwargs of trigger {asked.class_name[:100]} are no JSON object")
-    return _lie(wait, asked, kwargs) or _made(wait, asked.class_name, kwargs, registry, services)
+        return _invalid(f"the kwargs of trigger {name} are no JSON object")
+    return _lie(wait, wait.asked, kwargs) or Call(class_name=wait.asked.class_name, kwargs=kwargs)
 
 
-def _lie(wait: Wait, asked: Asked, kwargs: dict[str, Any]) -> Failed | None:
-    """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
+def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Made:
+    """The trigger of a wait, made of kwargs in which nothing is hidden any more, or why there is none."""
     try:
-        key = trigger.key(asked.class_name, kwargs, namespace=wait.namespace, pool=wait.pool, taskrun=wait.name)
-    except ValueError as error:
-        return _invalid(f"the kwargs of trigger {asked.class_name[:100]} are not JSON: {error}")
-    if (asked.key, asked.shard) == (key, trigger.shard(key)):
-        return None
-    return _invalid(
-        f"the key {asked.key} and shard {asked.shard} on the TaskRun do not follow from its class and kwargs; "
-        f"they would be {key} and {trigger.shard(key)}"
-    )
-
-
-def _made(
-    wait: Wait, class_name: str, kwargs: dict[str, Any], registry: Registry, services: Services
-) -> Admitted | Failed:
-    try:
-        class_name, absolute = trigger.absolute(class_name, kwargs, wait.deferred_at)
+        class_name, absolute = trigger.absolute(call.class_name, call.kwargs, wait.deferred_at)
     except trigger.TriggerError as error:
-        return _invalid(str(error))
+        return Made(problem=_invalid(str(error)))
     found = registry.find(class_name)
     if isinstance(found, Unknown):
-        return Failed(reason=Reason.TRIGGER_UNKNOWN, message=f"pool {wait.pool}: {found.message}")
+        message = f"pool {wait.pool}: {found.message}"
+        return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=found.log))
+    made = None
     try:
         made = found(**absolute)
         if hasattr(made, "bind"):
             made.bind(services)
-        return Admitted(trigger=made)
+        return Made(trigger=made)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
         message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {said(error)}"
-        return _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))
+        problem = _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))
+        return Made(trigger=made, problem=replace(problem, log=trace(error)))
+
+
+def _lie(wait: Wait, stands: Asked, kwargs: dict[str, Any]) -> Failed | None:
+    """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
+    try:
+        key = trigger.key(stands.class_name, kwargs, namespace=wait.namespace, pool=wait.pool, account=wait.account)
+    except ValueError as error:
+        return _invalid(f"the kwargs of trigger {stands.class_name[:100]} are not JSON: {error}")
+    if (stands.key, stands.shard) == (key, trigger.shard(key)):
+        return None
+    return _invalid(
+        f"the key {stands.key} and shard {stands.shard} on the TaskRun do not follow from its class and kwargs; "
+        f"they would be {key} and {trigger.shard(key)}"
+    )
 
 
 def _taken(found: TriggerClass) -> str:

@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
+from torpor.triggers import BaseTrigger
 from torpor_api.clock import Clock
 
 from torpor_triggerer import limits, outcome
@@ -38,12 +39,16 @@ async def first_event(trigger: Any, subject: str) -> Fired | Failed:
         await _close(events, subject)
 
 
+def answers(trigger: Any, method: str) -> bool:
+    """Whether there is anything to tell it: Torpor's own base class does nothing at its end."""
+    found = getattr(type(trigger), method, None)
+    return found is not None and found is not getattr(BaseTrigger, method)
+
+
 async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float, subject: str) -> None:
-    """Call `cleanup` or `on_kill`, if it has one, and give it so long."""
+    """Call `cleanup` or `on_kill`, and give it so long."""
     try:
-        asked = getattr(trigger, method, None)
-        if asked is not None:
-            await limits.within(clock, seconds, asked())
+        await limits.within(clock, seconds, getattr(trigger, method)())
     except BaseException as error:
         if _is_ours(error):
             raise

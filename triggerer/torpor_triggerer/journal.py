@@ -19,6 +19,9 @@ from torpor_triggerer.wait import Wait
 LINES = 20
 LINE_MAX = 300
 
+_ASIDE = frozenset({"torpor_triggerer.conduct", "torpor_triggerer.lifecycle", "torpor_triggerer.report"})
+"""What these say of a trigger stands in its outcome, and would take the place of what it said itself."""
+
 _speaking: ContextVar["Page | None"] = ContextVar("torpor_triggerer.page", default=None)
 
 
@@ -112,7 +115,8 @@ class _Handler(logging.StreamHandler[TextIO]):
         if page is None:
             return f"{head} {text}"
         lines = text.splitlines() or [""]
-        page.keep(f"{head} {lines[0]}")
+        if record.name not in _ASIDE:
+            page.keep(f"{head} {lines[0]}")
         return "\n".join(f"{head} {page.tag} {line}" for line in lines)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name

@@ -3,12 +3,13 @@
 Pure. Whatever a trigger does, there is an outcome for it with a sentence that a person can act on.
 """
 
-from collections.abc import Mapping
+import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from types import TracebackType
-from typing import Any, TypeAlias, assert_never
+from typing import Any, Protocol, TypeAlias, assert_never
 
 from torpor_wire import canonical, edge, keys, retry
 from torpor_wire.reason import Reason
@@ -16,8 +17,10 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.wait import Wait
 
 _TEXT_MAX = 600
-_AGAIN_THE_SAME = frozenset({Reason.TRIGGER_UNKNOWN, Reason.TRIGGER_INVALID, Reason.REPORT_REFUSED})
-"""Another attempt would find the same: the same trigger, or a server that refuses what we write."""
+_TRACE_MAX = 3 * 1024
+_FRAMES_MAX = 20
+_AGAIN_THE_SAME = frozenset({Reason.TRIGGER_INVALID, Reason.REPORT_REFUSED})
+"""Another attempt would find the same: the same kwargs, or a server that refuses what we write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,20 @@ class Failed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
     """A person, or the Workflow's end, cancelled it."""
+
+
+class Said(Protocol):
+    """What a trigger said, and what of it may not be shown."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """Its last lines, oldest first."""
+
+    def black_out(self, text: str) -> str:
+        """Text without secrets."""
+
+    def clean(self, event: str) -> str:
+        """An event's JSON text without secrets."""
 
 
 Outcome: TypeAlias = Fired | TimedOut | Failed | Cancelled
@@ -92,9 +109,8 @@ def of_payload(payload: object) -> Fired | Failed:
 
 def raised(error: BaseException) -> Failed:
     """A trigger raised: type, text, and the last frame."""
-    return Failed(
-        reason=Reason.TRIGGER_FAILED, message=f"{type(error).__name__}: {said(error)}{_frame(error.__traceback__)}"
-    )
+    message = f"{type(error).__name__}: {said(error)}{_frame(error.__traceback__)}"
+    return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=trace(error))
 
 
 def ended() -> Failed:
@@ -121,6 +137,40 @@ def said(error: BaseException) -> str:
         return str(error)[:_TEXT_MAX]
     except Exception:  # noqa: BLE001 - any exception's __str__ is a stranger's code
         return "(its text cannot be had)"
+
+
+def trace(error: BaseException) -> str:
+    """The traceback without the frame that called the trigger; of each exception in the chain the last frames."""
+    inner = error.__traceback__.tb_next if error.__traceback__ else None
+    try:
+        return "".join(traceback.format_exception(type(error), error, inner, limit=-_FRAMES_MAX))
+    except Exception:  # noqa: BLE001 - it formats what strangers wrote
+        return f"{type(error).__name__}: its traceback cannot be had"
+
+
+def told(outcome: Outcome, page: Said) -> Outcome:
+    """The outcome as it may be written: without secrets, a failure with the last lines that its trigger logged."""
+    match outcome:
+        case Fired(event=event):
+            return Fired(event=page.clean(event))
+        case Failed(reason=reason, message=message, log=log):
+            log = _log(page.lines, page.black_out(log))
+            return Failed(reason=reason, message=page.black_out(message), log=log)
+        case TimedOut() | Cancelled():
+            return outcome
+        case _:
+            assert_never(outcome)
+
+
+def _log(lines: Sequence[str], trace: str) -> str:
+    """The traceback whole, if it fits, and as many of the last lines as fit before it."""
+    text = edge.shorten(trace.rstrip("\n"), _TRACE_MAX)
+    for line in reversed(lines):
+        longer = f"{line}\n{text}" if text else line
+        if len(longer.encode(errors="replace")) > keys.LOG_MAX:
+            break
+        text = longer
+    return text
 
 
 def _invalid_event(message: str) -> Failed:

@@ -14,12 +14,16 @@ from typing import Any, Protocol
 from torpor.triggers import BaseTrigger
 from torpor.triggers.services import Services
 
+from torpor_triggerer.outcome import said, trace
+
 log = logging.getLogger(__name__)
 
 BUILT_IN = {
     "duration": "torpor.triggers:Duration",
+    "file": "torpor.triggers:File",
     "http": "torpor.triggers:Http",
     "kubernetes": "torpor.triggers:Kubernetes",
+    "sql": "torpor.triggers:Sql",
     "time": "torpor.triggers:Time",
 }
 
@@ -33,15 +37,16 @@ class TriggerClass(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """No class for a name, and what to do about it."""
+    """No class for a name, and what to do about it; `log` is the traceback of an import that failed."""
 
     message: str
+    log: str = ""
 
 
 class Registry:
     """Names and classes, fixed at start."""
 
-    def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, str] | None = None) -> None:
+    def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, Unknown] | None = None) -> None:
         self._classes = dict(classes)
         self._broken = dict(broken or {})
 
@@ -51,12 +56,12 @@ class Registry:
         if found is not None:
             return found
         if name in self._broken:
-            return Unknown(message=f"trigger {name[:100]!r} is registered, but not usable: {self._broken[name]}")
+            return self._broken[name]
         names = ", ".join(sorted(self._classes))
         return Unknown(
             message=f"no trigger is registered as {name[:100]!r}; there are {names}. "
-            "Name the pool that has it as triggerPool, or start this pool's triggerers with --trigger name=module:Class "
-            "(or TORPOR_TRIGGERS)"
+            "Name the pool that has it as triggerPool, or start this pool's triggerers with "
+            "--trigger name=module:Class (or TORPOR_TRIGGERS)"
         )
 
     def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
@@ -75,14 +80,21 @@ class Registry:
 def load(entries: Mapping[str, str]) -> Registry:
     """The built-in classes and those named: registered name to `module:Class`."""
     classes: dict[str, TriggerClass] = {}
-    broken: dict[str, str] = {}
+    broken: dict[str, Unknown] = {}
     for name, target in {**BUILT_IN, **entries}.items():
         try:
             classes[name] = _load(target)
-        except Exception as error:  # noqa: BLE001 - importing runs a stranger's module
-            broken[name] = f"{target}: {type(error).__name__}: {error}"
-            log.error("trigger %s cannot be used: %s", name, broken[name])  # noqa: TRY400 - the message says it
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - importing runs a stranger's module; it may call sys.exit
+            broken[name] = _unusable(name, target, error)
+            log.error("%s", broken[name].message)  # noqa: TRY400 - the message says it
     return Registry(classes, broken)
+
+
+def _unusable(name: str, target: str, error: BaseException) -> Unknown:
+    why = f"{target}: {type(error).__name__}: {said(error)}"
+    return Unknown(message=f"trigger {name[:100]!r} is registered, but not usable: {why}", log=trace(error))
 
 
 def _load(target: str) -> TriggerClass:

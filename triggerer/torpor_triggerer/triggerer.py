@@ -12,11 +12,13 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer import rendezvous, streams
 from torpor_triggerer.health import LATE, Heartbeat
+from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
+from torpor_triggerer.lifecycle import Lifecycle, Means
 from torpor_triggerer.membership import Membership
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
-from torpor_triggerer.runner import Means, Runner
+from torpor_triggerer.runner import Runner
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.wait import Wait
 from torpor_triggerer.watches import Watches
@@ -27,7 +29,9 @@ log = logging.getLogger(__name__)
 class Triggerer:
     """Runs the triggers of its shards until it is told to stop."""
 
-    def __init__(self, sources: Sources, registry: Registry, settings: Settings) -> None:
+    def __init__(
+        self, sources: Sources, registry: Registry, settings: Settings, journal: Journal | None = None
+    ) -> None:
         self._api = sources.api
         self._settings = settings
         self._reporter = Reporter(sources.api, identity=settings.identity, concurrency=settings.concurrency)
@@ -37,11 +41,13 @@ class Triggerer:
         means = Means(
             registry=registry,
             reporter=self._reporter,
+            journal=journal or Journal(),
             clock=sources.api.clock,
             lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,
         )
-        self._runner = Runner(means, settings, self._find)
+        self._lifecycle = Lifecycle(means, settings)
+        self._runner = Runner(self._lifecycle, settings.capacity, self._find)
         self._watches = Watches(
             sources.api, self._tasks.create_task, on_change=self._runner.settle, on_unreadable=self._complain
         )
@@ -51,7 +57,7 @@ class Triggerer:
         async with self._tasks as tasks:
             working = [
                 tasks.create_task(self._heartbeat.run()),
-                tasks.create_task(self._runner.alarms.run()),
+                tasks.create_task(self._lifecycle.alarms.run()),
                 tasks.create_task(self._membership.run()),
             ]
             await stopping.wait()

@@ -15,7 +15,7 @@ from torpor_api.resources import TASKRUNS
 from torpor_api.store import Key
 
 from torpor_triggerer import wait as waits
-from torpor_triggerer.runner import Spawn
+from torpor_triggerer.run import Spawn
 from torpor_triggerer.wait import Wait
 
 log = logging.getLogger(__name__)

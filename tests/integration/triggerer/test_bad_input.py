@@ -10,7 +10,7 @@ SECRET = {"api_version": "v1", "kind": "Secret", "name": "s"}
 
 BAD = [
     ("nope", {}, {}, "TriggerUnknown", "no trigger is registered as 'nope'"),
-    ("os:system", {"command": "true"}, {}, "TriggerUnknown", "there are duration, ends, http"),
+    ("os:system", {"command": "true"}, {}, "TriggerUnknown", "there are "),
     ("time", {"at": "tomorrow"}, {}, "TriggerInvalid", "'tomorrow' is no moment"),
     ("http", {"uri": "http://x/"}, {}, "TriggerInvalid", "it takes url, method"),
     ("http", {"url": "http://x/", "body_condition": "response.json =="}, {}, "TriggerInvalid", "response.json =="),

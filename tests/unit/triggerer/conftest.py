@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-EXPECTED = ("does not stop when it is cancelled", "may not write it", "refused: ", "cannot be used: ")
+EXPECTED = ("does not stop when it is cancelled", "may not write it", "refused: ", "not usable: ")
 
 
 @pytest.fixture(autouse=True)

@@ -115,7 +115,7 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("class_name", "kwargs", "over", "reason", "words"),
     [
-        ("nope", {}, {}, "TriggerUnknown", ["pool default:", "'nope'", "duration, http", "--trigger"]),
+        ("nope", {}, {}, "TriggerUnknown", ["'nope'", "there are ", "kubernetes, ", "--trigger"]),
         ("os:system", {"command": "true"}, {}, "TriggerUnknown", ["no trigger is registered", "triggerPool"]),
         ("broken", {}, {}, "TriggerUnknown", ["registered, but not usable", "ModuleNotFoundError"]),
         ("http", {"uri": "x"}, {}, "TriggerInvalid", ["unexpected keyword argument 'uri'", "it takes url, method"]),

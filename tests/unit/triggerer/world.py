@@ -1,8 +1,11 @@
 """A pool of triggerers over an API server in memory, in virtual time, with a fake web and triggers that misbehave."""
 
 import asyncio
+import copy
+import io
 import itertools
 import json
+import logging
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,10 +13,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor.triggers.services import Answer, Request
+from torpor.triggers.services import Answer, Request, Services
 from torpor_api.api import Api
 from torpor_api.resources import EVENTS, TASKRUNS
 from torpor_cel.evaluator import InProcess
+from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_triggerer.settings import Settings
@@ -46,8 +50,12 @@ def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:
     return Answer(status, headers, text.encode(), False)
 
 
+spoken = logging.getLogger("a.library")
+
 RAISED: dict[str, BaseException] = {
+    "says much and raises": LookupError("no such row"),
     "raises": LookupError("no such row"),
+    "raises and cleans up slowly": LookupError("no such row"),
     "exits": SystemExit(3),
     "cancels itself": asyncio.CancelledError(),
 }
@@ -73,11 +81,19 @@ class Odd(BaseTrigger):
         if does == "is refused":
             raise ValueError("`does` makes no sense")
 
+    def bind(self, services: Services) -> None:
+        super().bind(services)
+        if self._does == "refuses when it is bound":
+            raise ValueError("not here")
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         self._log.append(("run", self._name))
+        if self._does in {"says much and raises", "says much and ends", "says much"}:
+            for number in range(30):
+                spoken.info("line %d of %s %s", number, self._name, "x" * 150)
         if self._does in RAISED:
-            raise RAISED[self._does]
-        if self._does == "ends":
+            raise copy.copy(RAISED[self._does])
+        if self._does in {"ends", "says much and ends"}:
             return
         if self._does in YIELDED:
             yield YIELDED[self._does]
@@ -98,7 +114,7 @@ class Odd(BaseTrigger):
         self._log.append(("cleanup", self._name))
         if self._does == "fails to clean up":
             raise RuntimeError("no")
-        if self._does == "cleans up slowly":
+        if self._does.endswith("cleans up slowly"):
             await self.services.sleep(8)
 
     async def on_kill(self) -> None:
@@ -109,6 +125,16 @@ class Odd(BaseTrigger):
             raise asyncio.CancelledError
 
 
+class OddClock(Odd):
+    """Knows its moment, so that it never runs."""
+
+    def due(self) -> float:
+        return self.services.now() + 20.0
+
+    def payload(self) -> str:
+        return "now"
+
+
 class World:
     """The API server, and the replicas started so far."""
 
@@ -116,6 +142,11 @@ class World:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock, latency=latency)
         self.web = Web()
+        self.journal = Journal()
+        self.said = io.StringIO()
+        self._handler = self.journal.handler(self.said)
+        logging.getLogger().addHandler(self._handler)
+        logging.getLogger().setLevel(logging.INFO)
         self.log: Log = []
         self._settings = settings
         self._seed = seed
@@ -131,7 +162,9 @@ class World:
         rng = random.Random(f"{self._seed}/{identity}")
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, triggers={}, **self._settings)
-        triggerer = Triggerer(Sources(api=api, evaluator=InProcess(), web=self.web), self.registry(), settings)
+        triggerer = Triggerer(
+            Sources(api=api, evaluator=InProcess(), web=self.web), self.registry(), settings, self.journal
+        )
         stopping = asyncio.Event()
         self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)
         await self.rest()
@@ -154,6 +187,8 @@ class World:
         self.log.append(("released", ""))
         for identity in list(self._replicas):
             await self.crash(identity)
+        logging.getLogger().removeHandler(self._handler)
+        logging.getLogger().setLevel(logging.WARNING)
 
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)
@@ -166,10 +201,15 @@ class World:
         classes: dict[str, TriggerClass] = {
             name: found for name, found in built_in.items() if not hasattr(found, "message")
         }
-        return Registry(classes | {"odd": self._odd}, {"broken": "no.such:Class: ModuleNotFoundError"})
+        return Registry(
+            classes | {"odd": self._odd, "odd_clock": self._odd_clock}, load({"broken": "no.such:Class"})._broken
+        )
 
     def _odd(self, **kwargs: Any) -> Odd:
         return Odd(self.log, **kwargs)
+
+    def _odd_clock(self, **kwargs: Any) -> OddClock:
+        return OddClock(self.log, **kwargs)
 
     def taskrun(self, name: str, class_name: str = "odd", kwargs: Any = None, **given: Any) -> None:
         """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger`: laid over what would stand there."""

@@ -1,0 +1,209 @@
+"""The life of one run: made, looking, told to end, reported. What runs at all is the runner's to say.
+
+A trigger whose moment is known lies in a heap and has no task; each other has one. Whatever happens, `cleanup` is
+called once its trigger was made, `on_kill` only where the wait was cancelled, and both before the outcome is written:
+so the next attempt begins after them, or after their limit.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from torpor_api.clock import Clock
+
+from torpor_triggerer import admission, conduct, limits, outcome
+from torpor_triggerer.admission import Call
+from torpor_triggerer.alarms import Alarms
+from torpor_triggerer.journal import Journal
+from torpor_triggerer.lent import Lent
+from torpor_triggerer.outcome import Cancelled, Failed, Outcome
+from torpor_triggerer.registry import Registry
+from torpor_triggerer.report import Reporter
+from torpor_triggerer.run import Due, Run, Spawn
+from torpor_triggerer.settings import Settings
+from torpor_triggerer.wait import Wait
+
+FIRST_DELAY = 1.0
+LAST_DELAY = 60.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What runs work with, made by whoever starts them."""
+
+    registry: Registry
+    reporter: Reporter
+    journal: Journal
+    clock: Clock
+    lend: Callable[[Wait], Lent]
+    spawn: Spawn
+
+
+class Lifecycle:
+    """The lives of all runs of this process."""
+
+    def __init__(self, means: Means, settings: Settings) -> None:
+        self.alarms: Alarms[tuple[Run, Due]] = Alarms(means.clock, self._ring)
+        self._means = means
+        self._clock = means.clock
+        self._settings = settings
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, wait: Wait) -> Run:
+        """Serve a wait."""
+        run = Run(wait=wait, page=self._means.journal.page(wait), services=self._means.lend(wait))
+        with run.page.speaking():
+            self._begin(run)
+        return run
+
+    def cancel(self, run: Run) -> None:
+        """A person cancelled it."""
+        self._conclude(run, Cancelled())
+
+    def leave(self, run: Run) -> None:
+        """Nothing waits for this run any more; a write that is under way may end, its answer is due anyway."""
+        run.left = True
+        if run.timer is not None:
+            self.alarms.discard(run.timer)
+        if run.task is None:
+            if conduct.answers(run.trigger, "cleanup"):
+                self._spawn(run, self._tell(run, "cleanup"))
+        elif not run.reporting:
+            run.task.cancel()
+
+    async def stop(self) -> None:
+        """Give all that were left so long to end."""
+        if not self._tasks:
+            return
+        try:
+            await limits.within(self._clock, self._settings.stop_seconds, _all(self._tasks))
+        except TimeoutError:
+            log.warning("%d triggers did not stop in time", len(self._tasks))
+        for task in self._tasks:
+            task.cancel()
+
+    def _begin(self, run: Run) -> None:
+        call = admission.read(run.wait)
+        if isinstance(call, Failed):
+            self._conclude(run, Cancelled() if run.wait.cancelled else call)
+            return
+        self._admit(run, call)
+
+    def _admit(self, run: Run, call: Call) -> None:
+        made = admission.admit(run.wait, call, self._means.registry, run.services)
+        run.trigger = made.trigger
+        if run.wait.cancelled or made.problem is not None:
+            self._conclude(run, Cancelled() if run.wait.cancelled or made.problem is None else made.problem)
+            return
+        due = conduct.due(run.trigger, run.subject)
+        deadline = self._deadline(run.wait)
+        if due is not None and (deadline is None or due <= deadline):
+            run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
+            return
+        if deadline is not None:
+            run.timer = self.alarms.add(deadline, (run, Due.DEADLINE))
+        if due is None:
+            self._spawn(run, self._conduct(run))
+
+    def _deadline(self, wait: Wait) -> float | None:
+        """When it is given up: a wait that is taken over after its deadline is looked at once more."""
+        now = self._clock.now()
+        if wait.deadline is None or wait.deadline > now:
+            return wait.deadline
+        return now + self._settings.look_seconds
+
+    def _ring(self, alarm: tuple[Run, Due]) -> None:
+        run, due = alarm
+        run.timer = None
+        with run.page.speaking():
+            match due:
+                case Due.PAYLOAD:
+                    self._conclude(run, conduct.payload(run.trigger, run.subject))
+                case Due.DEADLINE:
+                    self._conclude(run, outcome.too_late(run.wait, conduct.last_look(run.trigger, run.subject)))
+                case Due.ABANDON:
+                    self._abandon(run)
+                case _:
+                    assert_never(due)
+
+    def _conclude(self, run: Run, verdict: Outcome) -> None:
+        """End a run so, unless its end is being written already."""
+        if run.reporting or run.verdict is not None or run.left:
+            return
+        run.verdict = verdict
+        if run.timer is not None:
+            self.alarms.discard(run.timer)
+        if run.task is not None:
+            run.task.cancel()
+        if not run.looking:
+            self._spawn(run, self._end(run, verdict))
+            return
+        patience = 2 * self._settings.kill_seconds + self._settings.stop_seconds
+        run.timer = self.alarms.add(self._clock.now() + patience, (run, Due.ABANDON))
+
+    def _abandon(self, run: Run) -> None:
+        if run.reporting or run.left or run.verdict is None:
+            return
+        log.error("%s: its trigger does not stop when it is cancelled", run.subject)
+        self._spawn(run, self._report(run, run.verdict))
+
+    async def _conduct(self, run: Run) -> None:
+        run.page.open()
+        ends: Outcome
+        run.looking = True
+        try:
+            ends = await conduct.first_event(run.trigger, run.subject)
+            run.reporting = True
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if run.verdict is None or run.left or task is None:
+                raise
+            task.uncancel()
+            ends = run.verdict
+            if isinstance(ends, Cancelled):
+                await self._tell(run, "on_kill")
+        finally:
+            await self._tell(run, "cleanup")
+        await self._report(run, ends)
+
+    async def _end(self, run: Run, ends: Outcome) -> None:
+        """The end of a wait whose trigger does not run here; what it began elsewhere is still to be killed."""
+        run.page.open()
+        if isinstance(ends, Cancelled):
+            await self._tell(run, "on_kill")
+        await self._tell(run, "cleanup")
+        await self._report(run, ends)
+
+    async def _tell(self, run: Run, method: str) -> None:
+        seconds = self._settings.kill_seconds
+        if conduct.answers(run.trigger, method):
+            await conduct.tell(self._clock, run.trigger, method, seconds=seconds, subject=run.subject)
+
+    async def _report(self, run: Run, ends: Outcome) -> None:
+        """Until it is written or not needed: what nobody has thought of must not keep a TaskRun waiting for ever."""
+        run.reporting = True
+        ends = outcome.told(ends, run.page)
+        delay = FIRST_DELAY
+        while not run.left:
+            try:
+                await self._means.reporter.report(run.wait, ends, lambda: run.left)
+            except Exception:
+                log.exception("%s: its outcome cannot be written, trying again in %.0f s", run.subject, delay)
+                await self._clock.sleep(delay)
+                delay = min(LAST_DELAY, 2 * delay)
+            else:
+                return
+
+    def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
+        task = self._means.spawn(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        run.task = task
+
+
+async def _all(tasks: set[asyncio.Task[None]]) -> None:
+    await asyncio.wait(set(tasks))

@@ -1,0 +1,45 @@
+"""One wait being served here: what is known of it, and nothing of what is to be done."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+from torpor_triggerer.journal import Page
+from torpor_triggerer.lent import Lent
+from torpor_triggerer.outcome import Outcome
+from torpor_triggerer.timers import Timer
+from torpor_triggerer.wait import Wait
+
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+
+class Due(Enum):
+    """Why a run's alarm rings."""
+
+    PAYLOAD = "its moment has come"
+    DEADLINE = "the wait has lasted too long"
+    ABANDON = "its trigger was stopped, and goes on all the same"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Run:
+    """`verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks."""
+
+    wait: Wait
+    page: Page
+    services: Lent
+    trigger: Any = None
+    task: asyncio.Task[None] | None = None
+    timer: Timer[tuple["Run", Due]] | None = None
+    verdict: Outcome | None = None
+    hint: str = ""
+    looking: bool = False
+    reporting: bool = False
+    left: bool = False
+
+    @property
+    def subject(self) -> str:
+        """For the log."""
+        return f"{self.wait.namespace}/{self.wait.name}"
