@@ -8,7 +8,7 @@ onto one of their own elsewhere. The library is the extra `torpor[seal]`, import
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from torpor_wire import canonical, trigger
@@ -72,22 +72,53 @@ def unseal(text: object, private_key: str, namespace: str) -> Any:
 
 
 def seal_kwargs(kwargs: Mapping[str, Any], key: str | None, namespace: str) -> dict[str, Any]:
-    """The kwargs of a trigger with each `encrypted__` one sealed; `key` is the pool's public one, if it has one.
+    """The kwargs of a trigger with each `encrypted__` one sealed, those of triggers within it too.
+
+    `key` is the pool's public one, if it has one. Raises SealError naming the argument.
+    """
+
+    def sealed(name: str, value: Any) -> tuple[str, Any]:
+        if not key:
+            raise SealError("the pool of triggerers has published no key yet")
+        return name, seal(value, key, namespace)
+
+    return dict(_changed(kwargs, sealed))
+
+
+def unseal_kwargs(kwargs: Mapping[str, Any], private_key: str, namespace: str) -> dict[str, Any]:
+    """The kwargs for the trigger's class: what was sealed as `encrypted__x` is opened, and called x, as in Airflow.
 
     Raises SealError naming the argument.
     """
-    return {name: _sealed(name, value, key, namespace) for name, value in kwargs.items()}
+
+    def opened(name: str, value: Any) -> tuple[str, Any]:
+        return name.removeprefix(trigger.SEALED), unseal(value, private_key, namespace)
+
+    return dict(_changed(kwargs, opened))
 
 
-def _sealed(name: str, value: Any, key: str | None, namespace: str) -> Any:
-    if not name.startswith(trigger.SEALED):
+def _changed(value: Any, change: Callable[[str, Any], tuple[str, Any]]) -> Any:
+    """The value with `change` made to each entry whose name says that it is sealed."""
+    if isinstance(value, list | tuple):
+        return [_changed(item, change) for item in value]
+    if not isinstance(value, Mapping):
         return value
-    if not key:
-        raise SealError(f"{name} cannot be sealed: the pool of triggerers has published no key yet")
+    found: dict[Any, Any] = {}
+    for name, inner in value.items():
+        new, content = _entry(name, inner, change)
+        if new in found:
+            raise SealError(f"{new} is given twice, once of them as {trigger.SEALED}{new}")
+        found[new] = content
+    return found
+
+
+def _entry(name: Any, value: Any, change: Callable[[str, Any], tuple[str, Any]]) -> tuple[Any, Any]:
+    if not isinstance(name, str) or not name.startswith(trigger.SEALED):
+        return name, _changed(value, change)
     try:
-        return seal(value, key, namespace)
+        return change(name, value)
     except SealError as error:
-        raise SealError(f"{name} cannot be sealed: {error}") from None
+        raise SealError(f"{name}: {error}") from None
 
 
 class _Box(NamedTuple):

@@ -91,11 +91,33 @@ def test_of_a_triggers_arguments_those_are_sealed_that_say_so() -> None:
     kwargs = sealing.seal_kwargs({"url": "https://a", "encrypted__token": SECRET}, PAIR.public, "team-a")
 
     assert kwargs["url"] == "https://a"
-    assert sealing.unseal(kwargs["encrypted__token"], PAIR.private, "team-a") == SECRET
+    assert SECRET not in str(kwargs)
+    assert sealing.unseal_kwargs(kwargs, PAIR.private, "team-a") == {"url": "https://a", "token": SECRET}
+
+
+def test_arguments_of_triggers_within_a_trigger_are_sealed_too() -> None:
+    one = {"class": "http", "kwargs": {"headers": {"encrypted__authorization": SECRET}}}
+    kwargs = sealing.seal_kwargs({"triggers": [one]}, PAIR.public, "team-a")
+
+    assert SECRET not in str(kwargs)
+    opened = {"triggers": [{"class": "http", "kwargs": {"headers": {"authorization": SECRET}}}]}
+    assert sealing.unseal_kwargs(kwargs, PAIR.private, "team-a") == opened
+
+
+def test_an_argument_that_is_given_open_and_sealed_is_refused() -> None:
+    kwargs = sealing.seal_kwargs({"token": "open", "encrypted__token": SECRET}, PAIR.public, "team-a")
+
+    with pytest.raises(SealError, match="token is given twice"):
+        sealing.unseal_kwargs(kwargs, PAIR.private, "team-a")
+
+
+def test_an_argument_that_does_not_open_is_named() -> None:
+    with pytest.raises(SealError, match="encrypted__token: it is no sealed value"):
+        sealing.unseal_kwargs({"encrypted__token": SECRET}, PAIR.private, "team-a")
 
 
 def test_without_a_key_there_is_nothing_to_seal_with() -> None:
-    with pytest.raises(SealError, match="encrypted__token cannot be sealed: the pool of triggerers has"):
+    with pytest.raises(SealError, match="encrypted__token: the pool of triggerers has published no key yet"):
         sealing.seal_kwargs({"encrypted__token": SECRET}, None, "team-a")
     assert sealing.seal_kwargs({"url": "https://a"}, None, "team-a") == {"url": "https://a"}
 
