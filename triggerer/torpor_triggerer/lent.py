@@ -54,6 +54,15 @@ class Sources:
         taskrun = TaskRunRef(wait.name, *wait.turn)
         return Lent(namespace=wait.namespace, taskrun=taskrun, sources=self, registry=registry)
 
+    async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Value | ExpressionError:
+        """What an expression comes to, as soon as there is a process to compute it in."""
+        while True:
+            try:
+                return await self.evaluator.evaluate(expression, cast("Mapping[str, JSON]", variables))
+            except Unavailable as error:
+                log.warning("no expression can be evaluated, trying again: %s", error)
+                await self.api.clock.sleep(UNAVAILABLE_DELAY)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lent:
@@ -88,14 +97,7 @@ class Lent:
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """The value of an expression, as soon as there is a process to compute it in."""
-        while True:
-            try:
-                found = await self.sources.evaluator.evaluate(expression, cast("Mapping[str, JSON]", variables))
-            except Unavailable as error:
-                log.warning("no expression can be evaluated, trying again: %s", error)
-                await self.sleep(UNAVAILABLE_DELAY)
-            else:
-                return _value(expression, found)
+        return _value(expression, await self.sources.evaluate(expression, variables))
 
     async def request(self, asked: Request) -> Answer:
         """One HTTP request."""

@@ -13,12 +13,13 @@ from typing import Any, assert_never
 
 from torpor_api.clock import Clock
 
-from torpor_triggerer import admission, conduct, limits, outcome
+from torpor_triggerer import admission, conduct, ending, limits, outcome
 from torpor_triggerer.admission import Call
 from torpor_triggerer.alarms import Alarms
+from torpor_triggerer.ending import Evaluate
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
-from torpor_triggerer.outcome import Cancelled, Failed, Outcome
+from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
 from torpor_triggerer.run import Due, Run, Spawn
@@ -39,6 +40,7 @@ class Means:
     reporter: Reporter
     journal: Journal
     clock: Clock
+    evaluate: Evaluate
     lend: Callable[[Wait], Lent]
     spawn: Spawn
 
@@ -186,17 +188,21 @@ class Lifecycle:
     async def _report(self, run: Run, ends: Outcome) -> None:
         """Until it is written or not needed: what nobody has thought of must not keep a TaskRun waiting for ever."""
         run.reporting = True
-        ends = outcome.told(ends, run.page)
         delay = FIRST_DELAY
         while not run.left:
             try:
-                await self._means.reporter.report(run.wait, ends, lambda: run.left)
+                await self._means.reporter.report(run.wait, await self._told(run, ends), lambda: run.left)
             except Exception:
                 log.exception("%s: its outcome cannot be written, trying again in %.0f s", run.subject, delay)
                 await self._clock.sleep(delay)
                 delay = min(LAST_DELAY, 2 * delay)
             else:
                 return
+
+    async def _told(self, run: Run, ends: Outcome) -> Outcome:
+        if isinstance(ends, Fired) and run.wait.ending is not None:
+            ends = await ending.judged(self._means.evaluate, run.wait.ending, ends)
+        return outcome.told(ends, run.page)
 
     def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
         task = self._means.spawn(work)

@@ -19,8 +19,10 @@ from torpor_triggerer.wait import Wait
 _TEXT_MAX = 600
 _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
-_AGAIN_THE_SAME = frozenset({Reason.TRIGGER_INVALID, Reason.REPORT_REFUSED})
-"""Another attempt would find the same: the same kwargs, or a server that refuses what we write."""
+_AGAIN_THE_SAME = frozenset(
+    {Reason.TRIGGER_INVALID, Reason.EXPRESSION_INVALID, Reason.RESULT_INVALID, Reason.REPORT_REFUSED}
+)
+"""Another attempt would find the same: the same kwargs or expression, or a server that refuses what we write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,13 @@ class Fired:
     """The event's JSON text."""
 
     event: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The JSON text of what a task that is only a wait makes of its event."""
+
+    result: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +72,7 @@ class Said(Protocol):
         """An event's JSON text without secrets."""
 
 
-Outcome: TypeAlias = Fired | TimedOut | Failed | Cancelled
+Outcome: TypeAlias = Fired | Done | TimedOut | Failed | Cancelled
 
 
 def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
@@ -73,6 +82,8 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
             if wait.resumes:
                 return edge.fire(wait.pin, event, deferred=wait.deferred(now), now=now)
             return edge.succeed(wait.pin, event, now=now)
+        case Done(result=result):
+            return edge.succeed(wait.pin, result, now=now)
         case TimedOut():
             return edge.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
         case Failed(reason=reason, message=message, log=log):
@@ -153,6 +164,8 @@ def told(outcome: Outcome, page: Said) -> Outcome:
     match outcome:
         case Fired(event=event):
             return Fired(event=page.clean(event))
+        case Done(result=result):
+            return Done(result=page.clean(result))
         case Failed(reason=reason, message=message, log=log):
             log = _log(page.lines, page.black_out(log))
             return Failed(reason=reason, message=page.black_out(message), log=log)

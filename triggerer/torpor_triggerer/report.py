@@ -16,7 +16,7 @@ from torpor_wire.edge import Patch
 from torpor_wire.reason import Reason
 
 from torpor_triggerer import outcome as outcomes
-from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome, TimedOut
+from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, TimedOut
 from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 0.2
@@ -84,7 +84,7 @@ class Reporter:
 
     async def _written(self, wait: Wait, outcome: Outcome) -> None:
         match outcome:
-            case Fired():
+            case Fired() | Done():
                 log.debug("%s: fired", _name(wait))
             case TimedOut():
                 log.info("%s: took too long; its task goes on", _name(wait))

@@ -43,6 +43,7 @@ class Triggerer:
             reporter=self._reporter,
             journal=journal or Journal(),
             clock=sources.api.clock,
+            evaluate=sources.evaluate,
             lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,
         )

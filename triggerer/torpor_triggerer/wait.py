@@ -13,6 +13,7 @@ from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
 _ROUNDING = 0.002
+_PARAMS = "params"
 
 
 class Asked(NamedTuple):
@@ -34,10 +35,12 @@ class Turn(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a task that is only a wait ends: `spec.result` and `spec.failWhen`, CEL over its event."""
+    """How a task that is only a wait ends: `spec.result` and `spec.failWhen`, CEL over its event and its params."""
 
     result: str | None
     fail_when: str | None
+    params: str
+    """JSON text of those params of the run that the expressions use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +117,8 @@ def _asked(waiting: taskrun.Waiting | None) -> Asked | None:
 def _ending(spec: taskrun.TaskRunSpec) -> Ending | None:
     if spec.python is not None or (spec.result is None and spec.fail_when is None):
         return None
-    return Ending(spec.result, spec.fail_when)
+    params = next((argument.value for argument in spec.arguments if argument.name == _PARAMS), None)
+    return Ending(spec.result, spec.fail_when, params or "{}")
 
 
 def _is_the_tasks(deadline: float | None, started: str | None, timeout: str | None) -> bool:

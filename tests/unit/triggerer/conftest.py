@@ -5,7 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-EXPECTED = ("does not stop when it is cancelled", "may not write it", "refused: ", "not usable: ")
+EXPECTED = (
+    "does not stop when it is cancelled",
+    "may not write it",
+    "refused: ",
+    "not usable: ",
+    "cannot be written, trying again in",
+)
 
 
 @pytest.fixture(autouse=True)

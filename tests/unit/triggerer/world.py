@@ -62,6 +62,7 @@ RAISED: dict[str, BaseException] = {
 YIELDED: dict[str, Any] = {
     "cleans up slowly": TriggerEvent(1),
     "fires": TriggerEvent({"b": 1, "a": 1.0, "none": None}),
+    "yields 3 kB": TriggerEvent("x" * 3 * 1024),
     "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
     "yields an object": TriggerEvent(object()),
     "yields no event": {"payload": 1},

@@ -1,0 +1,62 @@
+"""What a task that is only a wait makes of its event: whether it fails, and what its result is.
+
+The expressions are a stranger's, as any; what they come to is an outcome.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import Value
+from torpor_wire import canonical, keys
+from torpor_wire.canonical import Json
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.outcome import Done, Failed, Fired
+from torpor_triggerer.wait import Ending
+
+Evaluate: TypeAlias = Callable[[str, Mapping[str, Json]], Awaitable[Value | ExpressionError]]
+
+_EVENT_SHOWN = 300
+
+
+async def judged(evaluate: Evaluate, ending: Ending, fired: Fired) -> Fired | Done | Failed:
+    """The outcome of a wait whose event has come."""
+    variables = {"event": json.loads(fired.event), "params": json.loads(ending.params)}
+    if ending.fail_when is not None:
+        failed = _verdict(ending.fail_when, await evaluate(ending.fail_when, variables), fired)
+        if failed is not None:
+            return failed
+    if ending.result is None:
+        return fired
+    return _result(await evaluate(ending.result, variables))
+
+
+def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> Failed | None:
+    match found:
+        case ExpressionError():
+            return _wrong("failWhen", found)
+        case Value(json=False):
+            return None
+        case Value(json=True):
+            shown = fired.event if len(fired.event) <= _EVENT_SHOWN else fired.event[:_EVENT_SHOWN] + "..."
+            return Failed(reason=Reason.FAIL_WHEN, message=f"failWhen is true: {expression}; the event: {shown}")
+        case Value(json=value):
+            message = f"failWhen yields a {type(value).__name__}, not true or false: {expression}"
+            return Failed(reason=Reason.EXPRESSION_FAILED, message=message)
+
+
+def _result(found: Value | ExpressionError) -> Done | Failed:
+    if isinstance(found, ExpressionError):
+        return _wrong("result", found)
+    text = canonical.plain(found.json)
+    size = len(text.encode())
+    if size > keys.RESULT_MAX:
+        message = f"result is {size} bytes of JSON and {keys.RESULT_MAX} fit"
+        return Failed(reason=Reason.RESULT_INVALID, message=message)
+    return Done(result=text)
+
+
+def _wrong(where: str, error: ExpressionError) -> Failed:
+    return Failed(reason=Reason(error.reason), message=f"{where}: {error.message}")
