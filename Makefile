@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	bench-chain mutants undeploy load cluster kubeconfig cluster-down control-plane control-plane-down
+	bench-chain bench-sensors mutants undeploy load cluster kubeconfig cluster-down control-plane control-plane-down
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -65,6 +65,9 @@ undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothin
 
 bench-chain: venv ## what a step of a chain costs above a bare pod
 	$(BIN)/python -m tests.bench.chain
+
+bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/sensors.csv, .json and .svg
+	$(BIN)/python -m tests.bench.sensors
 
 cluster: ## a kind cluster, on any machine
 	@$(DEV) cluster

@@ -1,0 +1,107 @@
+"""What pods use, read from the cgroups of kind's nodes: exact counters, where the kubelet's figures are seconds old.
+
+A pod's counter includes its containers that have ended, and stays until the kubelet removes the pod's cgroup some
+seconds after it: looked at every second or two, a pod that lived for one second is not missed.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+# One sample for each line read, an empty line behind it; with the input the loop ends, so none is left on the node.
+_SAMPLE = r"""while read -r _; do
+  find /sys/fs/cgroup/kubelet* /sys/fs/cgroup/cpuacct/kubelet* /sys/fs/cgroup/memory/kubelet* -type d \
+    -name '*pod????????[-_]????[-_]????[-_]????[-_]????????????*' -prune \
+    -printf '%p/cpuacct.usage\n%p/memory.usage_in_bytes\n%p/cpu.stat\n%p/memory.current\n%p/memory.stat\n' 2>/dev/null |
+  xargs -r grep -sHE '^[0-9]+$|^(usage_usec|total_inactive_file|inactive_file) '
+  echo
+done"""
+_LINE = re.compile(r"pod(?P<uid>[0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12})[^/]*/(?P<file>[^/:]+):(?P<text>.+)$")
+_LIMIT = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Of one pod: processor time since it began, in seconds, and its working set, in bytes."""
+
+    cpu: float
+    memory: int
+
+
+def parse(lines: Iterable[str]) -> dict[str, Usage]:
+    """The usage of each pod by its uid, from lines `path/file:text` of cgroup v1 or v2."""
+    values: dict[str, dict[str, int]] = {}
+    for line in lines:
+        if found := _LINE.search(line):
+            *words, number = found["text"].split()
+            name = words[0] if words else found["file"]
+            values.setdefault(found["uid"].replace("_", "-"), {})[name] = int(number)
+    return {uid: _usage(each) for uid, each in values.items()}
+
+
+def _usage(values: Mapping[str, int]) -> Usage:
+    """As the kubelet counts: what was used less the page cache that nobody touched lately."""
+    nanoseconds = values.get("cpuacct.usage", 1000 * values.get("usage_usec", 0))
+    used = values.get("memory.usage_in_bytes", values.get("memory.current", 0))
+    idle = values.get("total_inactive_file", values.get("inactive_file", 0))
+    return Usage(cpu=nanoseconds / 1e9, memory=max(0, used - idle))
+
+
+class Node:
+    """A sampler that runs on a node."""
+
+    def __init__(self, asked: asyncio.StreamWriter, said: asyncio.StreamReader) -> None:
+        self._asked = asked
+        self._said = said
+
+    async def sample(self) -> dict[str, Usage]:
+        """All pods of the node, now. Raises SystemExit where the node cannot be entered."""
+        async with asyncio.timeout(_LIMIT):
+            self._asked.write(b"\n")
+            await self._asked.drain()
+            lines: list[str] = []
+            while (line := (await self._said.readline()).decode()) != "\n":
+                if not line:
+                    raise SystemExit("this bench reads the cgroups of kind's nodes by `docker exec`, and could not")
+                lines.append(line.rstrip("\n"))
+        return parse(lines)
+
+
+@asynccontextmanager
+async def entered(node: str) -> AsyncIterator[Node]:
+    """A sampler on the node of this name, for as long as the block lasts."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        "docker", "exec", "--interactive", node, "sh", "-c", _SAMPLE, stdin=pipe, stdout=pipe
+    )
+    if process.stdin is None or process.stdout is None:
+        raise RuntimeError("pipes were asked for")
+    try:
+        yield Node(process.stdin, process.stdout)
+    finally:
+        process.stdin.close()
+        await process.wait()
+
+
+class Meter:
+    """What pods have used by now, those that are gone included."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._nodes = list(nodes)
+        self._last: dict[str, Usage] = {}
+        self._present: dict[str, Usage] = {}
+
+    async def look(self) -> None:
+        """Read all nodes."""
+        self._present = {uid: used for node in self._nodes for uid, used in (await node.sample()).items()}
+        self._last |= self._present
+
+    def cpu(self, uids: Iterable[str]) -> float:
+        """Seconds of processor time of these pods together."""
+        return sum(self._last[uid].cpu for uid in uids if uid in self._last)
+
+    def memory(self, uids: Iterable[str]) -> int:
+        """Bytes of those among these pods that are there."""
+        return sum(self._present[uid].memory for uid in uids if uid in self._present)

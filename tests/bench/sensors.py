@@ -1,0 +1,146 @@
+"""`python -m tests.bench.sensors`: a hundred waits, each in a pod that blocks, and then each deferred.
+
+The sensors, the store that they wait for and the Workflow are examples/sensors'. Both runs are alike but for the name
+of the sensor's class. Pods are counted as the API server has them; processor time and memory are from the cgroups of
+the pods of tasks, triggerers and operators, so this needs the kind cluster.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from torpor_api.resources import PODS, Resource
+from torpor_demo import images
+from torpor_demo.cluster import ROOT
+from torpor_demo.images import Image
+from torpor_wire import times
+
+from tests.bench import samples
+from tests.bench.cgroups import Meter, entered
+from tests.bench.chart import Line, Mark, Panel, draw
+from tests.bench.course import NAMESPACE, Course, course
+from tests.bench.samples import MIB, Run, Sample
+from tests.bench.watch import Watch
+
+IMAGE = Image(name="sensors:dev", context=ROOT / "examples/sensors")
+SENSORS = {"blocking": "sensors.blocking:KeySensor", "deferrable": "sensors.deferrable:KeySensorAsync"}
+COLORS = {"blocking": "#c2410c", "deferrable": "#1d4ed8"}
+SERVICES = Resource(group="", version="v1", plural="services", kind="Service")
+NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
+_PAUSE = 0.5
+_TAIL = 20.0
+_STORE_LIMIT = 900.0
+
+
+def main() -> None:
+    """Measure, write CSV, JSON and SVG, and print the figures; with --draw only draw what was measured before."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waits", type=int, default=100)
+    parser.add_argument("--after", type=float, default=300, help="seconds until what is waited for is there")
+    parser.add_argument("--into", type=Path, default=ROOT / "docs", help="where sensors.csv, .json and .svg go")
+    parser.add_argument("--draw", action="store_true", help="from the CSV and the JSON that are there")
+    given = parser.parse_args()
+    if not given.draw:
+        _write(given.into, asyncio.run(_measure(given.waits, given.after)))
+    _draw(given.into)
+
+
+def _write(folder: Path, runs: Sequence[Run]) -> None:
+    found = [samples.figures(run) for run in runs]
+    (folder / "sensors.csv").write_text(samples.written(runs))
+    (folder / "sensors.json").write_text(json.dumps({"bench": "sensors", "runs": found}, indent=1) + "\n")
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+
+
+def _draw(folder: Path) -> None:
+    found = json.loads((folder / "sensors.json").read_text())["runs"]
+    text = (folder / "sensors.csv").read_text()
+    runs = {each["sensor"]: samples.read(text, each["sensor"]) for each in found}
+    (folder / "sensors.svg").write_text(picture(runs, waits=found[0]["waits"], opened=found[0]["opened_after_s"]))
+
+
+def picture(runs: dict[str, list[Sample]], *, waits: int, opened: float) -> str:
+    """The comparison as an SVG document."""
+
+    def panel(title: str, values: dict[str, list[tuple[float, float]]]) -> Panel:
+        return Panel(title=title, lines=[Line(name=name, color=COLORS[name], points=values[name]) for name in values])
+
+    return draw(
+        f"{waits} waits",
+        [
+            panel(
+                "task pods that run",
+                {name: [(each.seconds, each.running) for each in run] for name, run in runs.items()},
+            ),
+            panel("processor cores, tasks and Torpor", {name: samples.cores(run) for name, run in runs.items()}),
+            panel(
+                "memory in MiB, tasks and Torpor",
+                {name: [(each.seconds, each.memory / MIB) for each in run] for name, run in runs.items()},
+            ),
+        ],
+        [Mark(at=opened, text="what they wait for is there")],
+        below="seconds since the Workflow was created",
+    )
+
+
+async def _measure(waits: int, after: float) -> list[Run]:
+    async with course([*images.ALL, IMAGE]) as on, AsyncExitStack() as stack:
+        nodes = [node["metadata"]["name"] for node in (await on.api.list(NODES)).items]
+        meter = Meter([await stack.enter_async_context(entered(name)) for name in nodes])
+        return [await _run(on, meter, sensor, waits, after) for sensor in SENSORS]
+
+
+async def _run(on: Course, meter: Meter, sensor: str, waits: int, after: float) -> Run:
+    async with _store(on, after) as opens:
+        watch = await Watch.begin(on.api, meter)
+        name = await on.start(spec(sensor, waits))
+        async with watch.watching(name):
+            await on.ended(name)
+            ended = watch.now()
+            await asyncio.sleep(_TAIL)
+        pods = await watch.pods_of(name)
+        await on.remove(await on.ended(name))
+    return Run(
+        sensor=sensor, waits=waits, pods=len(pods), opened=opens - watch.began, ended=ended, samples=watch.samples
+    )
+
+
+def spec(sensor: str, waits: int) -> dict[str, Any]:
+    """The example's Workflow with so many keys and this kind of sensor."""
+    found: dict[str, Any] = yaml.safe_load((IMAGE.context / "sensors.yaml").read_text())["spec"]
+    (task,) = found["tasks"]
+    params = {"store": f"http://store.{NAMESPACE}.svc.cluster.local:8000", "keys": [f"/{n:03}" for n in range(waits)]}
+    return {**found, "params": params, "parallelism": waits, "tasks": [{**task, "python": SENSORS[sensor]}]}
+
+
+@asynccontextmanager
+async def _store(on: Course, after: float) -> AsyncIterator[float]:
+    """What the sensors ask; gives the moment, in seconds since the epoch, from when the keys are there."""
+    pod, service = yaml.safe_load_all((IMAGE.context / "store.yaml").read_text())
+    pod["spec"]["containers"][0]["args"] = ["--port=8000", f"--after={after}"]
+    await on.api.create(PODS, NAMESPACE, pod)
+    await on.api.create(SERVICES, NAMESPACE, service)
+    try:
+        async with asyncio.timeout(_STORE_LIMIT):
+            yield await _started(on) + after
+    finally:
+        await on.api.delete(SERVICES, NAMESPACE, "store")
+        await on.api.delete(PODS, NAMESPACE, "store", grace_seconds=0)
+
+
+async def _started(on: Course) -> float:
+    while True:
+        (status,) = (await on.api.get(PODS, NAMESPACE, "store"))["status"].get("containerStatuses", [{}])
+        if status.get("ready"):
+            return times.epoch(status["state"]["running"]["startedAt"])
+        await asyncio.sleep(_PAUSE)
+
+
+if __name__ == "__main__":
+    main()
