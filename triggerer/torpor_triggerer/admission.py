@@ -76,7 +76,14 @@ def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Mad
 def _lie(wait: Wait, stands: Asked, kwargs: dict[str, Any]) -> Failed | None:
     """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
     try:
-        key = trigger.key(stands.class_name, kwargs, namespace=wait.namespace, pool=wait.pool, account=wait.account)
+        key = trigger.key(
+            stands.class_name,
+            kwargs,
+            namespace=wait.namespace,
+            pool=wait.pool,
+            account=wait.account,
+            taskrun=wait.name,
+        )
     except ValueError as error:
         return _invalid(f"the kwargs of trigger {stands.class_name[:100]} are not JSON: {error}")
     if (stands.key, stands.shard) == (key, trigger.shard(key)):
