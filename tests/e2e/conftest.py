@@ -42,7 +42,7 @@ def kubectl() -> Iterator[Kubectl]:
     apply(found, TRIGGERS.context, image_id(TRIGGERS))
     roll_out(found, _POOL)
     yield found
-    found.run("delete", "-n", SYSTEM, _POOL, "--wait=false")
+    found.run("delete", "-n", SYSTEM, _POOL, "--wait=false", "--ignore-not-found")
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -35,6 +35,12 @@ async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_e
 async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
     await stage.start("w", spec(container("it", "trap 'sleep 2; exit 1' TERM; while true; do sleep 0.1; done")))
     former = await stage.reached("w", "it", State.RUNNING)
+
+    async def starts() -> bool | None:
+        page = await stage.api.list(PODS, stage.namespace, label_selector=of_taskrun(former))
+        return True if [body["status"]["phase"] for body in page.items] == ["Running"] else None
+
+    await stage.until(starts, 30, "its container to start")
     async with stage.watching(f"{keys.LABEL_TASK}=it") as pods:
         await stage.annotate("w", keys.CLEAR, "it")
 
@@ -46,7 +52,7 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
     (run,) = await stage.taskruns("w", "it")
     names = [(state.name, state.phase) for state in pods.states]
     (gone,) = [at for at, (_, phase) in enumerate(names) if phase == "Gone"]
-    assert all(phase != "Pending" for _, phase in names[:gone])
+    assert "Pending" not in [phase for _, phase in names[:gone]]
     assert names[gone + 1][1] == "Pending"
     assert run.metadata.uid != former.metadata.uid
     page = await stage.api.list(PODS, stage.namespace, label_selector=of_taskrun(former))
