@@ -24,7 +24,20 @@ class BaseOperator:
         raise NotImplementedError(f"{type(self).__name__} has no execute(context)")
 
     def defer(
-        self, *, trigger: Trigger, method_name: str, kwargs: Mapping[str, Any] | None = None, timeout: Timeout = None
+        self,
+        *,
+        trigger: Trigger,
+        method_name: str,
+        kwargs: Mapping[str, Any] | None = None,
+        timeout: Timeout = None,
+        on_timeout: str | None = None,
     ) -> NoReturn:
-        """Suspends the task; after the trigger fired, `method_name(context, event=..., **kwargs)` runs in a new pod."""
-        raise TaskDeferred(trigger=trigger, method_name=method_name, kwargs=kwargs, timeout=timeout)
+        """Suspends the task; after the trigger fired, `method_name(context, event=..., **kwargs)` runs in a new pod.
+
+        As in Airflow the method must take `event`, and `execute`, where it is the method to come back to, too: what
+        cannot be called so is refused before the wait. If the trigger has not fired within `timeout`,
+        `on_timeout(context, **kwargs)` runs instead, or the task fails where no such method is named.
+        """
+        raise TaskDeferred(
+            trigger=trigger, method_name=method_name, kwargs=kwargs, timeout=timeout, on_timeout=on_timeout
+        )

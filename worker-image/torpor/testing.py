@@ -15,7 +15,7 @@ from torpor_wire import canonical, keys
 from torpor import execution
 from torpor.execution import Context
 from torpor.runtime import entry, outcome
-from torpor.runtime.outcome import Place, Suspension
+from torpor.runtime.suspension import Place, Suspension
 from torpor.runtime.taskrun import Resume
 
 

@@ -139,12 +139,25 @@ class Pod:
     def run(self, launch: Launch | None = None) -> int:
         return main.run(self.cluster.world(), launch or self.launch())
 
+    def defer_first(self) -> None:
+        """The operator's edge for a wait that comes before the first pod."""
+        self.status.update(state="Deferred", trigger={}, startedAt=times.rfc3339(self.cluster.clock))
+
     def fire(self, event: Any) -> None:
+        self._resume({"event": json.dumps(event)})
+
+    def time_out(self) -> None:
+        assert "onTimeout" in self.status["next"]
+        self._resume({"timedOut": True})
+
+    def _resume(self, sets: dict[str, Any]) -> None:
         status = self.status
         assert status["state"] == "Deferred"
-        del status["trigger"], status["pod"]
-        status.update(state="Scheduled", segment=status["segment"] + 1, event=json.dumps(event))
+        for gone in ("trigger", "pod", "deadline"):
+            status.pop(gone, None)
         self.cluster.clock += 100
+        deferred = status.get("deferredSeconds", 0) + 100
+        status.update(state="Scheduled", segment=status["segment"] + 1, deferredSeconds=deferred, **sets)
 
     def at(self, field: str) -> float:
         return times.epoch(self.status[field])

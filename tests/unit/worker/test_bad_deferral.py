@@ -17,7 +17,7 @@ from torpor import BaseOperator, TaskDeferred, defer
 class Drop:
     def __init__(self, **kwargs): self.kwargs = kwargs
     def serialize(self): return "http", self.kwargs
-def after(event): pass
+def after(event, **state): pass
 """
 
 CASES: list[tuple[str, str, str, str]] = [
@@ -52,10 +52,10 @@ CASES: list[tuple[str, str, str, str]] = [
         "4096 fit",
     ),
     (
-        "a trigger with sealed kwargs",
+        "a trigger with a value to seal, where the pool has no key",
         WAIT + "def load(path): return defer(Drop(encrypted__token='x'), then=after)",
         "DeferralInvalid",
-        "sealed kwargs",
+        "trigger http: encrypted__token: the pool of triggerers has published no key yet",
     ),
     (
         "a state that is not JSON",
@@ -106,6 +106,73 @@ CASES: list[tuple[str, str, str, str]] = [
         "has no function 'afterwards' to come back to",
     ),
     (
+        "a function to go on in that takes no event",
+        WAIT + "def load(path): return defer(Drop(), then=end)\ndef end(): pass",
+        "DeferralInvalid",
+        "got an unexpected keyword argument 'event'; end() is given event",
+    ),
+    (
+        "a function to go on in that does not take the state",
+        WAIT + "def load(path): return defer(Drop(), then=end, seen=1)\ndef end(event, last): pass",
+        "DeferralInvalid",
+        "end(event, last) is given seen, event",
+    ),
+    (
+        "a method to come back to that takes no context",
+        WAIT
+        + "class load(BaseOperator):\n def __init__(self, path): pass\n"
+        + " def execute(self, context): self.defer(trigger=Drop(), method_name='end')\n def end(self, event): pass",
+        "DeferralInvalid",
+        "could not go on in end: multiple values for argument 'event'",
+    ),
+    (
+        "execute to come back to, which takes no event",
+        WAIT
+        + "class load(BaseOperator):\n def __init__(self, path): pass\n"
+        + " def execute(self, context): self.defer(trigger=Drop(), method_name='execute')",
+        "DeferralInvalid",
+        "load.execute(context) is given event",
+    ),
+    (
+        "a timeout's function that does not take the state",
+        WAIT + "def load(path): return defer(Drop(), then=after, on_timeout=end, timeout=1, n=1)\ndef end(): pass",
+        "DeferralInvalid",
+        "end() is given n",
+    ),
+    (
+        "a timeout's method that is not there",
+        WAIT
+        + "class load(BaseOperator):\n def __init__(self, path): pass\n"
+        + " def execute(self, context): self.defer(trigger=Drop(), method_name='end', timeout=1, on_timeout='late')\n"
+        + " def end(self, context, event): pass",
+        "DeferralInvalid",
+        "load has no method 'late' to come back to",
+    ),
+    (
+        "a timeout's function without a timeout",
+        WAIT + "def load(path): return defer(Drop(), then=after, on_timeout=after)",
+        "DeferralInvalid",
+        "on_timeout= says what follows a timeout, so timeout= is needed too",
+    ),
+    (
+        "a timeout's function that is a lambda",
+        WAIT + "def load(path): return defer(Drop(), then=after, timeout=1, on_timeout=lambda: 1)",
+        "DeferralInvalid",
+        "on_timeout=load.<locals>.<lambda> is a lambda",
+    ),
+    (
+        "kwargs that are no mapping",
+        WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name='after', kwargs=[1])",
+        "DeferralInvalid",
+        "kwargs= takes a dict, not an object of type list",
+    ),
+    (
+        "a method that is not named by text",
+        WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name=after)",
+        "DeferralInvalid",
+        "method_name= takes a name, not an object of type function",
+    ),
+    (
         "a wait that is not returned",
         WAIT + "def load(path): defer(Drop(), then=after)",
         "DeferralInvalid",
@@ -145,9 +212,10 @@ def test_a_deferral_that_cannot_be_fails_before_the_wait_and_is_not_tried_again(
     assert message in pod.status["message"]
 
 
-def test_a_function_to_go_on_in_that_takes_no_event_is_told_so(task: Callable[..., Pod]) -> None:
-    pod = task(WAIT + "def load(): return defer(Drop(), then=end)\ndef end(): pass")
+def test_what_no_longer_takes_the_event_after_the_wait_is_told_so(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(), then=after)\ndef end(): pass")
     pod.run()
+    pod.status["next"]["method"] = pod.status["next"]["method"].replace("after", "end")
     pod.fire(1)
 
     assert pod.run() == 1

@@ -17,13 +17,13 @@ CASES: list[tuple[str, str, str, str]] = [
         "an argument too few",
         "def load(path, day): pass",
         "ArgumentsInvalid",
-        "load() missing 1 required positional argument: 'day'; load(path, day) was called with path",
+        "load() missing 1 required positional argument: 'day'; load(path, day) is given path",
     ),
     (
         "an argument too many",
         "def load(): pass",
         "ArgumentsInvalid",
-        "load() got an unexpected keyword argument 'path'; load() was called with path",
+        "load() got an unexpected keyword argument 'path'; load() is given path",
     ),
     (
         "a class made with the wrong arguments",

@@ -112,7 +112,7 @@ def merge(event, n): return [event, n]
 
 
 def test_a_wait_ends_with_the_total_time_of_the_attempt_if_that_is_sooner(task: Callable[..., Pod]) -> None:
-    source = WAIT + "def load(): return defer(Drop(), then=load, timeout='2h')"
+    source = WAIT + "def load(event=None): return defer(Drop(), then=load, timeout='2h')"
     pod = task(source, spec={"timeout": "1h"})
     pod.run()
 
@@ -120,7 +120,7 @@ def test_a_wait_ends_with_the_total_time_of_the_attempt_if_that_is_sooner(task: 
 
 
 def test_a_wait_without_a_timeout_has_no_deadline(task: Callable[..., Pod]) -> None:
-    pod = task(WAIT + "def load(): return defer(Drop(), then=load)")
+    pod = task(WAIT + "def load(event=None): return defer(Drop(), then=load)")
     pod.run()
 
     assert "deadline" not in pod.status

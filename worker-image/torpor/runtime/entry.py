@@ -2,6 +2,7 @@
 
 A function is called with the arguments. A class that has `execute` is made with the arguments and `execute(context)`
 called; on a resume a new instance is made and its resume method called, so nothing but kwargs and event crosses a wait.
+Where a deferral means to go on is looked up before the wait, and must be callable so: afterwards it would be too late.
 """
 
 import importlib
@@ -15,13 +16,14 @@ from torpor import deferral, tasks
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError
 from torpor.execution import Context
+from torpor.runtime import following, signatures
 from torpor.runtime.taskrun import Resume, TaskRun
 
 
 class Call(NamedTuple):
-    """A call ready to be made; `owner` is the operator instance or the function, where method names are looked up."""
+    """A call ready to be made; `operator` is the instance of a class task, None for a function."""
 
-    owner: object
+    operator: object
     function: Callable[..., object]
     positional: tuple[object, ...]
     keywords: Mapping[str, Any]
@@ -55,24 +57,39 @@ def find(run: TaskRun) -> Any:
 def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Resume | None) -> object:
     """Calls the target, from its beginning or to resume; returns its result, or a Deferral however it deferred.
 
-    Whatever user code raises is let through; RejectedError and DeferralError are this module's own.
+    What came first as a wait of its own is passed as `event` beside the arguments. A method that is entered since the
+    wait took too long gets no event, or None if it has such a parameter. Whatever user code raises is let through;
+    RejectedError and DeferralError are this module's own.
     """
-    keywords = arguments if after is None else {**after.state, "event": after.event}
-    if not isinstance(target, type):
-        return _performed(Call(target, target, (), keywords))
-    instance = _invoked(target, (), arguments)
-    if after is None:
-        return _performed(Call(instance, instance.execute, (context,), {}))
-    method = getattr(instance, after.method, None)
+    operator = _invoked(target, (), arguments) if isinstance(target, type) else None
+    positional = () if operator is None else (context,)
+    function = target if operator is None else _entered(operator, after)
+    first = arguments if operator is None else {}
+    match after:
+        case None:
+            keywords = first
+        case Resume(method=""):
+            keywords = {**first, "event": after.event}
+        case Resume(late=True) if not signatures.takes(function, "event"):
+            keywords = after.state
+        case Resume():
+            keywords = {**after.state, "event": after.event}
+    return _performed(Call(operator, function, positional, keywords), context)
+
+
+def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
+    name = "execute" if after is None else after.method or "execute"
+    method = getattr(operator, name, None)
     if not callable(method):
         said = (
-            f"{target.__qualname__} has no method {after.method!r} to go on in: did the image change during the wait?"
+            f"{type(operator).__qualname__} has no method {name!r} to go on in: did the image change during the wait?"
         )
         raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
-    return _performed(Call(instance, method, (context,), keywords))
+    found: Callable[..., object] = method
+    return found
 
 
-def _performed(call: Call) -> object:
+def _performed(call: Call, context: Context) -> object:
     deferral.defer_called(reset=True)
     try:
         returned = _invoked(call.function, call.positional, call.keywords)
@@ -84,23 +101,12 @@ def _performed(call: Call) -> object:
         deferred = deferral.of_exception(error)
         if deferred is None:
             raise
-        then = _method(call.owner, deferred.method_name)
-        return Deferral(deferred.trigger, then, deferred.kwargs or {}, deferred.timeout)
-    if not isinstance(returned, Deferral) and deferral.defer_called():
+        returned = following.of_exception(deferred, call.operator, call.function)
+    if isinstance(returned, Deferral):
+        return following.checked(returned, call.operator, context)
+    if deferral.defer_called():
         raise DeferralError("defer(...) was called but not returned; write `return defer(...)`")
     return returned
-
-
-def _method(owner: object, name: str) -> str:
-    """What `status.next.method` says: a method's name, or for a function task `module:function`."""
-    if not isinstance(owner, types.FunctionType):
-        if not callable(getattr(owner, name, None)):
-            raise DeferralError(f"{type(owner).__name__} has no method {name!r} to come back to")
-        return name
-    found = vars(importlib.import_module(owner.__module__)).get(name)
-    if found is None:
-        raise DeferralError(f"module {owner.__module__} has no function {name!r} to come back to")
-    return deferral.reference(found)
 
 
 def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> Any:
@@ -109,18 +115,7 @@ def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywo
     except TypeError as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
-        raise RejectedError(Reason.ARGUMENTS_INVALID, _misfit(function, keywords, error)) from error
-
-
-def _misfit(function: Callable[..., Any], keywords: Mapping[str, Any], error: TypeError) -> str:
-    import inspect  # noqa: PLC0415 - 7 ms that only a failing call pays
-
-    name = getattr(function, "__qualname__", "the task")
-    try:
-        name += str(inspect.signature(function))
-    except (TypeError, ValueError):
-        name += "(...)"
-    return f"{error}; {name} was called with {', '.join(keywords) or 'no arguments'}"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, signatures.described(function, keywords, error)) from error
 
 
 def _module(name: str, image: str) -> types.ModuleType:

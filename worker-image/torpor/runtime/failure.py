@@ -6,6 +6,9 @@ The exception is user code's and so are its text and its frames: nothing here ra
 import sys
 from types import TracebackType
 
+from torpor_wire.reason import Reason
+
+from torpor.deferral import DeferralError
 from torpor.errors import RejectedError
 
 _FRAMES = 3
@@ -32,6 +35,9 @@ def said(error: BaseException) -> str:
 
 def show(error: BaseException) -> None:
     """Prints a failure on stderr: its traceback from the first frame of user code on, as far as it can be printed."""
+    if isinstance(error, DeferralError) and not _frames(error.__traceback__):
+        print(f"torpor: {Reason.DEFERRAL_INVALID}: {said(error)}", file=sys.stderr)  # noqa: T201 - the pod's log
+        return
     if isinstance(error, RejectedError):
         print(f"torpor: {error.reason}: {error.message}", file=sys.stderr)  # noqa: T201 - the pod's log
         if error.__cause__ is None or not _frames(error.__cause__.__traceback__):

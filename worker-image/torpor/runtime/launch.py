@@ -30,6 +30,8 @@ class Launch(NamedTuple):
     pod_uid: str
     nonce: str
     """A random word of this process: the claim carries it, so that the process can tell its own."""
+    seal_key: str | None = None
+    """With what values are sealed to the pool's triggerers, base64; None where the pool has published no key."""
 
     def pin(self, state: State) -> Pin:
         """What must still hold of the TaskRun when this pod writes."""
@@ -60,6 +62,7 @@ def read(environment: Mapping[str, str], nonce: str) -> Launch:
             pod=environment[keys.ENV_POD_NAME],
             pod_uid=environment[keys.ENV_POD_UID],
             nonce=nonce,
+            seal_key=environment.get(keys.ENV_SEAL_KEY) or None,
         )
     except KeyError as error:
         raise LaunchError(f"{error.args[0]} is not set: `python -m torpor` runs in pods that Torpor creates") from error

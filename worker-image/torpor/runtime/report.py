@@ -14,7 +14,8 @@ from torpor_wire.state import State
 from torpor.runtime import settle, taskrun
 from torpor.runtime.api import Exchange
 from torpor.runtime.launch import Launch
-from torpor.runtime.outcome import Failure, Outcome, Success, Suspension
+from torpor.runtime.outcome import Failure, Outcome, Success
+from torpor.runtime.suspension import Suspension
 from torpor.runtime.taskrun import TaskRun
 
 LIMIT_S = 300.0
@@ -42,15 +43,19 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> e
     match outcome:
         case Success(result):
             return edge.succeed(pin, result, now=now)
-        case Suspension(trigger, method, state, timeout):
-            ends = [run.deadline, None if timeout is None else now + timeout]
-            deadline = min((end for end in ends if end is not None), default=None)
-            return edge.defer(pin, trigger, resume={"method": method, "kwargs": state}, deadline=deadline, now=now)
+        case Suspension():
+            deadline = _earlier(run.deadline, None if outcome.timeout is None else now + outcome.timeout)
+            return edge.defer(pin, outcome.trigger, resume=outcome.following(), deadline=deadline, now=now)
         case Failure(reason, message, retryable):
             policy = run.policy if retryable else retry.Policy()
             return edge.fail(pin, policy, reason=reason, message=message, now=now)
         case _:
             assert_never(outcome)
+
+
+def _earlier(*ends: float | None) -> float | None:
+    """The end of the task's time or of the wait's own, whichever comes first; who acts on it tells them apart."""
+    return min((end for end in ends if end is not None), default=None)
 
 
 def looking(launch: Launch) -> Callable[[Any], settle.Verdict]:

@@ -27,11 +27,16 @@ class Argument(NamedTuple):
 
 
 class Resume(NamedTuple):
-    """Where a resumed segment enters, with its state and the event that fired."""
+    """Where a resumed segment enters, with its state and the event that fired.
+
+    No method: the task itself, since what was waited for came before its first pod. `late`: the wait took too long, so
+    there is no event.
+    """
 
     method: str
     state: dict[str, Any]
     event: Any
+    late: bool = False
 
 
 class TaskRun(NamedTuple):
@@ -49,7 +54,10 @@ class TaskRun(NamedTuple):
     arguments: tuple[Argument, ...]
     policy: retry.Policy
     deadline: float | None
-    """When the attempt's total time is used up, in seconds since the epoch."""
+    """When the attempt's time is used up whether it runs or waits, in seconds since the epoch.
+
+    None also where `timeoutWhileDeferred` is false: then its time stands still in a wait, and no wait ends with it.
+    """
     resume: Resume | None
 
 
@@ -78,8 +86,8 @@ def parse(body: Any) -> TaskRun:
         python=spec.get("python") or "",
         arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
         policy=_policy(spec.get("retries") or {}),
-        deadline=_deadline(spec.get("timeout"), status.get("startedAt")),
-        resume=_resume(status),
+        deadline=_deadline(spec, status.get("startedAt")),
+        resume=_resume(status, waits_first="trigger" in spec),
     )
 
 
@@ -111,17 +119,20 @@ def _policy(retries: Any) -> retry.Policy:
     )
 
 
-def _deadline(timeout: str | None, started: str | None) -> float | None:
-    return times.epoch(started) + times.seconds(timeout) if timeout and started else None
-
-
-def _resume(status: Any) -> Resume | None:
-    following = status.get("next")
-    if not following or not status.get("segment"):
+def _deadline(spec: Any, started: str | None) -> float | None:
+    timeout = spec.get("timeout")
+    if not timeout or not started or not spec.get("timeoutWhileDeferred", True):
         return None
-    event = status.get("event")
-    return Resume(
-        method=following["method"],
-        state=json.loads(following.get("kwargs") or "{}"),
-        event=None if event is None else json.loads(event),
-    )
+    return times.epoch(started) + times.seconds(timeout)
+
+
+def _resume(status: Any, *, waits_first: bool) -> Resume | None:
+    if not status.get("segment"):
+        return None
+    following, text = status.get("next"), status.get("event")
+    event = None if text is None else json.loads(text)
+    if not following:
+        return Resume("", {}, event) if waits_first else None
+    late = following.get("onTimeout") if status.get("timedOut") else None
+    state = json.loads(following.get("kwargs") or "{}")
+    return Resume(late or following["method"], state, event, late is not None)

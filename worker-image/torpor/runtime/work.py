@@ -10,7 +10,8 @@ from torpor.execution import Context
 from torpor.runtime import entry, failure, outcome
 from torpor.runtime.arguments import Reader
 from torpor.runtime.launch import Launch
-from torpor.runtime.outcome import Outcome, Place
+from torpor.runtime.outcome import Outcome
+from torpor.runtime.suspension import Place
 from torpor.runtime.taskrun import TaskRun
 
 
@@ -28,14 +29,17 @@ def perform(
         context = context_of(launch, run)
         with execution.running(context):
             returned = entry.enter(entry.find(run), arguments, context, run.resume)
-        return outcome.of_return(
-            returned, lambda: Place(launch.namespace, run.pool, now(), run.account, launch.taskrun)
-        )
+        return outcome.of_return(returned, lambda: place_of(launch, run, now()))
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
         failure.show(error)
         return outcome.of_exception(error)
+
+
+def place_of(launch: Launch, run: TaskRun, now: float) -> Place:
+    """Where and when a deferral of this pod is written down."""
+    return Place(launch.namespace, run.pool, now, run.account, launch.taskrun, launch.seal_key)
 
 
 def context_of(launch: Launch, run: TaskRun) -> Context:

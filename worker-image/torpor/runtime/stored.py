@@ -1,0 +1,23 @@
+"""JSON text of a value, within its limit, or why there is none. Pure."""
+
+from torpor_wire import canonical
+from torpor_wire.reason import Reason
+
+from torpor.errors import RejectedError
+from torpor.runtime import failure
+
+
+def text(value: object, limit: int, reason: Reason, what: str) -> str:
+    """The text, of `limit` bytes at most. Raises RejectedError with the reason, calling the value `what`."""
+    try:
+        written = canonical.plain(value)
+    except canonical.NotJsonError as error:
+        raise RejectedError(reason, f"{what} is not JSON: {error}") from error
+    except Exception as error:
+        raise RejectedError(reason, f"{what} cannot be written as JSON: {failure.describe(error)}") from error
+    size = len(written.encode())
+    if size > limit:
+        raise RejectedError(
+            reason, f"{what} is {size} bytes of JSON and {limit} fit: store it, and pass on where it is"
+        )
+    return written
