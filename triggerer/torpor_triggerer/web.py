@@ -88,7 +88,7 @@ def _redirect(at: URL, answer: Answer) -> URL | None:
         return None
     to = at.join(URL(location))
     if to.scheme not in {"http", "https"} or (at.scheme == "https" and to.scheme == "http") or not to.host:
-        raise OSError(f"{at} redirects to {to}, and only https, or http from http, is followed")
+        raise OSError(f"{at.origin()} redirects to {to}, and only https, or http from http, is followed")
     return to
 
 

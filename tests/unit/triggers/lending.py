@@ -1,9 +1,10 @@
-"""What a triggerer lends to a wait, over an API server in memory, a web without answers and virtual time."""
+"""What a triggerer lends, over an API server in memory, a web without answers and virtual time, or what is given."""
 
 from torpor.triggers.services import Answer, Request, TaskRunRef
 from torpor_api.api import Api
+from torpor_api.clock import Clock
 from torpor_cel.evaluator import InProcess
-from torpor_triggerer.lent import Lent, Sources
+from torpor_triggerer.lent import Lent, Sources, Web
 from torpor_triggerer.registry import load
 
 from tests.fake_api import FakeApi, VirtualClock
@@ -16,8 +17,8 @@ class NoWeb:
         raise OSError("no route to host")
 
 
-def lent(taskrun: TaskRunRef = TASKRUN) -> Lent:
+def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> Lent:
     """For a wait in the namespace `workflows`."""
-    clock = VirtualClock()
-    sources = Sources(api=Api(FakeApi(clock), clock), evaluator=InProcess(), web=NoWeb())
+    clock = clock or VirtualClock()
+    sources = Sources(api=Api(FakeApi(clock), clock), evaluator=InProcess(), web=web or NoWeb())
     return Lent(namespace="workflows", taskrun=taskrun, sources=sources, registry=load({}))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torpor.triggers import Http
 from torpor.triggers.http import payload
+from torpor.triggers.secrets import Revealed
 from torpor.triggers.services import Answer
 from torpor_wire import canonical
 
@@ -52,6 +53,12 @@ def test_it_reads_back_what_it_wrote() -> None:
         ({"headers": {"X": "a\r\nY: b"}}, ValueError, "printable"),
         ({"headers": {"X": 1}}, ValueError, "quote numbers"),
         ({"headers": "X: y"}, TypeError, "headers takes"),
+        ({"headers": {"X Y": "z"}}, ValueError, "'X Y' is no name of a header"),
+        ({"headers": {f"X-{number}": "y" for number in range(33)}}, ValueError, "32 fit"),
+        ({"headers": {"X": {"secretRef": {"name": "s"}}}}, ValueError, "headers: X names a key of a Secret"),
+        ({"url": {"secretRef": {"name": "s"}}}, ValueError, "url names a key of a Secret"),
+        ({"url": Revealed("ftp://user:s3cret@x/")}, ValueError, "^the url is not an address"),
+        ({"headers": {"Cookie": Revealed("a\nb")}}, ValueError, "^headers: the value of Cookie must be printable"),
         ({"method": "DELETE"}, ValueError, "GET, HEAD, POST"),
         ({"status": []}, ValueError, "no code"),
         ({"status": "2xx"}, ValueError, "neither a code"),
@@ -67,6 +74,13 @@ def test_it_reads_back_what_it_wrote() -> None:
 def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         Http(**{"url": "http://x/", **kwargs})
+
+
+def test_a_header_and_an_address_may_stand_in_a_secret() -> None:
+    reference = {"secretRef": {"name": "s", "key": "k"}}
+    kwargs: dict[str, Any] = {"url": reference, "headers": {"Authorization": reference, "Accept": "text/plain"}}
+    assert Http(**kwargs).serialize() == ("http", kwargs)
+    Http(Revealed("https://user:s3cret@x/"), headers={"Authorization": Revealed("Bearer s3cret")})
 
 
 @given(st.binary(max_size=9000), st.dictionaries(st.sampled_from(["etag", "location", "x"]), st.text(max_size=5000)))

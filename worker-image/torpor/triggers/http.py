@@ -1,7 +1,8 @@
 """Waiting for an HTTP response: polled until its status, and a condition on it if there is one, are as asked.
 
-No answer and another answer both mean "not yet". The arguments stand on the TaskRun for all to read, so credentials
-are refused. The request itself is the triggerer's (`Services.request`).
+No answer and another answer both mean "not yet"; a server in trouble is asked less and less often, and not before the
+moment that it names itself. A server that tells its answers apart (ETag, Last-Modified) is asked for a changed one, so
+that an unchanged one costs nothing. The request itself is the triggerer's (`Services.request`).
 """
 
 import json
@@ -11,18 +12,15 @@ from typing import Any
 
 from torpor_wire import canonical, keys
 
-from torpor.triggers import spans, statuses
+from torpor.triggers import conditions, polling, spans, statuses, validators, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.services import Answer, NotYetError, Request, Services
+from torpor.triggers.pace import Pace
+from torpor.triggers.secrets import Reference
+from torpor.triggers.services import Answer, Request, Services
 
 ROOTS = frozenset({"response"})
 METHODS = ("GET", "HEAD", "POST")
 SHOWN_HEADERS = ("content-type", "content-length", "etag", "last-modified", "location")
-SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
-INTERVAL = 5.0
-INTERVAL_MIN = 0.1
-TIMEOUT = 10.0
-_URL_MAX = 2048
 _HEADER_SHOWN = 200
 _TEXT_SHOWN = 2048
 
@@ -37,22 +35,23 @@ class Http(BaseTrigger):
 
     def __init__(  # noqa: PLR0913 - what an HTTP request has, each with a default
         self,
-        url: str,
+        url: str | Reference,
         *,
         method: str = "GET",
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | Reference] | None = None,
         status: int | str | Iterable[int | str] = 200,
         body_condition: str | None = None,
-        interval: timedelta | float | str = INTERVAL,
-        timeout: timedelta | float | str = TIMEOUT,
+        interval: timedelta | float | str = web.INTERVAL,
+        timeout: timedelta | float | str = web.TIMEOUT,
     ) -> None:
-        self.url = _url(url)
+        self.url = web.url(url)
         self.method = _method(method)
-        self.headers = _headers(headers)
+        self.headers = web.headers(headers)
         self.status = statuses.ranges(status)
-        self.body_condition = _condition(body_condition)
-        self.interval = spans.seconds(interval, "interval", least=INTERVAL_MIN)
-        self.timeout = spans.seconds(timeout, "timeout", least=INTERVAL_MIN)
+        self.body_condition = conditions.given(body_condition, "body_condition")
+        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        self._pace = Pace(self.interval)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """What differs from the defaults, so that equal waits look equal."""
@@ -62,8 +61,8 @@ class Http(BaseTrigger):
             "headers": self.headers or None,
             "status": None if self.status == ((200, 200),) else statuses.spelled(self.status),
             "body_condition": self.body_condition,
-            "interval": None if self.interval == INTERVAL else self.interval,
-            "timeout": None if self.timeout == TIMEOUT else self.timeout,
+            "interval": None if self.interval == web.INTERVAL else self.interval,
+            "timeout": None if self.timeout == web.TIMEOUT else self.timeout,
         }
         return "http", {name: value for name, value in given.items() if value is not None}
 
@@ -74,22 +73,38 @@ class Http(BaseTrigger):
             services.check(self.body_condition, ROOTS)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until it is so; the interval is varied a little, so that many waits do not ask at one moment."""
+        """Ask until it is so."""
+        headers = web.all_read(self.headers)
+        asked = Request(self.method, web.read(self.url, "url"), headers, self.timeout)
+        can_compare = self.method != "POST" and not validators.asked_by_hand(headers)
+        known: Mapping[str, str] = {}
+        seen = ""
         while True:
-            payload = await self._look()
-            if payload is not None:
-                yield TriggerEvent(payload)
-                return
-            await self.services.sleep(self.interval * (0.9 + 0.2 * self.services.jitter()))
+            answer = await self._ask(asked._replace(headers={**known, **headers}))
+            if answer is not None and known and answer.status == validators.NOT_MODIFIED:
+                self.last_look = seen
+            elif answer is not None:
+                found = await self._judge(answer)
+                if found is not None:
+                    yield TriggerEvent(found)
+                    return
+                known, seen = validators.of(answer) if can_compare else {}, self.last_look
+            await self.services.sleep(self._pace.pause(self.services.jitter()))
 
-    async def _look(self) -> dict[str, Any] | None:
+    async def _ask(self, asked: Request) -> Answer | None:
         try:
-            answer = await self.services.request(Request(self.method, self.url, self.headers, self.timeout))
+            answer = await self.services.request(asked)
         except OSError as error:
-            self.last_look = f"no answer from {self.url}: {error}"
+            self._pace.note(None, self.services.now())
+            self.last_look = f"no answer from {web.shown(self.url)}: {error}"
             return None
+        self._pace.note(answer, self.services.now())
+        return answer
+
+    async def _judge(self, answer: Answer) -> dict[str, Any] | None:
+        """The event, where the answer is as asked."""
+        self.last_look = f"{web.shown(self.url)} answered {answer.status}"
         if not statuses.holds(self.status, answer.status):
-            self.last_look = f"{self.url} answered {answer.status}"
             return None
         document = _document(answer)
         return payload(answer, document) if await self._meets(answer, document) else None
@@ -99,15 +114,9 @@ class Http(BaseTrigger):
             return True
         text = answer.body.decode(errors="replace")
         response = {"status": answer.status, "headers": dict(answer.headers), "json": document, "text": text}
-        try:
-            value = await self.services.evaluate(self.body_condition, {"response": response})
-        except NotYetError as error:
-            self.last_look = f"{self.url} answered {answer.status}; body_condition: {error}"
-            return False
-        if not isinstance(value, bool):
-            raise TypeError(f"body_condition yields a {type(value).__name__}, not true or false: {self.body_condition}")
-        self.last_look = f"{self.url} answered {answer.status}; body_condition is {str(value).lower()}"
-        return value
+        verdict = await conditions.judge(self.services, self.body_condition, {"response": response}, "body_condition")
+        self.last_look += f"; {verdict.words}"
+        return verdict.holds
 
 
 def payload(answer: Answer, document: Any) -> dict[str, Any]:
@@ -139,43 +148,7 @@ def _document(answer: Answer) -> Any:
         return None
 
 
-def _url(url: object) -> str:
-    from urllib.parse import urlsplit  # noqa: PLC0415 - paid for only where it is used
-
-    if not isinstance(url, str):
-        raise TypeError(f"url takes text, not {type(url).__name__}")
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ValueError(f"url {url[:100]!r}: {error}") from error
-    if parts.scheme not in {"http", "https"} or not host or len(url) > _URL_MAX or not url.isprintable() or " " in url:
-        raise ValueError(f"url {url[:100]!r} is not an address such as https://example.org/path")
-    if parts.username is not None:
-        raise ValueError("url holds credentials, and it stands on the TaskRun for all to read")
-    return url
-
-
 def _method(method: object) -> str:
     if not isinstance(method, str) or method.upper() not in METHODS:
         raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r:.100}")
     return method.upper()
-
-
-def _headers(headers: object) -> dict[str, str]:
-    if headers is None:
-        return {}
-    if not isinstance(headers, Mapping):
-        raise TypeError(f"headers takes names and values, not {type(headers).__name__}")
-    for name, value in headers.items():
-        if not (isinstance(name, str) and isinstance(value, str) and name and (name + value).isprintable()):
-            raise ValueError(f"headers: {name!r:.100} and its value must be printable text; quote numbers")
-        if name.lower() in SECRET_HEADERS:
-            raise ValueError(f"headers: {name} is a secret, and it would stand on the TaskRun for all to read")
-    return dict(headers)
-
-
-def _condition(condition: object) -> str | None:
-    if condition is not None and not isinstance(condition, str):
-        raise TypeError(f"body_condition takes a CEL expression as text, not {type(condition).__name__}")
-    return condition
