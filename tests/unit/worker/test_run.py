@@ -111,32 +111,6 @@ def merge(event, n): return [event, n]
     assert pod.status["result"] == '["now",1]'
 
 
-def test_a_wait_ends_with_the_total_time_of_the_attempt_if_that_is_sooner(task: Callable[..., Pod]) -> None:
-    source = WAIT + "def load(event=None): return defer(Drop(), then=load, timeout='2h')"
-    pod = task(source, spec={"timeout": "1h"})
-    pod.run()
-
-    assert pod.at("deadline") == pod.at("startedAt") + 3600
-
-
-def test_a_wait_without_a_timeout_has_no_deadline(task: Callable[..., Pod]) -> None:
-    pod = task(WAIT + "def load(event=None): return defer(Drop(), then=load)")
-    pod.run()
-
-    assert "deadline" not in pod.status
-
-
-def test_the_total_time_counts_from_the_first_segment(task: Callable[..., Pod]) -> None:
-    source = WAIT + "def load(event=None): return defer(Drop(), then=load)"
-    pod = task(source, spec={"timeout": "1h"})
-    pod.run()
-    first = pod.at("deadline")
-    pod.fire(None)
-    pod.run()
-
-    assert pod.at("deadline") == first
-
-
 def test_the_idempotency_key_is_that_of_the_segment_in_every_attempt(task: Callable[..., Pod]) -> None:
     source = WAIT + "def load():\n    raise RuntimeError(context().idempotency_key)"
     pod = task(source, spec={"retries": {"limit": 1, "delay": "5s"}})
