@@ -1,7 +1,7 @@
-"""What only a node can do: end a process with SIGKILL, so that no handler of it runs.
+"""What only a node can do: end a process with SIGKILL, so that no handler of it runs; fall silent, and come back.
 
 A kind node is a container of the local engine, entered with docker. Must not touch any process but those of the pod
-that is named.
+that is named, nor stop a node that others need.
 """
 
 import pytest
@@ -17,11 +17,9 @@ _KILL = 'for p in "$@"; do kill -9 "${p#/proc/}"; done'
 def kill(kubectl: Kubectl, pod: str, program: str) -> int:
     """SIGKILL to every process of the pod whose command line names the program; gives how many there were."""
     found = kubectl.read("pod", pod, "-n", SYSTEM)
-    node, uid = found["spec"]["nodeName"], found["metadata"]["uid"]
-    # cgroupfs writes the uid as it is, the systemd driver with underscores.
-    pattern = uid.replace("-", "[-_]")
+    node = found["spec"]["nodeName"]
     try:
-        listed = command.run("docker", "exec", node, "sh", "-c", _PROCESSES, "sh", pattern, limit=60).split()
+        listed = processes(node, found["metadata"]["uid"])
     except CommandError as error:
         pytest.skip(f"the node {node} is no container of the local engine: {error}")
     ours = [
@@ -29,6 +27,23 @@ def kill(kubectl: Kubectl, pod: str, program: str) -> int:
     ]
     command.run("docker", "exec", node, "sh", "-c", _KILL, "sh", *ours, limit=20)
     return len(ours)
+
+
+def processes(node: str, uid: str) -> list[str]:
+    """The folders in /proc of the processes of the pod with this uid. Raises CommandError where nothing can look."""
+    # cgroupfs writes the uid as it is, the systemd driver with underscores.
+    pattern = uid.replace("-", "[-_]")
+    return command.run("docker", "exec", node, "sh", "-c", _PROCESSES, "sh", pattern, limit=60).split()
+
+
+def pause(node: str) -> None:
+    """Stop every process of the node where it stands: to all others it is gone."""
+    command.run("docker", "pause", node, limit=60)
+
+
+def go_on(node: str) -> None:
+    """Let the processes of a paused node go on, unaware that time has passed."""
+    command.run("docker", "unpause", node, limit=60)
 
 
 def restarts(kubectl: Kubectl, pod: str) -> int:
