@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor.triggers.services import Services
-from torpor_wire import trigger
+from torpor_wire import trigger, typed
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.outcome import Failed, said, trace
@@ -61,7 +61,7 @@ def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Mad
         return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=found.log))
     made = None
     try:
-        made = found(**absolute)
+        made = found(**typed.decode(absolute))
         if hasattr(made, "bind"):
             made.bind(services)
         return Made(trigger=made)
