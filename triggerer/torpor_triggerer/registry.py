@@ -24,6 +24,7 @@ BUILT_IN = {
     "http": "torpor.triggers:Http",
     "kubernetes": "torpor.triggers:Kubernetes",
     "sql": "torpor.triggers:Sql",
+    "tcp": "torpor.triggers:Tcp",
     "time": "torpor.triggers:Time",
 }
 

@@ -1,16 +1,26 @@
 """A clock whose waits pass at once and are noted, for triggers that meet real servers but need not wait for them."""
 
-import asyncio
 import time
+from collections.abc import Awaitable, Callable
 
 LIMIT = 200
 
 
-class PassingClock:
-    """A `torpor_api.clock.Clock`; `slept` has each wait, in seconds."""
+class NeverError(Exception):
+    """It has waited `limit` times."""
 
-    def __init__(self) -> None:
+
+async def _nothing() -> None:
+    pass
+
+
+class PassingClock:
+    """A `torpor_api.clock.Clock`; `slept` has each wait, in seconds, and `meanwhile` happens during each."""
+
+    def __init__(self, meanwhile: Callable[[], Awaitable[object]] = _nothing, *, limit: int = LIMIT) -> None:
         self.slept: list[float] = []
+        self._meanwhile = meanwhile
+        self._limit = limit
         self._passed = 0.0
 
     def now(self) -> float:
@@ -20,7 +30,8 @@ class PassingClock:
         return time.monotonic() + self._passed
 
     async def sleep(self, seconds: float) -> None:
-        assert len(self.slept) < LIMIT, "it waits for what never comes"
+        if len(self.slept) >= self._limit:
+            raise NeverError
         self.slept.append(seconds)
         self._passed += seconds
-        await asyncio.sleep(0)
+        await self._meanwhile()

@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
     from torpor.triggers.moment import Duration, Time
+    from torpor.triggers.tcp import Tcp
 
-__all__ = ["BaseTrigger", "Duration", "Http", "Kubernetes", "Time", "TriggerEvent"]
+__all__ = ["BaseTrigger", "Duration", "Http", "Kubernetes", "Tcp", "Time", "TriggerEvent"]
 
 _MODULES = {
     "BaseTrigger": "base",
     "Duration": "moment",
     "Http": "http",
     "Kubernetes": "kubernetes",
+    "Tcp": "tcp",
     "Time": "moment",
     "TriggerEvent": "base",
 }

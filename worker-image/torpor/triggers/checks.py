@@ -1,0 +1,28 @@
+"""What several triggers ask of their arguments. Pure; raises TypeError and ValueError naming the argument."""
+
+from typing import Any
+
+
+def text(value: object, name: str, *, most: int = 1024) -> str:
+    """Text that is not empty and has no control characters."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} takes text, not {type(value).__name__}")
+    if not value or len(value) > most:
+        raise ValueError(f"{name} has {len(value)} characters; it takes 1 to {most}")
+    if not value.isprintable():
+        raise ValueError(f"{name} holds a character that cannot be printed")
+    return value
+
+
+def count(value: object, name: str, *, least: int = 1, most: int = 1_000_000) -> int:
+    """A whole number within its limits."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} takes a whole number, not {type(value).__name__}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}; it takes {least} to {most}")
+    return value
+
+
+def differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that are not their defaults, so that equal waits look equal."""
+    return {name: value for name, value in given.items() if value is not None and defaults.get(name) != value}

@@ -1,0 +1,60 @@
+"""Waiting until something listens at a TCP port: a connection is opened and closed again, and nothing is said.
+
+The connection is the triggerer's (`Services.reach`), so it reaches what the triggerer's pod reaches.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from torpor.triggers import checks, polling, spans
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+
+TIMEOUT = 5.0
+_PORT_MAX = 65_535
+_HOST = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]{0,251}[A-Za-z0-9.])?|::")
+
+
+class Tcp(BaseTrigger):
+    """Fires when a connection to `host` (a name or an address) and `port` is accepted.
+
+    The event has host, port, and the address at which it was accepted. `timeout` is that of one connection.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        interval: timedelta | float | str = polling.INTERVAL,
+        timeout: timedelta | float | str = TIMEOUT,
+    ) -> None:
+        self.host = _host(host)
+        self.port = checks.count(port, "port", most=_PORT_MAX)
+        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What differs from the defaults."""
+        given = {"host": self.host, "port": self.port, "interval": self.interval, "timeout": self.timeout}
+        return "tcp", checks.differing(given, {"interval": polling.INTERVAL, "timeout": TIMEOUT})
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Try until one is accepted."""
+        yield TriggerEvent(await polling.found(self.services, self._look, self.interval))
+
+    async def _look(self) -> dict[str, Any] | None:
+        try:
+            address = await self.services.reach(self.host, self.port, seconds=self.timeout)
+        except OSError as error:
+            self.last_look = f"{self.host} port {self.port}: {error}"
+            return None
+        return {"host": self.host, "port": self.port, "address": address}
+
+
+def _host(host: object) -> str:
+    found = checks.text(host, "host", most=253)
+    if not _HOST.fullmatch(found):
+        raise ValueError(f"host {found[:100]!r} is neither a name nor an address; the port is an argument of its own")
+    return found
