@@ -1,0 +1,80 @@
+"""A trigger's `encrypted__` arguments: sealed before they stand on the TaskRun."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from torpor import sealing
+from torpor_wire import keys, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+    from tests.unit.worker.conftest import Cluster, Pod
+
+PAIR = sealing.new_pair()
+WAIT = """
+from datetime import UTC, datetime
+from torpor import defer
+class Drop:
+    def __init__(self, **kwargs): self.kwargs = kwargs
+    def serialize(self): return "http", self.kwargs
+def end(event): return event
+"""
+SECRET = "hunter2 and more"
+
+
+def test_nothing_of_a_sealed_value_stands_on_the_taskrun_and_the_triggerer_opens_it(
+    task: Callable[..., Pod], cluster: Cluster
+) -> None:
+    pod = task(WAIT + "def load(token): return defer(Drop(url='https://a', encrypted__token=token[::-1]), then=end)")
+    cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "token", "value": json.dumps(SECRET[::-1])}]
+
+    assert pod.run(pod.launch()._replace(seal_key=PAIR.public)) == 0
+    assert SECRET not in json.dumps(cluster.patches)
+    assert pod.status["trigger"]["waitsFor"] == "http https://a"
+    stored = json.loads(pod.status["trigger"]["kwargs"])
+    assert sealing.unseal_kwargs(stored, PAIR.private, "default") == {"url": "https://a", "token": SECRET}
+
+
+def test_a_sealed_moment_is_a_moment_again(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(encrypted__at=datetime(2030, 1, 1, tzinfo=UTC)), then=end)")
+    pod.run(pod.launch()._replace(seal_key=PAIR.public))
+
+    opened = sealing.unseal_kwargs(json.loads(pod.status["trigger"]["kwargs"]), PAIR.private, "default")
+    assert typed.decode(opened) == {"at": datetime(2030, 1, 1, tzinfo=UTC)}
+
+
+def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[..., Pod]) -> None:
+    size = 3100  # below the limit as it is, above it as a box in base64
+    pod = task(WAIT + f"def load(): return defer(Drop(encrypted__token='x' * {size}), then=end)")
+
+    assert pod.run(pod.launch()._replace(seal_key=PAIR.public)) == 1
+    assert pod.status["reason"] == "DeferralInvalid"
+    assert f"bytes; {keys.KWARGS_MAX} fit" in pod.status["message"]
+
+
+def test_a_key_that_is_none_is_told_and_not_the_value(
+    task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task(WAIT + f"def load(): return defer(Drop(encrypted__token={SECRET!r}), then=end)")
+
+    assert pod.run(pod.launch()._replace(seal_key="a2V5")) == 1
+    message = "trigger http: encrypted__token: the pool's public key is not 32 bytes in base64"
+    assert pod.status["message"] == message
+    assert SECRET not in capsys.readouterr().err
+
+
+def test_waits_with_sealed_values_share_no_poke(task: Callable[..., Pod]) -> None:
+    pods = [task(WAIT + "def load(): return defer(Drop(encrypted__token='x'), then=end)") for _ in range(2)]
+    seen = set()
+    for pod in pods:
+        pod.cluster.taskruns[pod.name]["status"] = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+        pod.run(pod.launch()._replace(seal_key=PAIR.public))
+        seen.add(pod.status["trigger"]["key"])
+
+    assert len(seen) == len(pods)
