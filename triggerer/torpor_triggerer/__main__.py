@@ -15,6 +15,7 @@ from torpor_cel.evaluator import Evaluator
 from torpor_triggerer import health, registry, settings, web
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
+from torpor_triggerer.seals import Seals
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
 
@@ -42,7 +43,7 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
             folders=given.folders,
             lends_identity=given.lends_identity,
         )
-        triggerer = Triggerer(sources, known, given, journal)
+        triggerer = Triggerer(sources, known, given, journal=journal, seals=Seals(sources.api, given))
         async with health.serve(given.health_port, {"/healthz": triggerer.ails, "/livez": triggerer.hangs}) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             await triggerer.run(stopping)

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from torpor_api.clock import Clock
 
-from torpor_triggerer import admission, conduct, ending, limits, outcome
+from torpor_triggerer import admission, conduct, ending, limits, outcome, reveal
 from torpor_triggerer.admission import Call
 from torpor_triggerer.alarms import Alarms
 from torpor_triggerer.ending import Evaluate
@@ -22,11 +22,14 @@ from torpor_triggerer.lent import Lent
 from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
+from torpor_triggerer.reveal import Open, Revealer
 from torpor_triggerer.run import Due, Run, Spawn
 from torpor_triggerer.settings import Settings
+from torpor_triggerer.vault import Missing
 from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 1.0
+FIRST_LOOK = 5.0
 LAST_DELAY = 60.0
 
 log = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ class Means:
     journal: Journal
     clock: Clock
     evaluate: Evaluate
+    revealer: Revealer
     lend: Callable[[Wait], Lent]
     spawn: Spawn
 
@@ -93,7 +97,39 @@ class Lifecycle:
         if isinstance(call, Failed):
             self._conclude(run, Cancelled() if run.wait.cancelled else call)
             return
-        self._admit(run, call)
+        deadline = self._deadline(run.wait)
+        if deadline is not None:
+            run.timer = self.alarms.add(deadline, (run, Due.DEADLINE))
+        if reveal.is_hidden(call.kwargs):
+            self._spawn(run, self._unlock(run, call))
+        else:
+            self._admit(run, call)
+
+    async def _unlock(self, run: Run, call: Call) -> None:
+        """Begin once what is hidden in the kwargs is revealed; what is missing may come to be."""
+        run.page.open()
+        delay = FIRST_LOOK
+        while True:
+            found = await self._revealed(run, call)
+            if not isinstance(found, Missing) or run.wait.cancelled:
+                break
+            run.hint = found.message
+            log.info("%s: %s; looking again in %.0f s", run.subject, found.message, delay)
+            await self._clock.sleep(delay)
+            delay = min(LAST_DELAY, 2 * delay)
+        run.task = None
+        if isinstance(found, Open):
+            run.page.hide(found.secrets)
+            self._admit(run, found.call)
+        else:
+            self._conclude(run, found if isinstance(found, Failed) and not run.wait.cancelled else Cancelled())
+
+    async def _revealed(self, run: Run, call: Call) -> Open | Missing | Failed:
+        try:
+            return await self._means.revealer.reveal(run.wait, call)
+        except Exception as error:
+            log.exception("%s: what is hidden in its kwargs cannot be revealed", run.subject)
+            return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
 
     def _admit(self, run: Run, call: Call) -> None:
         made = admission.admit(run.wait, call, self._means.registry, run.services)
@@ -102,14 +138,12 @@ class Lifecycle:
             self._conclude(run, Cancelled() if run.wait.cancelled or made.problem is None else made.problem)
             return
         due = conduct.due(run.trigger, run.subject)
-        deadline = self._deadline(run.wait)
-        if due is not None and (deadline is None or due <= deadline):
-            run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
-            return
-        if deadline is not None:
-            run.timer = self.alarms.add(deadline, (run, Due.DEADLINE))
         if due is None:
             self._spawn(run, self._conduct(run))
+        elif run.timer is None or due <= run.timer.moment:
+            if run.timer is not None:
+                self.alarms.discard(run.timer)
+            run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
 
     def _deadline(self, wait: Wait) -> float | None:
         """When it is given up: a wait that is taken over after its deadline is looked at once more."""
@@ -126,7 +160,7 @@ class Lifecycle:
                 case Due.PAYLOAD:
                     self._conclude(run, conduct.payload(run.trigger, run.subject))
                 case Due.DEADLINE:
-                    self._conclude(run, outcome.too_late(run.wait, conduct.last_look(run.trigger, run.subject)))
+                    self._conclude(run, outcome.too_late(run.wait, run.last_look))
                 case Due.ABANDON:
                     self._abandon(run)
                 case _:

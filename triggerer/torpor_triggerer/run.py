@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
+from torpor_triggerer import conduct
 from torpor_triggerer.journal import Page
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.outcome import Outcome
@@ -38,6 +39,11 @@ class Run:
     looking: bool = False
     reporting: bool = False
     left: bool = False
+
+    @property
+    def last_look(self) -> str:
+        """What its trigger found when it last looked, or what is missing for it to look at all."""
+        return self.hint if self.trigger is None else conduct.last_look(self.trigger, self.subject)
 
     @property
     def subject(self) -> str:

@@ -6,6 +6,7 @@ code. Cancelling `run` is a crash; `stopping` is SIGTERM.
 
 import asyncio
 import logging
+from typing import Any
 
 from torpor_api.store import Key, Unreadable
 from torpor_wire.reason import Reason
@@ -18,8 +19,11 @@ from torpor_triggerer.lifecycle import Lifecycle, Means
 from torpor_triggerer.membership import Membership
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
+from torpor_triggerer.reveal import Revealer
 from torpor_triggerer.runner import Runner
+from torpor_triggerer.seals import Seals
 from torpor_triggerer.settings import Settings
+from torpor_triggerer.vault import Vault
 from torpor_triggerer.wait import Wait
 from torpor_triggerer.watches import Watches
 
@@ -30,9 +34,16 @@ class Triggerer:
     """Runs the triggers of its shards until it is told to stop."""
 
     def __init__(
-        self, sources: Sources, registry: Registry, settings: Settings, journal: Journal | None = None
+        self,
+        sources: Sources,
+        registry: Registry,
+        settings: Settings,
+        *,
+        journal: Journal | None = None,
+        seals: Seals | None = None,
     ) -> None:
         self._api = sources.api
+        self._seals = seals
         self._settings = settings
         self._reporter = Reporter(sources.api, identity=settings.identity, concurrency=settings.concurrency)
         self._heartbeat = Heartbeat(sources.api.clock)
@@ -44,6 +55,7 @@ class Triggerer:
             journal=journal or Journal(),
             clock=sources.api.clock,
             evaluate=sources.evaluate,
+            revealer=Revealer(vault=Vault(sources.api), seals=seals),
             lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,
         )
@@ -56,11 +68,13 @@ class Triggerer:
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until `stopping` is set, then hand over: triggers end with `cleanup`, the Lease is given up."""
         async with self._tasks as tasks:
-            working = [
+            working: list[asyncio.Task[Any]] = [
                 tasks.create_task(self._heartbeat.run()),
                 tasks.create_task(self._lifecycle.alarms.run()),
                 tasks.create_task(self._membership.run()),
             ]
+            if self._seals is not None:
+                working.append(tasks.create_task(self._seals.run()))
             await stopping.wait()
             log.info("stopping: %d waits are left to the others", len(self._runner))
             self._watches.stop()

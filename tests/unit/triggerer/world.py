@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import random
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -16,13 +17,16 @@ from torpor.triggers import BaseTrigger, TriggerEvent
 from torpor.triggers.services import Answer, Request, Services
 from torpor_api.api import Api
 from torpor_api.resources import EVENTS, TASKRUNS
+from torpor_api.transport import Response
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.registry import BUILT_IN, Registry, TriggerClass, load
+from torpor_triggerer.seals import CONFIG_MAPS, Seals
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
-from torpor_wire import times, trigger
+from torpor_triggerer.vault import SECRETS
+from torpor_wire import keys, times, trigger
 
 from tests.fake_api import FakeApi, VirtualClock, settle
 
@@ -73,12 +77,15 @@ YIELDED: dict[str, Any] = {
 class Odd(BaseTrigger):
     """Does as its one kwarg says, and notes what is called."""
 
-    def __init__(self, log: Log, does: str = "waits", name: str = "") -> None:
+    def __init__(self, log: Log, does: str = "waits", name: str = "", **given: Any) -> None:
+        self.given = given
         self._log = log
         self._does = does
         self._name = name
         if does == "exits at once":
             raise SystemExit(3)
+        if does == "refuses what it was given":
+            raise ValueError(f"it is no good: {given}, {json.dumps(given)}")
         if does == "is refused":
             raise ValueError("`does` makes no sense")
 
@@ -92,6 +99,12 @@ class Odd(BaseTrigger):
         if self._does in {"says much and raises", "says much and ends", "says much"}:
             for number in range(30):
                 spoken.info("line %d of %s %s", number, self._name, "x" * 150)
+        if self._does == "shows what it was given and fires":
+            spoken.info("given %s", json.dumps(self.given))
+            yield TriggerEvent({"echo": self.given})
+        if self._does == "shows what it was given and raises":
+            spoken.info("given %r and %s", self.given, self.given)
+            raise LookupError(f"not good: {json.dumps(self.given)}")
         if self._does in RAISED:
             raise copy.copy(RAISED[self._does])
         if self._does in {"ends", "says much and ends"}:
@@ -139,9 +152,20 @@ class OddClock(Odd):
 class World:
     """The API server, and the replicas started so far."""
 
-    def __init__(self, *, latency: float = 0.0, seed: int = 0, **settings: Any) -> None:
+    def __init__(self, *, latency: float = 0.0, seed: int = 0, sealing: bool = False, **settings: Any) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock, latency=latency)
+        self.given: list[dict[str, Any]] = []
+        """The kwargs of each odd trigger that was made."""
+        self.readers: set[tuple[str, str]] = set()
+        """Who may read what: account and Secret."""
+        self.reviewing = True
+        self.reviews: list[tuple[str, str]] = []
+        self._sealing = sealing
+        self._answer = self.fake.request
+        self.fake.request = self._request  # type: ignore[method-assign]
+        self.fake.serve(SECRETS)
+        self.fake.serve(CONFIG_MAPS)
         self.web = Web()
         self.journal = Journal()
         self.said = io.StringIO()
@@ -164,7 +188,11 @@ class World:
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, triggers={}, **self._settings)
         triggerer = Triggerer(
-            Sources(api=api, evaluator=InProcess(), web=self.web), self.registry(), settings, self.journal
+            Sources(api=api, evaluator=InProcess(), web=self.web),
+            self.registry(),
+            settings,
+            journal=self.journal,
+            seals=Seals(api, settings) if self._sealing else None,
         )
         stopping = asyncio.Event()
         self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)
@@ -191,6 +219,21 @@ class World:
         logging.getLogger().removeHandler(self._handler)
         logging.getLogger().setLevel(logging.WARNING)
 
+    async def _request(self, method: str, path: str, **given: Any) -> Response:
+        """The API server's, and its authorizer's word on who may read a Secret."""
+        if not path.endswith("/subjectaccessreviews"):
+            return await self._answer(method, path, **given)
+        if not self.reviewing:
+            return Response(403, {"message": "no such right", "code": 403})
+        asked = given["body"]["spec"]
+        account = asked["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
+        self.reviews.append((account, asked["resourceAttributes"]["name"]))
+        return Response(201, given["body"] | {"status": {"allowed": self.reviews[-1] in self.readers}})
+
+    def secret(self, name: str, **data: str) -> None:
+        encoded = {key: b64encode(text.encode()).decode() for key, text in data.items()}
+        self.fake.put(SECRETS, {"metadata": {"name": name, "namespace": NAMESPACE}, "data": encoded})
+
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)
 
@@ -207,6 +250,7 @@ class World:
         )
 
     def _odd(self, **kwargs: Any) -> Odd:
+        self.given.append(kwargs)
         return Odd(self.log, **kwargs)
 
     def _odd_clock(self, **kwargs: Any) -> OddClock:
@@ -216,7 +260,13 @@ class World:
         """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger`: laid over what would stand there."""
         kwargs = {"does": "waits", "name": name} if kwargs is None else kwargs
         waiting = trigger.build(
-            class_name, kwargs, namespace=NAMESPACE, pool="default", now=self.now, taskrun=name
+            class_name,
+            kwargs,
+            namespace=NAMESPACE,
+            pool="default",
+            now=self.now,
+            account=given.get("account", keys.TASK_ACCOUNT),
+            taskrun=name,
         ).on_status()
         timeout = given.get("timeout")
         status = {
