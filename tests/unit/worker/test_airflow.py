@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from torpor_triggerer import admission
-from torpor_triggerer.registry import Registry, TriggerClass
+from torpor_triggerer.registry import Registry
 from torpor_triggerer.wait import parse
 
 from tests.unit.triggers.lending import lent
@@ -81,7 +81,7 @@ GIVEN: dict[str, Any] = {
     "window": WindowTrigger([MOMENT], timedelta(minutes=5), {"__type": "x", "__var": MOMENT, "none": None}),
     "lookalike": WindowTrigger([], timedelta(0), {"__type": "datetime", "__var": "written by a person"}),
 }
-CLASSES: dict[str, TriggerClass] = {
+CLASSES: dict[str, Any] = {
     TEMPORAL: DateTimeTrigger,
     FileTrigger("").serialize()[0]: FileTrigger,
     "pkg.WindowTrigger": WindowTrigger,
