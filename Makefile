@@ -7,7 +7,8 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	bench-chain bench-sensors mutants undeploy load cluster kubeconfig cluster-down control-plane control-plane-down
+	bench-chain bench-failover bench-sensors mutants undeploy load cluster kubeconfig cluster-down control-plane \
+	control-plane-down
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -50,7 +51,7 @@ verify: generate ## what is generated is what is committed
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.hunt
 
-bench: bench-startup bench-writes bench-chain ## the figures, measured on this machine
+bench: bench-startup bench-writes bench-chain bench-failover ## the figures, measured on this machine
 
 bench-startup: venv ## process start to first line of user code, in pods
 	$(BIN)/python -m tests.bench.startup
@@ -65,6 +66,9 @@ undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothin
 
 bench-chain: venv ## what a step of a chain costs above a bare pod
 	$(BIN)/python -m tests.bench.chain
+
+bench-failover: venv ## the leading operator killed, to the next pod of a task
+	$(BIN)/python -m tests.bench.failover
 
 bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/sensors.csv, .json and .svg
 	$(BIN)/python -m tests.bench.sensors

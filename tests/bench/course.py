@@ -15,6 +15,7 @@ from torpor_api.resources import WORKFLOWS
 from torpor_api.workflow import Workflow
 from torpor_demo.images import Image
 from torpor_demo.install import install, prepare
+from torpor_demo.kubectl import Kubectl
 from torpor_wire import keys
 
 NAMESPACE = "torpor-bench"
@@ -26,6 +27,7 @@ class Course:
     """The API server, and a namespace in which workflows may run."""
 
     api: Api
+    kubectl: Kubectl
 
     async def start(self, spec: dict[str, Any]) -> str:
         """Create a Workflow; gives its name."""
@@ -65,4 +67,4 @@ async def course(images: list[Image]) -> AsyncIterator[Course]:
     kubectl = await asyncio.to_thread(install, images)
     await asyncio.to_thread(prepare, kubectl, NAMESPACE)
     async with connect(str(kubectl.kubeconfig), program="torpor-bench") as transport:
-        yield Course(api=Api(transport, SystemClock()))
+        yield Course(api=Api(transport, SystemClock()), kubectl=kubectl)

@@ -4,6 +4,8 @@ A kind node is a container of the local engine, entered with docker. Must not to
 that is named, nor stop a node that others need.
 """
 
+from collections.abc import Sequence
+
 import pytest
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import command
@@ -16,17 +18,27 @@ _KILL = 'for p in "$@"; do kill -9 "${p#/proc/}"; done'
 
 def kill(kubectl: Kubectl, pod: str, program: str) -> int:
     """SIGKILL to every process of the pod whose command line names the program; gives how many there were."""
+    try:
+        node, ours = running(kubectl, pod, program)
+    except CommandError as error:
+        pytest.skip(f"the node of {pod} is no container of the local engine: {error}")
+    end(node, ours)
+    return len(ours)
+
+
+def running(kubectl: Kubectl, pod: str, program: str) -> tuple[str, list[str]]:
+    """The pod's node, and there its processes whose command line names the program. Raises as `processes` does."""
     found = kubectl.read("pod", pod, "-n", SYSTEM)
     node = found["spec"]["nodeName"]
-    try:
-        listed = processes(node, found["metadata"]["uid"])
-    except CommandError as error:
-        pytest.skip(f"the node {node} is no container of the local engine: {error}")
-    ours = [
+    listed = processes(node, found["metadata"]["uid"])
+    return node, [
         path for path in listed if program in command.run("docker", "exec", node, "cat", f"{path}/cmdline", limit=20)
     ]
-    command.run("docker", "exec", node, "sh", "-c", _KILL, "sh", *ours, limit=20)
-    return len(ours)
+
+
+def end(node: str, folders: Sequence[str]) -> None:
+    """SIGKILL to processes of a node, by their folders in /proc."""
+    command.run("docker", "exec", node, "sh", "-c", _KILL, "sh", *folders, limit=20)
 
 
 def processes(node: str, uid: str) -> list[str]:
