@@ -125,6 +125,12 @@ def _plain(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
+def _deferrable(around: Surroundings) -> str:
+    if not around.served:
+        return keys.UNSERVED
+    return "true" if around.deferrable else "false"
+
+
 def _environment(taskrun: TaskRun, around: Surroundings) -> list[dict[str, Any]]:
     metadata, status = taskrun.metadata, taskrun.status
     values = {
@@ -137,7 +143,7 @@ def _environment(taskrun: TaskRun, around: Surroundings) -> list[dict[str, Any]]
         keys.ENV_SEGMENT: str(status.segment),
         keys.ENV_LAUNCH: str(status.launch),
         keys.ENV_POD_NAME: name_of(taskrun),
-        keys.ENV_DEFERRABLE: "true" if around.deferrable else "false",
+        keys.ENV_DEFERRABLE: _deferrable(around),
     }
     if around.seal_key:
         values[keys.ENV_SEAL_KEY] = around.seal_key

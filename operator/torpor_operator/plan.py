@@ -144,7 +144,8 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
     pool, asked = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
     return Surroundings(
         service_account=snapshot.settings.task_service_account,
-        deferrable=pool.served and (snapshot.settings.deferrable if asked is None else asked),
+        deferrable=snapshot.settings.deferrable if asked is None else asked,
+        served=pool.served,
         seal_key=pool.seal_key,
     )
 

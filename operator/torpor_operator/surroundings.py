@@ -13,8 +13,9 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """`deferrable`: whether a sensor that leaves it open gives its pod back while it waits."""
+    """`deferrable`: whether a sensor that leaves it open gives its pod back while it waits; `served`: if any can."""
 
     service_account: str
     deferrable: bool = True
+    served: bool = True
     seal_key: str = ""

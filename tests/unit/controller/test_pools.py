@@ -79,7 +79,8 @@ async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
         (True, None, False, "false"),
         (True, True, False, "true"),
         (True, False, True, "false"),
-        (False, True, True, "false"),
+        (False, True, True, "unserved"),
+        (False, False, False, "unserved"),
     ],
 )
 def test_a_pod_is_told_whether_its_sensors_are_to_defer(
