@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torpor.triggers.base import BaseTrigger, TriggerEvent
+    from torpor.triggers.cron import Cron
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
     from torpor.triggers.moment import Duration, Time
     from torpor.triggers.tcp import Tcp
 
-__all__ = ["BaseTrigger", "Duration", "Http", "Kubernetes", "Tcp", "Time", "TriggerEvent"]
+__all__ = ["BaseTrigger", "Cron", "Duration", "Http", "Kubernetes", "Tcp", "Time", "TriggerEvent"]
 
 _MODULES = {
     "BaseTrigger": "base",
+    "Cron": "cron",
     "Duration": "moment",
     "Http": "http",
     "Kubernetes": "kubernetes",

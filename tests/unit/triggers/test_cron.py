@@ -1,0 +1,152 @@
+"""`cron`: its next tick, in any time zone, whoever looks for it and however late."""
+
+import asyncio
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor.triggers import Cron
+from torpor_wire import times, trigger
+
+from tests.unit.triggerer.world import world
+from tests.unit.triggers.lending import lent
+
+BERLIN = "Europe/Berlin"
+
+
+def tick(expression: str, after: str, timezone: str = "UTC") -> str:
+    waiting = Cron(expression, timezone=timezone, after=after)
+    waiting.bind(lent())
+    assert waiting.due() == times.epoch(waiting.payload())
+    return waiting.payload().replace(":00.000Z", "Z")
+
+
+@pytest.mark.parametrize(
+    ("expression", "after", "due"),
+    [
+        ("* * * * *", "2026-11-20T08:00:00Z", "2026-11-20T08:01Z"),
+        ("* * * * *", "2026-11-20T07:59:59.999Z", "2026-11-20T08:00Z"),
+        ("*/15 * * * *", "2026-11-20T08:00:00.001Z", "2026-11-20T08:15Z"),
+        ("30 6 * * MON-FRI", "2026-11-20T06:30:00Z", "2026-11-23T06:30Z"),
+        ("0 0 29 2 *", "2026-11-20T08:00:00Z", "2028-02-29T00:00Z"),
+        ("0 0 L * *", "2026-11-20T08:00:00Z", "2026-11-30T00:00Z"),
+        ("0 12 * * sun#1", "2026-11-20T08:00:00+01:00", "2026-12-06T12:00Z"),
+    ],
+)
+def test_it_fires_at_the_first_tick_after_the_deferral(expression: str, after: str, due: str) -> None:
+    assert tick(expression, after) == due
+
+
+@pytest.mark.parametrize(
+    ("expression", "after", "due"),
+    [
+        ("30 6 * * *", "2026-07-01T12:00:00Z", "2026-07-02T04:30Z"),
+        ("30 6 * * *", "2026-12-01T12:00:00Z", "2026-12-02T05:30Z"),
+        # Clocks go from 02:00 to 03:00 on 29 March: a daily tick in between comes at once afterwards.
+        ("30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:00Z"),
+        # From 03:00 back to 02:00 on 25 October: a daily tick in the hour that comes twice comes once.
+        ("30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T00:30Z"),
+        ("30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26T01:30Z"),
+        ("30 2 * * *", "2026-10-25T01:10:00Z", "2026-10-26T01:30Z"),
+        # One of each hour comes in both.
+        ("30 * * * *", "2026-10-25T00:30:00Z", "2026-10-25T01:30Z"),
+    ],
+)
+def test_ticks_follow_the_clocks_of_the_zone_as_crons_do(expression: str, after: str, due: str) -> None:
+    assert tick(expression, after, BERLIN) == due
+
+
+@given(
+    st.sampled_from(["* * * * *", "30 2 * * *", "*/7 1-3 * * *", "0 */5 * * *", "15 2 25 10 *"]),
+    st.sampled_from(["UTC", BERLIN, "America/New_York", "Australia/Lord_Howe"]),
+    st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31)),  # noqa: DTZ001
+)
+def test_a_tick_is_after_its_deferral_and_one_that_the_expression_names(
+    expression: str, timezone: str, moment: datetime
+) -> None:
+    after = moment.replace(tzinfo=UTC)
+    waiting = Cron(expression, timezone=timezone, after=after.isoformat())
+    waiting.bind(lent())
+    due = datetime.fromtimestamp(waiting.due(), ZoneInfo(timezone))
+    assert due > after
+    assert due.second == 0
+    if expression == "* * * * *":
+        assert due - after <= timedelta(minutes=1)
+
+
+def test_ticks_do_not_drift() -> None:
+    at, ticks = "2026-11-20T08:03:27.25Z", []
+    for _ in range(100):
+        at = tick("*/10 * * * *", at).replace("Z", ":00Z")
+        ticks.append(times.epoch(at))
+    assert ticks == [ticks[0] + 600 * number for number in range(100)]
+    assert ticks[0] % 600 == 0
+
+
+def test_whoever_takes_the_wait_over_finds_the_same_tick() -> None:
+    made = trigger.build("cron", Cron("0 * * * *").serialize()[1], namespace="ns", pool="p", now=1_700_000_000.5)
+    waiting = Cron(**trigger.parse(made.kwargs))  # type: ignore[arg-type]
+    waiting.bind(lent())
+    assert times.epoch(str(waiting.after)) == 1_700_000_000.5
+    assert waiting.payload() == "2023-11-14T23:00:00.000Z"
+    assert Cron(**waiting.serialize()[1]).serialize() == waiting.serialize()
+
+
+async def test_a_triggerer_fires_it_at_its_tick_and_runs_nothing_until_then() -> None:
+    async with world() as made:
+        await made.start("first")
+        tasks = len(asyncio.all_tasks())
+        made.taskrun("a", "cron", {"expression": "*/5 * * * *"}, timeout=7200)
+        await made.pass_time(60)
+        assert made.stands("a") == ("Deferred", None)
+        assert len(asyncio.all_tasks()) == tasks
+        await made.crash("first")
+        await made.pass_time(3600)
+        await made.start("second")
+        await made.pass_time(30)
+        assert made.status("a")["event"] == '"2023-11-14T22:15:00.000Z"'
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "words"),
+    [
+        ({"expression": 7}, TypeError, "expression takes text"),
+        ({"expression": "0 0 * *"}, ValueError, "has 4 fields; it takes five: minute, hour, day of month"),
+        ({"expression": "0 0 0 * * *"}, ValueError, "has 6 fields"),
+        ({"expression": "@daily"}, ValueError, "has 1 fields"),
+        ({"expression": "0 6 ? * *"}, ValueError, "'\\?' is nothing that the day of month can be"),
+        ({"timezone": "Europe/Berlinn"}, ValueError, "'Europe/Berlinn' is not known"),
+        ({"timezone": "../etc/passwd"}, ValueError, "no name such as Europe/Berlin"),
+        ({"timezone": "Europe"}, ValueError, "no name such as|is not known"),
+        ({"after": "now"}, ValueError, "after: "),
+    ],
+)
+def test_what_makes_no_sense_is_refused_where_it_is_written(kwargs: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        Cron(**{"expression": "0 6 * * *", **kwargs})
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [("60 * * * *", "Bad minute"), ("0 0 30 2 *", "Bad day-of-month"), ("0 0 * * MON-", "Bad day-of-week")],
+)
+def test_what_has_no_tick_is_refused_where_it_would_wait(expression: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Cron(expression).bind(lent())
+
+
+def test_an_image_without_time_zones_leaves_them_to_the_triggerer() -> None:
+    program = (
+        "import sys, zoneinfo; zoneinfo.reset_tzpath(to=[]); sys.modules['tzdata'] = None\n"
+        "from torpor.triggers import Cron\n"
+        f"print(Cron('0 6 * * *', timezone='{BERLIN}').serialize())\n"
+        "assert 'cronsim' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert BERLIN in done.stdout
