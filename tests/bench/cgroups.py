@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 # One sample for each line read, an empty line behind it; with the input the loop ends, so none is left on the node.
 _SAMPLE = r"""while read -r _; do
@@ -47,6 +48,13 @@ def _usage(values: Mapping[str, int]) -> Usage:
     used = values.get("memory.usage_in_bytes", values.get("memory.current", 0))
     idle = values.get("total_inactive_file", values.get("inactive_file", 0))
     return Usage(cpu=nanoseconds / 1e9, memory=max(0, used - idle))
+
+
+class Sampler(Protocol):
+    """What says what pods use."""
+
+    async def sample(self) -> dict[str, Usage]:
+        """Each pod by its uid, now."""
 
 
 class Node:
@@ -88,7 +96,7 @@ async def entered(node: str) -> AsyncIterator[Node]:
 class Meter:
     """What pods have used by now, those that are gone included."""
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    def __init__(self, nodes: Iterable[Sampler]) -> None:
         self._nodes = list(nodes)
         self._last: dict[str, Usage] = {}
         self._present: dict[str, Usage] = {}
