@@ -25,6 +25,8 @@ _PLURALS = {
     "Namespace": "namespaces",
     "CustomResourceDefinition": "customresourcedefinitions",
     "ServiceAccount": "serviceaccounts",
+    "Secret": "secrets",
+    "ConfigMap": "configmaps",
     "Role": "roles",
     "ClusterRole": "clusterroles",
     "RoleBinding": "rolebindings",

@@ -1,7 +1,8 @@
 """The key pair of a pool: what a task seals with the public half, the pool's triggerers open with the private one.
 
-Whichever replica is first makes the pair, as a Secret beside the Leases, and publishes the public half as a ConfigMap
-of the same name, which the operator hands to task pods. Nothing here shows the private half, nor what was sealed.
+Both stand beside the Leases, in a Secret and a ConfigMap that are installed empty: whichever replica is first fills
+them, so that no pool needs the right to create Secrets. The operator hands the public half to task pods. Nothing here
+shows the private half, nor what was sealed.
 """
 
 import base64
@@ -80,41 +81,33 @@ class Seals:
 
     async def _fetch(self) -> Pair:
         """The pool's pair; made where there is none. That another made it at the same time is no error."""
-        try:
-            found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, self._name)
-        except errors.NotFound:
-            found = await self._make()
+        found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, self._name)
+        if not found.get("data"):
+            found = await self._make(found["metadata"]["resourceVersion"])
         self._pair = Pair(public=_decoded(found, PUBLIC), private=_decoded(found, PRIVATE))
         self._read_at = self._clock.monotonic()
         return self._pair
 
-    async def _make(self) -> Mapping[str, Any]:
+    async def _make(self, version: str) -> Mapping[str, Any]:
         pair = sealing.new_pair()
-        body = {
-            **self._head(SECRETS),
-            "immutable": True,
-            "data": {PRIVATE: _encoded(pair.private), PUBLIC: _encoded(pair.public)},
-        }
+        data = {PRIVATE: _encoded(pair.private), PUBLIC: _encoded(pair.public)}
+        ops: list[dict[str, Any]] = [
+            {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+            {"op": "add", "path": "/data", "value": data},
+            {"op": "add", "path": "/immutable", "value": True},
+        ]
         try:
-            made = await self._api.create(SECRETS, self._namespace, body)
-        except errors.AlreadyExists:
+            made = await self._api.patch(SECRETS, self._namespace, self._name, ops)
+        except (errors.LostRace, errors.Conflict):
             return await self._api.get(SECRETS, self._namespace, self._name)
-        log.info("made the key pair %s, id %s", self._name, sealing.key_id(pair.public))
+        log.info("made the key pair of %s, id %s", self._name, sealing.key_id(pair.public))
         return made
 
     async def _publish(self, pair: Pair) -> None:
-        body = {**self._head(CONFIG_MAPS), "data": {PUBLIC: pair.public}}
-        try:
-            await self._api.create(CONFIG_MAPS, self._namespace, body)
-        except errors.AlreadyExists:
-            stands = await self._api.get(CONFIG_MAPS, self._namespace, self._name)
-            if (stands.get("data") or {}).get(PUBLIC) != pair.public:
-                ops = [{"op": "add", "path": "/data", "value": {PUBLIC: pair.public}}]
-                await self._api.patch(CONFIG_MAPS, self._namespace, self._name, ops)
-
-    def _head(self, resource: Resource) -> dict[str, Any]:
-        metadata = {"name": self._name, "namespace": self._namespace, "labels": {keys.LABEL_POOL: self._pool}}
-        return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        stands = await self._api.get(CONFIG_MAPS, self._namespace, self._name)
+        if (stands.get("data") or {}).get(PUBLIC) != pair.public:
+            ops = [{"op": "add", "path": "/data", "value": {PUBLIC: pair.public}}]
+            await self._api.patch(CONFIG_MAPS, self._namespace, self._name, ops)
 
 
 def _encoded(text: str) -> str:

@@ -166,6 +166,10 @@ class World:
         self.fake.request = self._request  # type: ignore[method-assign]
         self.fake.serve(SECRETS)
         self.fake.serve(CONFIG_MAPS)
+        for resource in (SECRETS, CONFIG_MAPS) if sealing else ():
+            labels = {keys.LABEL_POOL: "default"}
+            metadata = {"name": "torpor-seal-default", "namespace": "torpor-system", "labels": labels}
+            self.fake.put(resource, {"metadata": metadata})
         self.web = Web()
         self.journal = Journal()
         self.said = io.StringIO()
