@@ -1,0 +1,76 @@
+"""What a triggerer lends to one wait, in real time and without an API server, for tests of triggers by themselves."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from torpor.triggers.services import TaskRunRef
+from torpor_api.api import Api
+from torpor_api.clock import SystemClock
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer.lent import Lent, Sources
+from torpor_triggerer.registry import Registry
+
+from tests.fake_api import FakeApi, VirtualClock
+
+NAMESPACE = "workflows"
+PATIENCE = 30.0
+
+
+def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False) -> Sources:
+    """Of one process: its clients are shared by all that is lent from it."""
+    api = Api(FakeApi(VirtualClock()), SystemClock())
+    return Sources(
+        api=api,
+        evaluator=InProcess(),
+        web=None,  # type: ignore[arg-type]
+        folders=folders,
+        lends_identity=lends_identity,
+    )
+
+
+def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings: Any) -> Lent:
+    """For one wait."""
+    return Lent(
+        namespace=namespace,
+        taskrun=TaskRunRef("wait", "uid", 1, 0),
+        sources=given or sources(**settings),
+        registry=Registry({}),
+    )
+
+
+async def event(trigger: Any, given: Sources | None = None, **settings: Any) -> Any:
+    """What it fires."""
+    trigger.bind(lent(given, **settings))
+    async with asyncio.timeout(PATIENCE):
+        async for one in trigger.run():
+            return one.payload
+    raise AssertionError("it ended without an event")
+
+
+@asynccontextmanager
+async def waiting(trigger: Any, given: Sources | None = None, **settings: Any) -> AsyncIterator["asyncio.Task[Any]"]:
+    """A trigger that runs meanwhile; the task gives what it fires."""
+    task = asyncio.create_task(event(trigger, given, **settings))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def looked(trigger: Any, words: str) -> str:
+    """What it said of its last look, once that has these words in it."""
+    try:
+        await until(lambda: words in trigger.last_look)
+    except TimeoutError:
+        raise AssertionError(f"its last look is {trigger.last_look!r}, not {words!r}") from None
+    return str(trigger.last_look)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what rings no bell. Raises TimeoutError where patience is at its end."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
