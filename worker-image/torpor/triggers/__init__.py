@@ -10,22 +10,40 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torpor.triggers.base import BaseTrigger, TriggerEvent
     from torpor.triggers.cron import Cron
+    from torpor.triggers.files import File
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
     from torpor.triggers.moment import Duration, Time
+    from torpor.triggers.sql import Sql
     from torpor.triggers.tcp import Tcp
+    from torpor.triggers.webhook import Webhook
 
-__all__ = ["BaseTrigger", "Cron", "Duration", "Http", "Kubernetes", "Tcp", "Time", "TriggerEvent"]
+__all__ = [
+    "BaseTrigger",
+    "Cron",
+    "Duration",
+    "File",
+    "Http",
+    "Kubernetes",
+    "Sql",
+    "Tcp",
+    "Time",
+    "TriggerEvent",
+    "Webhook",
+]
 
 _MODULES = {
     "BaseTrigger": "base",
     "Cron": "cron",
     "Duration": "moment",
+    "File": "files",
     "Http": "http",
     "Kubernetes": "kubernetes",
+    "Sql": "sql",
     "Tcp": "tcp",
     "Time": "moment",
     "TriggerEvent": "base",
+    "Webhook": "webhook",
 }
 
 

@@ -1,0 +1,128 @@
+"""`sql` over SQLite files: real ones."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torpor.triggers import Sql
+
+from tests import lending
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """With one table of jobs."""
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data/jobs.db"
+    execute(path, "CREATE TABLE jobs (name TEXT, state TEXT, n INTEGER)")
+    return path
+
+
+def execute(path: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+
+
+def move(path: Path, to: Path, *, leave_link: bool = False) -> None:
+    path.rename(to)
+    if leave_link:
+        path.symlink_to(to)
+
+
+def add(path: Path, name: str, state: str = "done") -> None:
+    execute(path, "INSERT INTO jobs VALUES (?, ?, 1)", name, state)
+
+
+def sql(path: Path, query: str = "SELECT * FROM jobs", **given: Any) -> Sql:
+    return Sql(f"sqlite:///{path}", query, **{"interval": 0.1, **given})
+
+
+async def test_it_fires_with_the_first_row_there_is(file: Path) -> None:
+    trigger = sql(file, "SELECT name, state FROM jobs WHERE state = :state", params={"state": "done"})
+    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await lending.looked(trigger, "the query finds no row")
+        add(file, "other", "running")
+        add(file, "mine")
+        assert await wait == {"count": 1, "rows": [{"name": "mine", "state": "done"}]}
+
+
+async def test_it_fires_when_the_condition_is_true_be_it_that_nothing_is_left(file: Path) -> None:
+    add(file, "last", "running")
+    trigger = sql(file, condition="size(rows) == 0")
+    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await lending.looked(trigger, "1 row; condition is false")
+        execute(file, "DELETE FROM jobs")
+        assert await wait == {"count": 0, "rows": []}
+
+
+async def test_the_first_row_may_not_be_there_yet_when_a_condition_asks_for_it(file: Path) -> None:
+    trigger = sql(file, condition="row.n == 1")
+    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await lending.looked(trigger, "no row; condition: ")
+        add(file, "a")
+        assert (await wait)["rows"][0]["name"] == "a"
+
+
+async def test_of_many_rows_a_hundred_are_read_and_as_many_told_as_fit(file: Path) -> None:
+    for number in range(150):
+        add(file, f"{number:060}")
+    event = await lending.event(sql(file), folders=(str(file.parent),))
+    assert event["count"] == 100
+    assert event["truncated"] is True
+    assert 10 < len(event["rows"]) < 100
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT * FROM absent", "no such table: absent"),
+        ("SELEC 1", "syntax error"),
+        ("INSERT INTO jobs VALUES ('x', 'y', 1) RETURNING name", "readonly database"),
+        ("SELECT 1; SELECT 2", "one statement"),
+        ("SELECT :a AS a", "the query binds :a, and params has nothing"),
+        ("SELECT x'00' AS b", "column 'b' holds bytes"),
+    ],
+)
+async def test_a_query_that_will_never_do_fails_the_wait(file: Path, query: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        await lending.event(sql(file, query), folders=(str(file.parent),))
+
+
+async def test_a_file_that_is_not_there_yet_is_waited_for(file: Path) -> None:
+    trigger = sql(file.parent / "later.db")
+    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await lending.looked(trigger, "does not answer: No such file")
+        add(file, "a")
+        move(file, file.parent / "later.db")
+        assert (await wait)["count"] == 1
+
+
+async def test_no_link_leads_to_a_database_outside_the_folder(file: Path, tmp_path: Path) -> None:
+    add(file, "a")
+    move(file, tmp_path / "private.db", leave_link=True)
+    with pytest.raises(PermissionError, match="leads out of"):
+        await lending.event(sql(file), folders=(str(file.parent),))
+
+
+async def test_a_query_that_takes_too_long_is_ended_in_sqlites_own_thread(file: Path) -> None:
+    trigger = sql(file, ENDLESS, timeout=0.2)
+    async with lending.waiting(trigger, folders=(str(file.parent),)):
+        await lending.looked(trigger, "does not answer: interrupted")
+    await lending.until(lambda: all("_connection_worker" not in one.name for one in threading.enumerate()))
+
+
+async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
+    add(file, "a")
+    trigger = sql(file)
+    with closing(sqlite3.connect(file)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+            await lending.looked(trigger, "database is locked")
+            writer.rollback()
+            assert (await wait)["count"] == 1

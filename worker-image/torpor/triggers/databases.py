@@ -1,0 +1,89 @@
+"""Where a database is, read from its URL. Pure; `queries` speaks to it.
+
+Nothing of a URL is handed on as it stands: drivers take file names and names of other hosts as parameters, and read
+environments, passwords and settings from beside the process, which are the triggerer's and no author's.
+"""
+
+from typing import NamedTuple
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+_URL_MAX = 2048
+_SCHEMES = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "postgresql+asyncpg": "postgresql",
+    "sqlite": "sqlite",
+    "sqlite+aiosqlite": "sqlite",
+}
+TLS = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+EXAMPLES = "postgresql://user@host/database or sqlite:////data/file.db"
+
+
+class Server(NamedTuple):
+    """A PostgreSQL database; `tls` is one of libpq's sslmodes."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
+    tls: str
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}/{self.database}"
+
+
+class File(NamedTuple):
+    """An SQLite database, by absolute path."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+
+def parse(url: object) -> Server | File:
+    """The database that a URL names. Raises TypeError, ValueError, of which no message shows the URL's password."""
+    if not isinstance(url, str):
+        raise TypeError(f"url takes text or a secretRef, not {type(url).__name__}")
+    try:
+        parts = urlsplit(url)
+        _, _ = parts.port, parts.hostname
+    except ValueError as error:
+        raise ValueError(f"url is no address such as {EXAMPLES}") from error
+    if len(url) > _URL_MAX or not url.isprintable():
+        raise ValueError(f"url is no address such as {EXAMPLES}")
+    match _SCHEMES.get(parts.scheme):
+        case "postgresql":
+            return _server(parts)
+        case "sqlite":
+            return _file(parts)
+        case _:
+            raise ValueError(f"url is of postgresql or sqlite, not of {parts.scheme[:30] or 'no scheme'}: {EXAMPLES}")
+
+
+def _server(parts: SplitResult) -> Server:
+    if not parts.hostname or not parts.username:
+        raise ValueError(f"url names no {'user' if parts.hostname else 'host'}: write {EXAMPLES}")
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    tls = query.pop("sslmode", None) or query.pop("ssl", "prefer")
+    if query:
+        raise ValueError(f"url has the parameter {min(query)[:50]!r}; only sslmode is taken")
+    if tls not in TLS:
+        raise ValueError(f"url: sslmode is one of {', '.join(TLS)}, not {tls[:50]!r}")
+    user = unquote(parts.username)
+    return Server(
+        host=parts.hostname,
+        port=parts.port or 5432,
+        user=user,
+        password=unquote(parts.password or ""),
+        database=unquote(parts.path.lstrip("/")) or user,
+        tls=tls,
+    )
+
+
+def _file(parts: SplitResult) -> File:
+    path = "/" + unquote(parts.path).lstrip("/")
+    if parts.netloc or parts.query or path == "/":
+        raise ValueError("url of an SQLite file is its absolute path after sqlite:///, without parameters")
+    return File(path)

@@ -1,0 +1,199 @@
+"""Asking a database: one pool of connections for all who ask the same one, each query read-only and with a limit.
+
+PostgreSQL holds a query to reading by its transaction, SQLite by how the file is opened. Settings are made for a
+transaction and nothing is prepared for longer, so that a pooler such as PgBouncer may stand between.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from torpor.triggers import paths
+from torpor.triggers.databases import File, Server
+from torpor.triggers.services import Services
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+CONNECTIONS = 5
+ROWS = 100
+APPLICATION = "torpor"
+_IMPORTED = (
+    "aiosqlite",
+    "asyncpg",
+    "sqlalchemy.dialects.postgresql.asyncpg",
+    "sqlalchemy.dialects.sqlite.aiosqlite",
+    "sqlalchemy.ext.asyncio",
+)
+_GRACE = 2.0
+_STEPS = 10_000
+_CLASSES = {"0A", "21", "22", "25", "26", "28", "2F", "34", "3D", "3F", "42", "44"}
+"""PostgreSQL's classes of errors that asking again does not cure; the others are of a server that goes or is busy."""
+_BUSY = {5, 6, 9, 10, 14, 15}
+"""SQLite's errors that pass: busy, locked, interrupted, I/O, cannot open, protocol of locks."""
+
+
+def load() -> None:
+    """Import what it takes; a second of work, so it is done in a thread before the first query."""
+    for name in _IMPORTED:
+        import_module(name)
+
+
+def connect(database: Server | File, services: Services) -> "AsyncEngine":
+    """A pool that connects when it is first asked."""
+    match database:
+        case Server():
+            return _server(database)
+        case File():
+            return _file(database, services)
+
+
+async def close(engine: "AsyncEngine") -> None:
+    """End its connections."""
+    await engine.dispose()
+
+
+async def ask(
+    engine: "AsyncEngine", query: str, params: Mapping[str, Any], *, seconds: float
+) -> Sequence[Mapping[str, Any]]:
+    """The first rows, 100 at most.
+
+    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none.
+    """
+    import asyncio
+
+    from asyncpg import InterfaceError, PostgresError
+    from sqlalchemy.exc import DBAPIError, ResourceClosedError, SQLAlchemyError
+    from sqlalchemy.exc import TimeoutError as NoneFreeError
+
+    try:
+        async with asyncio.timeout(seconds + _GRACE), engine.connect() as connection:
+            return await _rows(connection, query, params, seconds)
+    except DBAPIError as error:
+        raise _meant(error.orig or error) from error
+    except (PostgresError, InterfaceError) as error:  # what SQLAlchemy lets through when it reads on in a result
+        raise _meant(error) from error
+    except NoneFreeError as error:
+        raise TimeoutError(f"all {CONNECTIONS} connections to it are busy") from error
+    except ResourceClosedError as error:
+        raise ValueError("the query yields no rows; it must be a SELECT") from error
+    except TimeoutError as error:
+        raise TimeoutError(f"no answer within {seconds:g} s") from error
+    except SQLAlchemyError as error:
+        raise ValueError(str(error)) from error
+
+
+async def _rows(
+    connection: "AsyncConnection", query: str, params: Mapping[str, Any], seconds: float
+) -> Sequence[Mapping[str, Any]]:
+    from sqlalchemy import String, bindparam, text
+
+    statement = text(query)
+    _check(set(statement.compile().params), set(params))
+    # Text is bound as text; else the driver would want a date for a date, and JSON has none to give.
+    words = [bindparam(name, type_=String()) for name, value in params.items() if isinstance(value, str)]
+    if connection.dialect.name == "postgresql":
+        connection = await connection.execution_options(postgresql_readonly=True)
+        await connection.execute(text(f"SET LOCAL statement_timeout = {int(seconds * 1000)}"))
+    else:
+        await _limit(connection, seconds)
+    # A stream, so that of a million rows no more come over than are asked for.
+    async with connection.stream(statement.bindparams(*words), dict(params)) as result:
+        return [dict(row) for row in await result.mappings().fetchmany(ROWS)]
+
+
+def _check(bound: set[str], given: set[str]) -> None:
+    if bound != given:
+        raise ValueError(
+            f"the query binds {_names(bound)}, and params has {_names(given)}; "
+            "write CAST(:name AS date) rather than :name::date, and \\: for a colon that binds nothing"
+        )
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(f":{name}" for name in sorted(names)) or "nothing"
+
+
+async def _limit(connection: "AsyncConnection", seconds: float) -> None:
+    """A query runs in SQLite's own thread, where nothing but SQLite itself can end it."""
+    import time
+
+    raw = await connection.get_raw_connection()
+    driver: Any = raw.driver_connection
+    end = time.monotonic() + seconds
+    await driver.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
+
+
+def _server(server: Server) -> "AsyncEngine":
+    from sqlalchemy import URL
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    url = URL.create("postgresql+asyncpg", server.user, None, server.host, server.port, server.database)
+    arguments = {
+        "password": server.password,
+        "ssl": _tls(server.tls),
+        "timeout": 10.0,
+        "statement_cache_size": 0,
+        "prepared_statement_cache_size": 0,
+        "server_settings": {"application_name": APPLICATION},
+    }
+    return create_async_engine(
+        url,
+        connect_args=arguments,
+        pool_size=1,
+        max_overflow=CONNECTIONS - 1,
+        pool_timeout=10.0,
+        pool_pre_ping=True,
+        hide_parameters=True,
+    )
+
+
+def _tls(mode: str) -> Any:
+    """What asyncpg takes: where it would look for files of the triggerer's, the system's authorities instead."""
+    if not mode.startswith("verify"):
+        return mode
+    import ssl
+
+    context = ssl.create_default_context()
+    context.check_hostname = mode == "verify-full"
+    return context
+
+
+def _file(file: File, services: Services) -> "AsyncEngine":
+    from sqlalchemy import event
+    from sqlalchemy.ext.asyncio import create_async_engine
+    from sqlalchemy.pool import NullPool
+    from sqlalchemy.util import await_only
+
+    folder = paths.folder_of(file.path, services.folders)
+
+    engine = create_async_engine(
+        "sqlite+aiosqlite:///file", connect_args={"uri": True, "timeout": 1.0}, poolclass=NullPool, hide_parameters=True
+    )
+
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def find(_dialect: object, _record: object, arguments: list[str], _parameters: object) -> None:
+        """Each time anew: a file may be replaced, and a link be turned elsewhere."""
+        path = await_only(services.in_thread(lambda: paths.real(file.path, folder)))
+        arguments[0] = f"file:{quote(path)}?mode=ro"
+
+    return engine
+
+
+def _meant(error: BaseException) -> Exception:
+    """The driver's error as one of ours: what passes is an OSError."""
+    import sqlite3
+
+    words, state = _words(error), str(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, sqlite3.Error):
+        return ConnectionError(words) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(words)
+    if state[:2] == "28" or state == "42501":
+        return PermissionError(words)
+    return ValueError(words) if state[:2] in _CLASSES else ConnectionError(words)
+
+
+def _words(error: BaseException) -> str:
+    """The first line of what it says, without the class that SQLAlchemy puts before it."""
+    line = str(error).partition("\n")[0]
+    return (line.rpartition("'>: ")[2] if line.startswith("<class '") else line) or type(error).__name__

@@ -1,0 +1,169 @@
+"""Waiting for what a query finds: polled, over one pool of connections for all waits on a database.
+
+No answer means "not yet"; a query that the database refuses, and a password that it does not take, fail the wait. The
+query is to read: PostgreSQL runs it in a read-only transaction, an SQLite file is opened for reading.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from torpor_wire import canonical
+
+from torpor.triggers import cells, checks, conditions, databases, fitting, paths, polling, queries, secrets, spans
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.databases import File, Server
+from torpor.triggers.secrets import Reference, Revealed
+from torpor.triggers.services import Services
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+ROOTS = frozenset({"row", "rows"})
+INTERVAL = 10.0
+TIMEOUT = 10.0
+TIMEOUT_MAX = 60.0
+_QUERY_MAX = 2048
+_JUDGED_MAX = 1024**2
+
+
+class Sql(BaseTrigger):
+    """Fires when `query` finds a row, or when `condition`, CEL over `rows` and `row` (the first, or null), is true.
+
+    `params` are bound by name (`:day`), never written into the query. `rows` are objects, 100 at most; the event has
+    as many of them as fit, and `count`, of those read. A URL with a password is a secretRef.
+    """
+
+    requires = ("sqlalchemy", "greenlet", "asyncpg", "aiosqlite")
+    extra = "torpor[sql]"
+
+    def __init__(  # noqa: PLR0913 - what a query has, each with a default
+        self,
+        url: str | Reference,
+        query: str,
+        *,
+        params: Mapping[str, bool | float | str | Reference | None] | None = None,
+        condition: str | None = None,
+        interval: timedelta | float | str = INTERVAL,
+        timeout: timedelta | float | str = TIMEOUT,
+    ) -> None:
+        self.url = _url(url)
+        self.query = _query(query)
+        self.params = _params(params)
+        self.condition = conditions.given(condition)
+        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        if self.timeout > TIMEOUT_MAX:
+            raise ValueError(f"timeout is {self.timeout:g} seconds; a query may take {TIMEOUT_MAX:g}")
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What differs from the defaults."""
+        given = {
+            "url": self.url,
+            "query": self.query,
+            "params": self.params or None,
+            "condition": self.condition,
+            "interval": self.interval,
+            "timeout": self.timeout,
+        }
+        return "sql", checks.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT})
+
+    def bind(self, services: Services) -> None:
+        """Also checks the condition, and that an SQLite file is in a folder that is open to its namespace."""
+        super().bind(services)
+        self._database = databases.parse(self.url)
+        if isinstance(self._database, File):
+            paths.folder_of(self._database.path, services.folders)
+        if self.condition is not None:
+            services.check(self.condition, ROOTS)
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Ask until it is so."""
+        await self.services.in_thread(queries.load)
+        key = ("sql", self._database, tuple(self.services.folders))
+        async with self.services.shared(
+            key, lambda: queries.connect(self._database, self.services), queries.close
+        ) as engine:
+            yield TriggerEvent(await polling.found(self.services, lambda: self._look(engine), self.interval))
+
+    async def _look(self, engine: "AsyncEngine") -> dict[str, Any] | None:
+        try:
+            found = await queries.ask(engine, self.query, self.params, seconds=self.timeout)
+        except PermissionError as error:
+            raise PermissionError(f"{self._where()}: {self._shown(error)}") from error
+        except OSError as error:
+            self.last_look = f"{self._where()} does not answer: {self._shown(error)}"
+            return None
+        rows = [cells.row(one) for one in found]
+        return fitting.listed({"count": len(rows)}, "rows", rows) if await self._meets(rows) else None
+
+    async def _meets(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        self.last_look = f"the query finds {_counted(len(rows))}"
+        if self.condition is None:
+            return bool(rows)
+        if len(canonical.plain(rows)) > _JUDGED_MAX:
+            raise ValueError(f"the rows are more than {_JUDGED_MAX} bytes of JSON: select less of them")
+        verdict = await conditions.judge(
+            self.services, self.condition, {"rows": rows, "row": rows[0] if rows else None}
+        )
+        self.last_look += f"; {verdict.words}"
+        return verdict.holds
+
+    def _where(self) -> str:
+        return "the database" if isinstance(self.url, Revealed) else f"the database {self._database}"
+
+    def _shown(self, error: OSError) -> str:
+        """What it says, but for what a Secret told: not even the host."""
+        words = error.strerror or str(error) or type(error).__name__
+        if isinstance(self.url, Revealed) and isinstance(self._database, Server):
+            words = words.replace(self._database.host, "***").replace(self._database.password or "***", "***")
+        return words
+
+
+def _url(url: object) -> "str | Reference":
+    if secrets.is_reference(url):
+        return secrets.reference(url, "url")
+    found = databases.parse(url)
+    if isinstance(found, Server) and found.password and not isinstance(url, Revealed):
+        raise ValueError(
+            "url holds a password, and it would stand on the TaskRun for all to read; "
+            "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
+        )
+    return str(url) if not isinstance(url, Revealed) else url
+
+
+def _query(query: object) -> str:
+    if not isinstance(query, str):
+        raise TypeError(f"query takes SQL as text, not {type(query).__name__}")
+    if not query.strip() or len(query) > _QUERY_MAX or "\0" in query:
+        raise ValueError(f"query is one statement of 1 to {_QUERY_MAX} characters")
+    return query
+
+
+def _params(params: object) -> dict[str, Any]:
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params takes names and values, not {type(params).__name__}")
+    for name, value in params.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"params: {name!r:.50} is no name that a query can bind")
+        if secrets.is_reference(value):
+            secrets.reference(value, f"params: {name}")
+        elif not isinstance(value, bool | int | float | str | None):
+            raise TypeError(
+                f"params: {name} is a {type(value).__name__}; text, numbers, true, false and null are bound"
+            )
+    return dict(params)
+
+
+def _counted(number: int) -> str:
+    match number:
+        case 0:
+            return "no row"
+        case 1:
+            return "1 row"
+        case queries.ROWS:
+            return f"{number} rows or more"
+        case _:
+            return f"{number} rows"
