@@ -27,6 +27,7 @@ BUILT_IN = {
     "sql": "torpor.triggers:Sql",
     "tcp": "torpor.triggers:Tcp",
     "time": "torpor.triggers:Time",
+    "webhook": "torpor.triggers:Webhook",
 }
 
 

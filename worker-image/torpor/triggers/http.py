@@ -45,7 +45,7 @@ class Http(BaseTrigger):
         timeout: timedelta | float | str = web.TIMEOUT,
     ) -> None:
         self.url = web.url(url)
-        self.method = _method(method)
+        self.method = web.method(method, METHODS)
         self.headers = web.headers(headers)
         self.status = statuses.ranges(status)
         self.body_condition = conditions.given(body_condition, "body_condition")
@@ -146,9 +146,3 @@ def _document(answer: Answer) -> Any:
         return json.loads(answer.body)
     except (ValueError, RecursionError):
         return None
-
-
-def _method(method: object) -> str:
-    if not isinstance(method, str) or method.upper() not in METHODS:
-        raise ValueError(f"method is one of {', '.join(METHODS)}, not {method!r:.100}")
-    return method.upper()

@@ -5,7 +5,7 @@ credentials nor headers that are made of them. Pure.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from torpor.triggers import secrets
@@ -58,6 +58,13 @@ def read(value: str | Reference, name: str) -> str:
 def all_read(found: Headers) -> dict[str, str]:
     """The same for headers."""
     return {name: read(value, f"headers: {name}") for name, value in found.items()}
+
+
+def method(value: object, among: Sequence[str]) -> str:
+    """One of these, in capitals. Raises ValueError naming them."""
+    if not isinstance(value, str) or value.upper() not in among:
+        raise ValueError(f"method is one of {', '.join(among)}, not {value!r:.100}")
+    return value.upper()
 
 
 def headers(value: object) -> Headers:

@@ -1,0 +1,126 @@
+"""Calling a web service, until it has taken the call.
+
+Alone among the triggers it has an effect, and that can happen more than once: when an answer is lost, and when two
+triggerers believe for a moment that a wait is theirs. Every call of one wait carries the same Idempotency-Key, by which
+a service knows it again.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from torpor_wire import canonical
+
+from torpor.triggers import checks, polling, spans, web
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.pace import Pace, in_trouble
+from torpor.triggers.secrets import Reference
+from torpor.triggers.services import Answer, Request, TaskRunRef
+
+METHODS = ("POST", "PUT")
+KEY = "Idempotency-Key"
+PAUSE_MAX = 300.0
+_TAKEN = range(200, 300)
+_LATER = frozenset({408, 425})
+_SAID = 200
+
+
+class WebhookRefusedError(Exception):
+    """The service will not take the call, however often it is made."""
+
+
+class Webhook(BaseTrigger):
+    """Fires when `url` has answered a call with 2xx; the event has `status`.
+
+    `body` is sent as JSON; where there is none, nothing is. No answer, 5xx, 408, 425 and 429 are tried again after
+    `interval`, which doubles each time up to 5 minutes; any other answer fails the wait.
+    """
+
+    def __init__(  # noqa: PLR0913 - what an HTTP request has, each with a default
+        self,
+        url: str | Reference,
+        *,
+        body: Any = None,
+        method: str = "POST",
+        headers: Mapping[str, str | Reference] | None = None,
+        interval: timedelta | float | str = web.INTERVAL,
+        timeout: timedelta | float | str = web.TIMEOUT,
+    ) -> None:
+        self.url = web.url(url)
+        self.body = _body(body)
+        self.method = web.method(method, METHODS)
+        self.headers = web.headers(headers)
+        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        self._pace = Pace(self.interval, most=max(PAUSE_MAX, self.interval))
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What differs from the defaults."""
+        given = {
+            "url": self.url,
+            "body": self.body,
+            "method": self.method,
+            "headers": self.headers or None,
+            "interval": self.interval,
+            "timeout": self.timeout,
+        }
+        return "webhook", checks.differing(
+            given, {"method": METHODS[0], "interval": web.INTERVAL, "timeout": web.TIMEOUT}
+        )
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Call until the service has taken it. Raises WebhookRefusedError where it says that it will not."""
+        asked = self._asked()
+        while True:
+            status = await self._call(asked)
+            if status is not None:
+                yield TriggerEvent({"status": status})
+                return
+            await self.services.sleep(self._pace.pause(self.services.jitter()))
+
+    async def _call(self, asked: Request) -> int | None:
+        """The status of a call that was taken; None where it is to be made again."""
+        try:
+            answer = await self.services.request(asked)
+        except OSError as error:
+            self._pace.note(None, self.services.now())
+            self.last_look = f"no answer from {web.shown(self.url)}: {error}"
+            return None
+        self._pace.note(answer, self.services.now())
+        self.last_look = f"{web.shown(self.url)} answered {answer.status}"
+        if answer.status in _TAKEN:
+            return answer.status
+        if in_trouble(answer) or answer.status in _LATER:
+            return None
+        raise WebhookRefusedError(f"{self.last_look}{_said(answer)}")
+
+    def _asked(self) -> Request:
+        url, headers = web.read(self.url, "url"), web.all_read(self.headers)
+        data = None if self.body is None else canonical.plain(self.body).encode()
+        given = {name.lower() for name in headers}
+        own = {KEY: idempotency_key(self.services.taskrun, self.method, url, data)}
+        if data is not None:
+            own["Content-Type"] = "application/json"
+        added = {name: value for name, value in own.items() if name.lower() not in given}
+        return Request(self.method, url, {**headers, **added}, self.timeout, body=data, follow=False)
+
+
+def idempotency_key(taskrun: TaskRunRef, method: str, url: str, data: bytes | None) -> str:
+    """Equal for every try of one call of one wait, and for no other call, though a wait be made of several."""
+    what = canonical.digest(method, url, (data or b"").decode())[:12]
+    return f"{taskrun.uid}-{taskrun.attempt}-{taskrun.segment}-{what}"
+
+
+def _body(body: object) -> Any:
+    try:
+        canonical.plain(body)
+    except canonical.NotJsonError as error:
+        raise ValueError(f"body is not JSON: {error}") from error
+    return body
+
+
+def _said(answer: Answer) -> str:
+    """What a refusal says, and a redirect, which is not followed: a call that is made elsewhere is another."""
+    to = answer.headers.get("location")
+    said = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
+    return f": {said[:_SAID]}" if said else ""
