@@ -50,7 +50,7 @@ def ensure(machine: host.Host) -> NodeImage:
 def fingerprint(machine: host.Host) -> str:
     """What a node image built here depends on, as twelve hex digits."""
     go = cache.SOURCES / "go"
-    sources = [*_DATA.iterdir(), *go.glob("*/*.go"), go / "go.mod"]
+    sources = [Path(__file__), *_DATA.iterdir(), *go.glob("*/*.go"), go / "go.mod"]
     return cache.fingerprint(sources, versions.KUBERNETES, _KIND_FILES, *_PACKAGES, str(machine.sys_resource))
 
 
@@ -166,10 +166,17 @@ def _single(names: tuple[str, ...], program: golang.Program, place: str) -> arch
 def _iptables(root: Path) -> dict[str, Path]:
     """What kube-proxy needs of iptables, with its libraries: a fraction of the node's own file system."""
     program = "usr/sbin/xtables-nft-multi"
-    listed = command.run("chroot", root, "ldd", f"/{program}", limit=30)
-    libraries = [word.lstrip("/") for line in listed.splitlines() for word in line.split() if word.startswith("/")]
     extensions = [str(each.relative_to(root)) for each in root.glob("usr/lib/*/xtables/*.so")]
+    # The extensions too: `statistic`, which spreads a Service over its pods, needs a library that iptables does not.
+    listed = command.run("chroot", root, "ldd", *(f"/{each}" for each in (program, *extensions)), limit=30)
+    libraries = linked(listed)
     return {name: (root / name).resolve() for name in (program, *libraries, *extensions)}
+
+
+def linked(listing: str) -> set[str]:
+    """The libraries that ldd found for one program or several, as paths without the leading slash."""
+    words = (word for line in listing.splitlines() for word in line.split())
+    return {word.lstrip("/") for word in words if word.startswith("/") and not word.endswith(":")}
 
 
 def _install(source: Path, target: Path) -> None:

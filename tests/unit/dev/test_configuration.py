@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from torpor_dev import archive, cluster, engine, kind, load, network, spare
+from torpor_dev import archive, cluster, engine, kind, load, network, node_image, spare
 from torpor_dev.errors import DevError, NothingWorksError
 from torpor_dev.host import Host
 
@@ -126,3 +126,20 @@ def test_an_image_archive_is_the_same_for_the_same_files(tmp_path: Path) -> None
             manifests.append(json.load(content))
     assert manifests[0] == manifests[1]
     assert manifests[0][0]["RepoTags"] == ["pause:1"]
+
+
+def test_the_libraries_of_several_programs_are_told_from_the_programs_themselves() -> None:
+    listing = """\
+/usr/lib/xtables/libxt_mark.so:
+	linux-vdso.so.1 (0x00007ffd)
+	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f36)
+	/lib64/ld-linux-x86-64.so.2 (0x00007f36)
+/usr/lib/xtables/libxt_statistic.so:
+	libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f12)
+	libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f12)
+"""
+    assert node_image.linked(listing) == {
+        "lib/x86_64-linux-gnu/libc.so.6",
+        "lib/x86_64-linux-gnu/libm.so.6",
+        "lib64/ld-linux-x86-64.so.2",
+    }
