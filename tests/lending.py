@@ -41,10 +41,19 @@ def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings
 
 
 async def event(trigger: Any, given: Sources | None = None, **settings: Any) -> Any:
-    """What it fires."""
-    trigger.bind(lent(given, **settings))
+    """What it fires; what it shared is closed where nobody else uses it. `settings` are those of the sources."""
+    used = given or sources(**settings)
+    trigger.bind(lent(used))
+    try:
+        return await _first(trigger.run())
+    finally:
+        await used.clients.closed()
+
+
+async def _first(events: AsyncIterator[Any]) -> Any:
     async with asyncio.timeout(PATIENCE):
-        async for one in trigger.run():
+        async for one in events:
+            await events.aclose()  # type: ignore[attr-defined]
             return one.payload
     raise AssertionError("it ended without an event")
 

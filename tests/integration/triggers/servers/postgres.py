@@ -1,0 +1,104 @@
+"""PostgreSQL: this machine's, else Debian's, without installing it."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+from torpor_dev import debian
+
+from tests.integration.triggers.servers import process
+from tests.integration.triggers.servers.process import Process
+
+USER, PASSWORD = "torpor", "c0rrect-horse"
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "fsync": "off",
+    "jit": "off",
+    "max_connections": "40",
+    "shared_buffers": "16MB",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postgres:
+    """A running server with one user, who has a password."""
+
+    process: Process
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{USER}:{PASSWORD}@127.0.0.1:{self.process.port}/postgres"
+
+    async def execute(self, *statements: str) -> None:
+        """As somebody beside the triggers."""
+        connection = await asyncpg.connect(self.url)
+        try:
+            for statement in statements:
+                await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def value(self, query: str) -> object:
+        connection = await asyncpg.connect(self.url)
+        try:
+            return await connection.fetchval(query)
+        finally:
+            await connection.close()
+
+
+@contextmanager
+def started() -> Iterator[Postgres]:
+    with process.folder() as folder:
+        programs, environment = _programs(folder)
+        _initialize(programs, environment, folder)
+        port = process.free_port()
+        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        server = Process(
+            argv=[str(programs / "postgres"), "-D", str(folder / "data"), "-p", str(port), *settings],
+            port=port,
+            folder=folder,
+            environment=environment,
+            answers=process.listens,
+        )
+        server.start()
+        try:
+            yield Postgres(process=server)
+        finally:
+            server.kill()
+
+
+def _programs(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Where they are; Debian keeps the server's off PATH."""
+    candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    on_path = shutil.which("initdb")
+    if on_path or candidates:
+        found = Path(on_path).resolve() if on_path else candidates[-1]
+        return found.parent, dict(debian.environment(Path("/nonexistent")))
+    # Without the compiler that PostgreSQL uses for long queries only.
+    root = debian.unpack(debian.fetch("postgresql", without=("libllvm",)), folder / "programs")
+    root.chmod(0o755)
+    return next(root.glob("usr/lib/postgresql/*/bin")), dict(debian.environment(root))
+
+
+def _initialize(programs: Path, environment: dict[str, str], folder: Path) -> None:
+    password = folder / "password"
+    password.write_text(PASSWORD)
+    process.own(password)
+    command = [programs / "initdb", "-D", folder / "data", "-U", USER, "--pwfile", password, "--auth=scram-sha-256"]
+    done = subprocess.run(
+        [*map(str, command), "--no-sync", "--encoding=UTF8", "--locale=C"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=folder,
+        user=process.USER,
+        group=process.USER,
+        extra_groups=process.GROUPS,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,92 @@
+"""A server as a process of the test's own, on a free port of loopback: started, stopped, killed and started again."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+NOBODY = 65534
+USER = NOBODY if os.geteuid() == 0 else None
+GROUPS: list[int] | None = None if USER is None else []
+"""Of the processes: PostgreSQL does not run as root. None is whoever runs the tests."""
+_PATIENCE = 30.0
+
+
+@dataclass(kw_only=True)
+class Process:
+    """`answers` says whether it takes requests."""
+
+    argv: Sequence[str]
+    port: int
+    folder: Path
+    environment: Mapping[str, str]
+    answers: Callable[[int], bool]
+    _running: subprocess.Popen[bytes] | None = field(default=None)
+
+    @property
+    def pid(self) -> int:
+        assert self._running is not None
+        return self._running.pid
+
+    def start(self) -> None:
+        """Until it answers."""
+        with (self.folder / "log").open("ab") as log:
+            self._running = subprocess.Popen(
+                self.argv,
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+                cwd=self.folder,
+                user=USER,
+                group=USER,
+                extra_groups=GROUPS,
+            )
+        end = time.monotonic() + _PATIENCE
+        while not self.answers(self.port):
+            said = (self.folder / "log").read_text(errors="replace")
+            assert self._running.poll() is None, f"{self.argv[0]} ended:\n{said}"
+            assert time.monotonic() < end, f"{self.argv[0]} does not answer:\n{said}"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """At once, as a machine that goes."""
+        if self._running is not None:
+            self._running.kill()
+            self._running.wait()
+            self._running = None
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """A folder of the process's own, outside what only root can reach."""
+    made = Path(tempfile.mkdtemp(prefix="torpor-server-"))
+    own(made)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def own(path: Path) -> None:
+    """Give it to whom the processes run as."""
+    if USER is not None:
+        os.chown(path, USER, USER)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        return int(held.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
