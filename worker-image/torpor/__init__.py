@@ -1,8 +1,11 @@
 """What task authors import: `from torpor import task, defer, context, TaskDeferred, BaseOperator, TaskFailed`.
 
 A task pod imports this before the user's code, so it imports little: the standard library's light modules and
-`torpor_wire`. The built-in triggers are in `torpor.triggers`, the runner for unit tests in `torpor.testing`.
+`torpor_wire`; sensors, which import more, are loaded when they are first named. The built-in triggers are in
+`torpor.triggers`, the runner for unit tests in `torpor.testing`.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from torpor.deferral import Deferral, DeferralError, TaskDeferred, defer
 from torpor.errors import TaskFailed
@@ -10,14 +13,27 @@ from torpor.execution import Context, context
 from torpor.operators import BaseOperator
 from torpor.tasks import task
 
+if TYPE_CHECKING:
+    from torpor.sensors import BaseSensor, PokeResult
+
 __all__ = [
     "BaseOperator",
+    "BaseSensor",
     "Context",
     "Deferral",
     "DeferralError",
+    "PokeResult",
     "TaskDeferred",
     "TaskFailed",
     "context",
     "defer",
     "task",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in {"BaseSensor", "PokeResult"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from torpor import sensors  # noqa: PLC0415 - paid for only where a sensor is used
+
+    return getattr(sensors, name)

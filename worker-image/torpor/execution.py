@@ -6,7 +6,7 @@ inherit contextvars, and a pod runs one task.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NoReturn
 
 _FIELDS = (
     "namespace",
@@ -67,6 +67,27 @@ class Context(Mapping[str, "str | int"]):
 
     def __repr__(self) -> str:
         return f"Context({dict(self)})"
+
+
+class Elsewhere(Context):
+    """The context where many TaskRuns are served at once: their namespace, and a reason for all else."""
+
+    __slots__ = ()
+
+    def __init__(self, namespace: str) -> None:
+        object.__setattr__(self, "namespace", namespace)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """For what is not set."""
+        if name not in _FIELDS:
+            raise AttributeError(name)
+        raise LookupError(
+            f"there is no {name} in the triggerer, where one poke serves many TaskRuns: take it as an argument of the "
+            "sensor, or set runs_in_triggerer = False on its class"
+        )
+
+    def __repr__(self) -> str:
+        return f"Elsewhere({self.namespace!r})"
 
 
 class _Process:

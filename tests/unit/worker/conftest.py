@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torpor import Context
 from torpor.runtime import main
 from torpor.runtime.api import Answer, UnclearError
 from torpor.runtime.launch import Launch
@@ -161,6 +162,26 @@ class Pod:
 
     def at(self, field: str) -> float:
         return times.epoch(self.status[field])
+
+
+def module_of(pod: Pod) -> Any:
+    """The module that a pod's task stands in, once it has run."""
+    python: str = pod.cluster.taskruns[pod.name]["spec"]["python"]
+    return sys.modules[python.partition(":")[0]]
+
+
+@pytest.fixture
+def context() -> Context:
+    return Context(
+        namespace="default",
+        workflow="ingest",
+        task="load",
+        map_index=-1,
+        attempt=1,
+        segment=0,
+        taskrun="ingest-load-abcde",
+        uid="taskrun-uid",
+    )
 
 
 @pytest.fixture

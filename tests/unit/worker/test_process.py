@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from torpor_wire import keys
 
 if TYPE_CHECKING:
@@ -164,8 +165,9 @@ def test_the_startup_report_comes_before_user_code_and_lists_the_modules(tmp_pat
     assert "authored" not in report["modules"]
 
 
-def test_a_start_imports_nothing_heavy(tmp_path: Path) -> None:
-    script = "import sys, torpor.runtime.main; print(*sys.modules)"
+@pytest.mark.parametrize("imported", ["pass", "from torpor import BaseSensor"])
+def test_a_start_imports_nothing_heavy(imported: str) -> None:
+    script = f"import sys, torpor.runtime.main; {imported}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[1:1] = {sys.path!r}; {script}"],
         capture_output=True,

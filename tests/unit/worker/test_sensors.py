@@ -1,0 +1,239 @@
+"""Sensors in their pods: the three ways to wait, and who decides between them."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from torpor import BaseSensor, Context, PokeResult
+from torpor_wire import keys, times
+
+from tests.unit.worker import conftest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.worker.conftest import Pod
+
+SENSOR = """
+from torpor import BaseSensor, PokeResult, TaskFailed
+looks = []
+there = 3
+class Key(BaseSensor):
+    def __init__(self, path, **kwargs):
+        super().__init__(**kwargs)
+        self.path = path
+    def poke(self, context):
+        looks.append([context.segment, self.path])
+        return PokeResult(len(looks) >= there, len(looks))
+class AsyncKey(Key):
+    async def poke(self, context):
+        return super().poke(context)
+class OwnWay(AsyncKey):
+    runs_in_triggerer = False
+class Patient(Key):
+    def timed_out(self, context): return ["gave up", context.segment]
+class PatientAsync(AsyncKey):
+    async def timed_out(self, context): return ["gave up", context.segment]
+"""
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Sets what the pod is told of whether its sensors are to defer."""
+    return lambda what: monkeypatch.setenv(keys.ENV_DEFERRABLE, what)
+
+
+def looks(pod: Pod) -> list[Any]:
+    found: list[Any] = conftest.module_of(pod).looks
+    return found
+
+
+@pytest.mark.parametrize("name", ["Key", "AsyncKey"])
+def test_a_sensor_that_is_not_to_defer_pokes_in_its_pod(task: Callable[..., Pod], name: str) -> None:
+    pod = task(SENSOR, name=name, path="a", poke_interval=0.01, deferrable=False)
+
+    assert pod.run() == 0
+    assert pod.status["result"] == "3"
+    assert looks(pod) == [[0, "a"]] * 3
+
+
+@pytest.mark.parametrize("name", ["Key", "AsyncKey", "OwnWay"])
+def test_what_is_so_at_the_first_look_is_not_waited_for(task: Callable[..., Pod], name: str) -> None:
+    pod = task(SENSOR + "there = 1", name=name, path="a")
+
+    assert pod.run() == 0
+    assert pod.status["result"] == "1"
+
+
+@pytest.mark.parametrize("name", ["Key", "OwnWay"])
+def test_a_sensor_whose_poke_blocks_gets_a_pod_for_each_look_and_none_between(
+    task: Callable[..., Pod], name: str
+) -> None:
+    pod = task(SENSOR, name=name, path="a", poke_interval="5m")
+    for segment in range(2):
+        before = time.time()
+        assert pod.run() == 0
+        assert pod.status["trigger"]["class"] == "time"
+        at = times.epoch(json.loads(pod.status["trigger"]["kwargs"])["at"])
+        assert before + 300 - 0.01 <= at <= time.time() + 300
+        assert "deadline" not in pod.status
+        pod.fire(pod.status["trigger"]["kwargs"])
+        assert pod.status["segment"] == segment + 1
+
+    assert pod.run() == 0
+    assert pod.status["result"] == "3"
+    assert looks(pod) == [[0, "a"], [1, "a"], [2, "a"]]
+
+
+def test_a_sensor_whose_poke_is_async_waits_as_a_trigger_of_its_own(task: Callable[..., Pod]) -> None:
+    pod = task(SENSOR, name="AsyncKey", path="a", timeout="6h")
+    assert pod.run() == 0
+
+    waiting = pod.status["trigger"]
+    assert waiting["class"] == f"{conftest.module_of(pod).__name__}.AsyncKey"
+    assert json.loads(waiting["kwargs"]) == {"path": "a", "timeout": "6h"}
+    assert pod.at("deadline") == pytest.approx(pod.cluster.clock + 6 * 3600, abs=5)
+    assert "onTimeout" not in pod.status["next"]
+    pod.fire({"size": 7})
+
+    assert pod.run() == 0
+    assert json.loads(pod.status["result"]) == {"size": 7}
+    assert looks(pod) == [[0, "a"]]
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        ("true", None, True),
+        ("false", None, False),
+        ("unserved", None, False),
+        ("true", False, False),
+        ("false", True, True),
+        ("unserved", True, False),
+    ],
+)
+@pytest.mark.parametrize("name", ["Key", "AsyncKey"])
+def test_who_decides_whether_a_sensor_defers(
+    task: Callable[..., Pod], told: Callable[[str], None], name: str, decision: tuple[str, bool | None, bool]
+) -> None:
+    says, asked, defers = decision
+    told(says)
+    source = SENSOR.replace("super().__init__(**kwargs)", "super().__init__(**kwargs); self.poke_interval = 0.01")
+    pod = task(source, name=name, path="a", deferrable=asked)
+    pod.run()
+
+    assert pod.status["state"] == ("Deferred" if defers else "Succeeded")
+
+
+@pytest.mark.parametrize(
+    ("name", "interval", "asked", "gives_back"),
+    [
+        ("Key", 9.9, None, False),
+        ("Key", 10, None, True),
+        ("Key", 9.9, True, True),
+        ("AsyncKey", 9.9, None, True),
+        ("OwnWay", 9.9, None, False),
+    ],
+)
+def test_no_pod_is_made_every_few_seconds_unless_that_is_asked_for(
+    module: Callable[[str], str], name: str, interval: float, asked: bool | None, gives_back: bool
+) -> None:
+    made = getattr(__import__(module(SENSOR)), name)(path="a", poke_interval=interval, deferrable=asked)
+
+    assert made.deferrable is gives_back
+
+
+@pytest.mark.parametrize("name", ["Key", "AsyncKey"])
+def test_a_sensor_that_pokes_in_its_pod_fails_when_its_time_is_over(task: Callable[..., Pod], name: str) -> None:
+    pod = task(SENSOR, name=name, path="a", timeout=0, deferrable=False, spec={"retries": {"limit": 1}})
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "UpForRetry"
+    assert pod.status["message"] == f"{name} was not done within 0 seconds"
+    assert len(looks(pod)) == 1
+
+
+@pytest.mark.parametrize("name", ["Patient", "PatientAsync"])
+def test_a_class_may_say_what_follows_when_the_time_is_over(task: Callable[..., Pod], name: str) -> None:
+    pod = task(SENSOR, name=name, path="a", timeout=0, deferrable=False)
+
+    assert pod.run() == 0
+    assert pod.status["result"] == '["gave up",0]'
+
+
+def test_the_time_of_a_sensor_counts_over_all_its_pods(task: Callable[..., Pod]) -> None:
+    pod = task(SENSOR + "there = 100", name="Patient", path="a", poke_interval="5m", timeout="7m")
+    pod.run()
+    kwargs = json.loads(pod.status["next"]["kwargs"])
+    assert kwargs["until"] == pytest.approx(time.time() + 420, abs=5)
+    pod.status["next"]["kwargs"] = json.dumps({"until": time.time() + 100})
+    pod.fire(None)
+    pod.run()
+    at = times.epoch(json.loads(pod.status["trigger"]["kwargs"])["at"])
+    assert at == pytest.approx(time.time() + 100, abs=5)
+    pod.status["next"]["kwargs"] = json.dumps({"until": time.time() - 1})
+    pod.fire(None)
+
+    assert pod.run() == 0
+    assert pod.status["result"] == '["gave up",2]'
+
+
+def test_a_class_that_says_what_follows_is_entered_when_the_wait_in_the_triggerer_is_over(
+    task: Callable[..., Pod],
+) -> None:
+    pod = task(SENSOR, name="PatientAsync", path="a", timeout="1h")
+    pod.run()
+    assert pod.status["next"]["onTimeout"] == "timed_out"
+    pod.time_out()
+
+    assert pod.run() == 0
+    assert pod.status["result"] == '["gave up",1]'
+
+
+def test_a_poke_that_raises_fails_the_task_at_once(task: Callable[..., Pod]) -> None:
+    pod = task(SENSOR + "class Broken(Key):\n    def poke(self, context): return 1 / 0", name="Broken", path="a")
+
+    assert pod.run() == 1
+    assert pod.status["message"].startswith("ZeroDivisionError")
+
+
+def test_a_class_without_a_poke_is_told_so(task: Callable[..., Pod]) -> None:
+    pod = task("from torpor import BaseSensor\nclass Empty(BaseSensor): pass", name="Empty")
+
+    assert pod.run() == 1
+    assert "Empty has no poke(context)" in pod.status["message"]
+
+
+class Said:
+    """What a look returns in Airflow."""
+
+    is_done = True
+    xcom_value = "value"
+
+
+@pytest.mark.parametrize(
+    ("returned", "value"), [(True, None), (1, None), (PokeResult(done=True, value=[1]), [1]), (Said(), "value")]
+)
+def test_a_look_says_that_it_is_so_in_several_ways(context: Context, returned: object, value: object) -> None:
+    class Look(BaseSensor):
+        def poke(self, context: Context) -> object:
+            return returned
+
+    assert Look(deferrable=False).execute(context) == value
+
+
+def test_times_are_given_as_anywhere_else() -> None:
+    made = BaseSensor(poke_interval=timedelta(minutes=2), timeout="1h30m", task_id="t")
+
+    assert (made.poke_interval, made.timeout, made.task_id) == (120.0, 5400.0, "t")
+    assert BaseSensor(timeout=None).timeout is None
+
+
+@pytest.mark.parametrize("interval", [-1, "soon", True, float("nan")])
+def test_an_interval_that_is_none_is_refused(interval: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="poke_interval"):
+        BaseSensor(poke_interval=interval)
