@@ -2,7 +2,7 @@
 
 What would cross an object in a cluster crosses JSON here: arguments, state, events and result; limits of size apply. A
 deferral is answered with the next event, and the task goes on in a new instance or in another function, as it would in
-another pod.
+another pod. Sensors defer, unless they are asked not to: each look that is not so takes an event.
 """
 
 import json
@@ -10,23 +10,45 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, keys, typed
 
 from torpor import execution
+from torpor.errors import TaskFailed
 from torpor.execution import Context
 from torpor.runtime import entry, outcome
 from torpor.runtime.suspension import Place, Suspension
 from torpor.runtime.taskrun import Resume
 
 
+class TimedOut:
+    """In place of an event: the wait took too long."""
+
+    def __repr__(self) -> str:
+        return "TIMED_OUT"
+
+
+class _Nothing:
+    """No event at all, where None would be one."""
+
+
+TIMED_OUT = TimedOut()
+_NOTHING = _Nothing()
+_SEAL_KEY = "CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+"""A public key to seal with; nobody opens what a test seals."""
+
+
 class Wait(NamedTuple):
-    """One deferral: what was waited for, where the task went on, with which state."""
+    """One deferral: what was waited for, where the task went on, with which state.
+
+    `kwargs` are as the trigger's class gets them, but that sealed ones stay sealed; `timeout` is in seconds.
+    """
 
     class_name: str
     kwargs: Any
     method: str
     state: Any
     timeout: float | None
+    on_timeout: str | None = None
 
 
 class Run(NamedTuple):
@@ -41,17 +63,21 @@ def run(
     arguments: Mapping[str, Any] | None = None,
     *,
     events: Sequence[Any] = (),
+    first_event: Any = _NOTHING,
     context: Context | None = None,
 ) -> Run:
     """Runs a function, or a class with `execute`, to its end.
 
-    The task's own exceptions are raised. Raises RejectedError or DeferralError for what a cluster would refuse, and
-    AssertionError where the task defers more or less often than there are events.
+    `events` answer its deferrals, TIMED_OUT among them; `first_event` is that of a `trigger:` which comes before it.
+    The task's own exceptions are raised, and TaskFailed for a wait that timed out where the task does not say what
+    follows. Raises RejectedError or DeferralError for what a cluster would refuse, and AssertionError where the task
+    defers more or less often than there are events.
     """
     waits: list[Wait] = []
-    after: Resume | None = None
+    came_first = first_event is not _NOTHING
+    after = Resume("", {}, _crossed(first_event)) if came_first else None
     while True:
-        present = context or _context(segment=len(waits))
+        present = context or _context(segment=len(waits) + came_first)
         with execution.running(present):
             returned = entry.enter(task, _crossed(arguments or {}), present, after)
         ended = outcome.of_return(returned, _place)
@@ -59,14 +85,25 @@ def run(
             _all_used(events, waits)
             return Run(json.loads(ended.result), tuple(waits))
         waits.append(_wait(ended))
-        after = Resume(ended.method, json.loads(ended.state), _crossed(_next(events, waits)))
-        if ":" in ended.method:
-            task = entry.load(ended.method, "this test")
+        after = _resumed(ended, _next(events, waits))
+        if ":" in after.method:
+            task = entry.load(after.method, "this test")
 
 
 def _wait(ended: Suspension) -> Wait:
-    kwargs, state = json.loads(ended.trigger.kwargs), json.loads(ended.state)
-    return Wait(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout)
+    kwargs, state = typed.decode(json.loads(ended.trigger.kwargs)), json.loads(ended.state)
+    return Wait(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout, ended.on_timeout)
+
+
+def _resumed(ended: Suspension, event: Any) -> Resume:
+    state, name = json.loads(ended.state), ended.trigger.class_name
+    if event is not TIMED_OUT:
+        return Resume(ended.method, state, _crossed(event))
+    if ended.timeout is None:
+        raise AssertionError(f"the wait for {name} has no timeout, so it cannot time out")
+    if ended.on_timeout is None:
+        raise TaskFailed(f"{name} did not fire within {ended.timeout:g} seconds", retryable=True)
+    return Resume(ended.on_timeout, state, None, late=True)
 
 
 def _next(events: Sequence[Any], waits: Sequence[Wait]) -> Any:
@@ -86,7 +123,7 @@ def _crossed(value: Any) -> Any:
 
 
 def _place() -> Place:
-    return Place("default", keys.DEFAULT_POOL, time.time())
+    return Place("default", keys.DEFAULT_POOL, time.time(), seal_key=_SEAL_KEY)
 
 
 def _context(segment: int) -> Context:

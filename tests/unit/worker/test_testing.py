@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from torpor import BaseOperator, Context, Deferral, DeferralError, TaskFailed, context, defer, task
+from torpor import BaseOperator, BaseSensor, Context, Deferral, DeferralError, TaskFailed, context, defer, task
 from torpor.errors import RejectedError
-from torpor.testing import run
+from torpor.testing import TIMED_OUT, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,3 +102,95 @@ def test_the_context_is_there_while_a_task_runs_and_not_after() -> None:
 def test_the_context_names_its_keys_when_asked_for_another() -> None:
     with pytest.raises(KeyError, match="the context has namespace, workflow"):
         run(lambda: context()["ti"])
+
+
+def until_noon(day: str) -> Deferral:
+    return defer(Moment(), then=at_noon, on_timeout=missed, timeout="1h", day=day)
+
+
+def at_noon(event: str, day: str) -> list[str]:
+    return [event, day]
+
+
+def missed(day: str) -> str:
+    return f"missed {day}"
+
+
+class Moment:
+    """A trigger with a moment and a secret."""
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        return "pkg.Moment", {"at": datetime(2030, 1, 1, 12, tzinfo=UTC), "encrypted__token": "hunter2"}
+
+
+def test_a_wait_that_times_out_goes_on_where_the_task_says() -> None:
+    done = run(until_noon, {"day": "mon"}, events=[TIMED_OUT])
+
+    assert done.result == "missed mon"
+    assert done.deferrals[0].on_timeout == f"{__name__}:missed"
+    assert run(until_noon, {"day": "mon"}, events=["now"]).result == ["now", "mon"]
+
+
+def test_a_wait_that_times_out_fails_the_task_where_it_says_nothing() -> None:
+    with pytest.raises(TaskFailed, match="http did not fire within 60 seconds"):
+        run(load, {"path": "a"}, events=[TIMED_OUT])
+
+
+def test_a_wait_without_a_timeout_cannot_time_out() -> None:
+    with pytest.raises(AssertionError, match="no timeout"):
+        run(load, {"path": "a"}, events=[{"last": False}, TIMED_OUT])
+
+
+def test_a_test_sees_the_arguments_of_the_triggers_class_and_no_secret() -> None:
+    kwargs = run(until_noon, {"day": "mon"}, events=["now"]).deferrals[0].kwargs
+
+    assert kwargs["at"] == datetime(2030, 1, 1, 12, tzinfo=UTC)
+    assert kwargs["encrypted__token"].startswith("sealed:")
+
+
+def test_a_task_that_a_wait_comes_before_is_given_its_event() -> None:
+    def begin(path: str, event: object) -> list[object]:
+        return [path, event, context().segment]
+
+    assert run(begin, {"path": "a"}, first_event=None).result == ["a", None, 1]
+    assert run(Begin, {"path": "a"}, first_event="now").result == ["a", "now"]
+
+
+class Begin:
+    """An operator that a wait comes before."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def execute(self, context: Context, event: object) -> list[object]:
+        return [self.path, event]
+
+
+class Key(BaseSensor):
+    """Is there in its second pod."""
+
+    def poke(self, context: Context) -> bool:
+        return context.segment > 0
+
+
+class AsyncKey(BaseSensor):
+    """Looks in the triggerer."""
+
+    async def poke(self, context: Context) -> bool:
+        return context.segment > 0
+
+
+def test_a_sensor_takes_an_event_for_each_look_in_vain() -> None:
+    done = run(Key, {"poke_interval": "5m"}, events=[None])
+
+    assert [wait.class_name for wait in done.deferrals] == ["time"]
+
+
+def test_a_sensor_whose_poke_is_async_returns_what_the_triggerer_found() -> None:
+    done = run(AsyncKey, {"timeout": "1h"}, events=[{"size": 7}])
+
+    assert done.result == {"size": 7}
+    assert done.deferrals[0].class_name == f"{__name__}.AsyncKey"
+    assert done.deferrals[0].timeout == pytest.approx(3600, abs=1)
+    with pytest.raises(TaskFailed):
+        run(AsyncKey, {"timeout": "1h"}, events=[TIMED_OUT])
