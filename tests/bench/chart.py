@@ -20,6 +20,7 @@ class Line:
     name: str
     color: str
     points: Sequence[tuple[float, float]]
+    dashed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,8 @@ def _panel(panel: Panel, top: float, end: float) -> list[str]:
 
 def _line(line: Line, end: float, bottom: float, scale: float) -> str:
     points = " ".join(f"{_x(at, end):.1f},{bottom - value * scale:.1f}" for at, value in line.points)
-    return f'<polyline points="{points}" fill="none" stroke="{line.color}" stroke-width="2"/>'
+    dashes = ' stroke-dasharray="6 4"' if line.dashed else ""
+    return f'<polyline points="{points}" fill="none" stroke="{line.color}" stroke-width="2"{dashes}/>'
 
 
 def _rule(step: float, height: float) -> list[str]:
@@ -98,7 +100,7 @@ def _mark(mark: Mark, end: float, bottom: float) -> list[str]:
     at = _x(mark.at, end)
     return [
         f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{HEAD}" y2="{bottom}" stroke="#555" stroke-dasharray="4 4"/>',
-        _text(at - 6, HEAD + 12, mark.text, text_anchor="end", fill="#555"),
+        _text(at - 6, HEAD - 8, mark.text, text_anchor="end", fill="#555"),
     ]
 
 

@@ -27,6 +27,7 @@ from tests.e2e import node
 GOAL = 20.0
 WAYS = ("process", "pod")
 _DEPLOYMENT = "deployment/torpor-operator"
+_REPLICAS = "app.kubernetes.io/component=operator"
 _PROGRAM = "torpor_operator"
 _UNDER_WAY = 4  # pods, before anything is killed
 _RENEWAL = 5.0  # the Lease's: a round may fall anywhere in it
@@ -116,11 +117,17 @@ async def _round(on: Course, way: str) -> Takeover:
 
 async def _fresh_leader(on: Course) -> str:
     """A leader whose container was never started again: one that was is left to wait before it is the next time."""
-    await asyncio.to_thread(roll_out, on.kubectl, _DEPLOYMENT)
-    while await asyncio.to_thread(node.restarts, on.kubectl, leader := await _leader(on)):
-        await asyncio.to_thread(on.kubectl.run, "delete", "pod", leader, "-n", SYSTEM)
+    while True:
         await asyncio.to_thread(roll_out, on.kubectl, _DEPLOYMENT)
-    return leader
+        leader = await _leader(on)
+        pods = (await on.api.list(PODS, SYSTEM, label_selector=_REPLICAS)).items
+        found = next((pod for pod in pods if pod["metadata"]["name"] == leader), None)
+        if found is None:
+            await asyncio.sleep(1)  # the Lease of one that is no more has to run out
+        elif found["status"]["containerStatuses"][0]["restartCount"]:
+            await asyncio.to_thread(on.kubectl.run, "delete", "pod", leader, "-n", SYSTEM)
+        else:
+            return leader
 
 
 async def _leader(on: Course) -> str:

@@ -50,12 +50,13 @@ class Run:
 
 
 def cores(samples: Sequence[Sample]) -> list[tuple[float, float]]:
-    """Processor time a second, over the last ten seconds at each moment."""
+    """Processor time a second, over the last ten seconds at each moment; it begins with nothing used."""
+    used = [(0.0, 0.0), *((each.seconds, each.cpu) for each in samples)]
     found = []
-    for index, now in enumerate(samples):
-        before = next(each for each in samples[: index + 1] if each.seconds > now.seconds - _SMOOTHED or each is now)
-        if now.seconds > before.seconds:
-            found.append((now.seconds, (now.cpu - before.cpu) / (now.seconds - before.seconds)))
+    for index, (now, cpu) in enumerate(used[1:], start=1):
+        then, before = next(each for each in used[:index] if each[0] > now - _SMOOTHED or each is used[index - 1])
+        if now > then:
+            found.append((now, (cpu - before) / (now - then)))
     return found
 
 

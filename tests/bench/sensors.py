@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -68,21 +68,23 @@ def _draw(folder: Path) -> None:
 def picture(runs: dict[str, list[Sample]], *, waits: int, opened: float) -> str:
     """The comparison as an SVG document."""
 
-    def panel(title: str, values: dict[str, list[tuple[float, float]]]) -> Panel:
-        return Panel(title=title, lines=[Line(name=name, color=COLORS[name], points=values[name]) for name in values])
+    def lines(value: Callable[[Sample], float], *, suffix: str = "", dashed: bool = False) -> list[Line]:
+        return [
+            Line(name=name + suffix, color=COLORS[name], points=[(at.seconds, value(at)) for at in run], dashed=dashed)
+            for name, run in runs.items()
+        ]
 
+    waiting = lines(lambda at: at.deferred, suffix=": waits without a pod", dashed=True)
+    pods = [*lines(lambda at: at.running), *(line for line in waiting if any(value for _, value in line.points))]
     return draw(
         f"{waits} waits",
         [
-            panel(
-                "task pods that run",
-                {name: [(each.seconds, each.running) for each in run] for name, run in runs.items()},
+            Panel(title="task pods that run", lines=pods),
+            Panel(
+                title="processor cores, tasks and Torpor",
+                lines=[Line(name=name, color=COLORS[name], points=samples.cores(run)) for name, run in runs.items()],
             ),
-            panel("processor cores, tasks and Torpor", {name: samples.cores(run) for name, run in runs.items()}),
-            panel(
-                "memory in MiB, tasks and Torpor",
-                {name: [(each.seconds, each.memory / MIB) for each in run] for name, run in runs.items()},
-            ),
+            Panel(title="memory in MiB, tasks and Torpor", lines=lines(lambda at: at.memory / MIB)),
         ],
         [Mark(at=opened, text="what they wait for is there")],
         below="seconds since the Workflow was created",

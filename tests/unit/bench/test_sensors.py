@@ -107,11 +107,14 @@ def test_an_axis_has_round_numbers_up_to_what_there_is(top: float, steps: list[f
     assert chart.ticks(top) == steps
 
 
-def test_the_picture_has_a_line_for_each_sensor_in_each_panel_and_none_leaves_it() -> None:
-    runs = {"blocking": list(blocking().samples), "deferrable": [sample(0), sample(120, triggerer_cpu=3)]}
+def test_the_picture_has_a_line_for_each_sensor_in_each_panel_and_one_for_waits_and_none_leaves_it() -> None:
+    runs = {
+        "blocking": list(blocking().samples),
+        "deferrable": [sample(0), sample(50, deferred=10), sample(120, triggerer_cpu=3)],
+    }
     drawn = ET.fromstring(sensors.picture(runs, waits=10, opened=100))
     lines = drawn.findall(f"{_SVG}polyline")
-    assert len(lines) == 2 * 3
+    assert len(lines) == 2 * 3 + 1
     _, _, width, height = map(float, drawn.attrib["viewBox"].split())
     points = [tuple(map(float, point.split(","))) for line in lines for point in line.attrib["points"].split()]
     assert all(
