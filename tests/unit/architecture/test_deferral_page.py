@@ -1,0 +1,37 @@
+"""docs/deferral.md names tests: each of them is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/deferral.md").read_text()
+NAMED = re.compile(r"`([\w/*]+\.py)(?:::(\w+))?`")
+
+
+def found(name: str) -> list[Path]:
+    return sorted(ROOT.glob(name if name.startswith("tests/") else f"tests/unit/{name}"))
+
+
+def defined_in(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def test_every_test_that_the_page_names_is_there() -> None:
+    missing = []
+    for file, test in NAMED.findall(PAGE):
+        paths = found(file)
+        if not paths or (test and not any(test in defined_in(path) for path in paths)):
+            missing.append(f"{file}::{test}")
+
+    assert missing == []
+
+
+def test_every_rule_of_the_page_has_a_source_and_a_test_or_a_reason() -> None:
+    rows = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]
+
+    assert len(rows) > 30
+    assert [row for row in rows if len(row) != 3 or not all(cell.strip() for cell in row)] == []
