@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
     from torpor.triggers.moment import Duration, Time
+    from torpor.triggers.redis_values import Redis
     from torpor.triggers.sql import Sql
     from torpor.triggers.tcp import Tcp
     from torpor.triggers.webhook import Webhook
@@ -25,6 +26,7 @@ __all__ = [
     "File",
     "Http",
     "Kubernetes",
+    "Redis",
     "Sql",
     "Tcp",
     "Time",
@@ -39,6 +41,7 @@ _MODULES = {
     "File": "files",
     "Http": "http",
     "Kubernetes": "kubernetes",
+    "Redis": "redis_values",
     "Sql": "sql",
     "Tcp": "tcp",
     "Time": "moment",

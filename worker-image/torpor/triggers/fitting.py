@@ -32,5 +32,11 @@ def text(event: Mapping[str, Any], name: str, value: str) -> dict[str, Any]:
     return {**event, name: shown, "truncated": True}
 
 
+def mapped(event: Mapping[str, Any], name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The event with the fields that fit, in their order, with `truncated` where one is left out."""
+    found = listed(event, name, [[key, value] for key, value in fields.items()])
+    return {**found, name: dict(found[name])}
+
+
 def _size(value: object) -> int:
     return len(canonical.plain(value).encode())

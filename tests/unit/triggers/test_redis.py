@@ -1,0 +1,80 @@
+"""`redis`: what it takes, what it stores, and which server it means."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor.triggers import Redis, redis_client
+from torpor.triggers.redis_client import Address
+from torpor.triggers.secrets import Revealed
+
+from tests import lending
+
+URL = "redis://cache.example.org:6380/2"
+SECRET = {"secretRef": {"name": "cache", "key": "url"}}
+
+
+def test_only_what_differs_from_the_defaults_is_stored() -> None:
+    expected = ("redis", {"url": URL, "list": "jobs"})
+    assert Redis(URL, list="jobs").serialize() == expected
+    assert Redis(URL, list="jobs", count=1, index=0, interval="5s", after="0").serialize() == expected
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [
+        {"url": SECRET, "list": "jobs", "count": 3, "index": -1, "interval": 1.0},
+        {"url": URL, "stream": "events", "after": "1700000000000-3"},
+    ],
+)
+def test_it_reads_back_what_it_wrote(kwargs: dict[str, Any]) -> None:
+    name, stored = Redis(**kwargs).serialize()
+    assert (name, stored) == ("redis", kwargs)
+    assert Redis(**json.loads(json.dumps(stored))).serialize() == (name, stored)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "words"),
+    [
+        ({"url": 7}, TypeError, "url takes text or a secretRef"),
+        ({"url": "cache:6379"}, ValueError, "no address such as redis://"),
+        ({"url": "unix:///run/redis.sock"}, ValueError, "no address such as redis://"),
+        ({"url": "redis://cache:99999"}, ValueError, "no address such as redis://"),
+        ({"url": "redis://cache/jobs"}, ValueError, "no address such as redis://"),
+        ({"url": "redis://cache/0?ssl_ca_certs=/etc/passwd"}, ValueError, "no parameters"),
+        ({"url": "redis://:hunter2@cache"}, ValueError, "put the URL in a Secret"),
+        ({"url": {"secretRef": {}}}, ValueError, "url names a key of a Secret"),
+        ({"list": None}, ValueError, "give one of list and stream"),
+        ({"stream": "events"}, ValueError, "give one of list and stream"),
+        ({"list": ""}, ValueError, "list has 0 characters"),
+        ({"count": 0}, ValueError, "count is 0"),
+        ({"index": 1.5}, TypeError, "index takes a whole number"),
+        ({"after": "1-1"}, ValueError, "after is of a stream"),
+        ({"list": None, "stream": "events", "count": 2}, ValueError, "count and index are of a list"),
+        ({"list": None, "stream": "events", "after": "$"}, ValueError, "'\\$' would mean another moment"),
+        ({"list": None, "stream": "events", "after": 17}, TypeError, "after takes the id"),
+        ({"interval": 0}, ValueError, "interval is 0 seconds"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words) as caught:
+        Redis(**{"url": URL, "list": "jobs", **kwargs})
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        (URL, Address("cache.example.org", 6380, 2, "", "", tls=False)),
+        ("rediss://joe:a%40b@[::1]", Address("::1", 6379, 0, "joe", "a@b", tls=True)),
+        ("redis://:pw@cache/", Address("cache", 6379, 0, "", "pw", tls=False)),
+    ],
+)
+def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
+    assert redis_client.parse(url) == expected
+
+
+def test_a_password_that_came_from_a_secret_is_taken_and_a_reference_that_nobody_has_read_cannot_run() -> None:
+    Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(lending.lent())
+    with pytest.raises(TypeError, match="url takes text"):
+        Redis(SECRET, list="jobs").bind(lending.lent())
