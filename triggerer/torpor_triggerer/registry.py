@@ -24,6 +24,7 @@ BUILT_IN = {
     "file": "torpor.triggers:File",
     "http": "torpor.triggers:Http",
     "kubernetes": "torpor.triggers:Kubernetes",
+    "redis": "torpor.triggers:Redis",
     "sql": "torpor.triggers:Sql",
     "tcp": "torpor.triggers:Tcp",
     "time": "torpor.triggers:Time",
