@@ -20,6 +20,7 @@ from torpor_api.resources import LEASES, PODS, WORKFLOWS
 from torpor_demo import images
 from torpor_demo.install import SYSTEM, roll_out
 from torpor_demo.kubectl import Kubectl
+from torpor_wire import times
 
 from tests.bench.course import NAMESPACE, Course, course
 from tests.e2e import node
@@ -106,7 +107,7 @@ async def _round(on: Course, way: str) -> Takeover:
         await asyncio.sleep(random.uniform(0, _RENEWAL))
         begun = time.monotonic()
         await asyncio.to_thread(node.end, where, processes)
-        dead = time.monotonic()
+        dead = time.time()
         if way == "pod":
             await asyncio.to_thread(_remove, on.kubectl, leader)
         resumed = await created.after(dead)
@@ -140,28 +141,31 @@ def _remove(kubectl: Kubectl, pod: str) -> None:
 
 
 class Creations:
-    """The moments (monotonic) at which pods of tasks were seen to be created."""
+    """The pods of tasks that were seen to be created: when they were seen (monotonic), and made (whole seconds)."""
 
     def __init__(self) -> None:
-        self.moments: list[float] = []
+        self.found: list[tuple[float, float]] = []
         self._changed = asyncio.Condition()
 
-    async def add(self) -> None:
+    async def add(self, created: str) -> None:
         """Note one, now."""
-        self.moments.append(time.monotonic())
+        self.found.append((time.monotonic(), times.epoch(created)))
         async with self._changed:
             self._changed.notify_all()
 
     async def reach(self, count: int) -> None:
         """Return once there are so many."""
         async with self._changed:
-            await self._changed.wait_for(lambda: len(self.moments) >= count)
+            await self._changed.wait_for(lambda: len(self.found) >= count)
 
     async def after(self, moment: float) -> float:
-        """The first that is later than a moment."""
+        """When the first was seen that was made in a later second than `moment` (epoch).
+
+        What the dead one made in its last second may be seen late, and is not counted: nobody follows that fast.
+        """
         async with self._changed:
-            await self._changed.wait_for(lambda: self.moments[-1] > moment)
-        return next(each for each in self.moments if each > moment)
+            await self._changed.wait_for(lambda: self.found[-1][1] > moment)
+        return next(seen for seen, made in self.found if made > moment)
 
 
 @asynccontextmanager
@@ -172,7 +176,7 @@ async def _watching(on: Course) -> AsyncIterator[Creations]:
     async def watch() -> None:
         async for event in on.api.watch(PODS, NAMESPACE, resource_version=version):
             if event.type == "ADDED":
-                await created.add()
+                await created.add(event.object["metadata"]["creationTimestamp"])
 
     task = asyncio.create_task(watch())
     try:
