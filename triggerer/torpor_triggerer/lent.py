@@ -107,9 +107,12 @@ class Lent:
         """Open a TCP connection and close it."""
         return await ports.reach(host, port, seconds)
 
-    def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
+    def versions(
+        self, api_version: str, kind: str, name: str, *, managed: bool = False
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the namespace as it is and each time it changes."""
-        return objects.versions(self.sources.api, objects.Subject(api_version, kind, self.namespace, name))
+        subject = objects.Subject(api_version, kind, self.namespace, name, managed)
+        return objects.versions(self.sources.api, self.sources.clients, subject)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises."""

@@ -1,46 +1,149 @@
-"""One Kubernetes object of any kind, as it is and each time it changes: a list of one, then a watch.
+"""One Kubernetes object of any kind, as it is and each time it changes: read once, then seen by a watch.
 
-Reads only namespaced kinds, since the triggerer may read more than who asks. What cannot get better by waiting (no such
-kind, no right to read it) is raised, for a wait that can never end helps nobody.
+All waits for objects of one kind in one namespace share one watch, so that a thousand of them are one connection. Reads
+only namespaced kinds, since the triggerer may read more than who asks. What cannot get better by waiting (no such kind,
+no right to read it) is raised, for a wait that can never end helps nobody.
 """
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from torpor_api import discovery, errors
 from torpor_api.api import Api
+from torpor_api.reflector import Notice, Reflector, Unreadable
 from torpor_api.resources import Resource
+from torpor_api.store import version_of
+
+from torpor_triggerer.clients import Clients
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 30.0
 LABEL_WATCH = "torpor.dev/aggregate-to-triggerer-watch"
+_UNSEEN_MAX = 32
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
 class Subject(NamedTuple):
-    """Which object."""
+    """Which object; `managed` is whether to show who wrote which field, and when."""
 
     api_version: str
     kind: str
     namespace: str
     name: str
+    managed: bool = False
 
 
-async def versions(api: Api, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+class Sight:
+    """The versions of one object that somebody has still to look at; of very many, the last."""
+
+    def __init__(self) -> None:
+        self._unseen: deque[Mapping[str, Any]] = deque(maxlen=_UNSEEN_MAX)
+        self._woken = asyncio.Event()
+        self._broken: BaseException | None = None
+
+    def show(self, version: Mapping[str, Any]) -> None:
+        """A version to look at."""
+        self._unseen.append(version)
+        self._woken.set()
+
+    def fail(self, error: BaseException) -> None:
+        """There will be no more."""
+        self._broken = error
+        self._woken.set()
+
+    async def next(self) -> Mapping[str, Any]:
+        """The next version. Raises what has ended the watch, if anything has."""
+        while not self._unseen:
+            if self._broken is not None:
+                raise self._broken
+            self._woken.clear()
+            await self._woken.wait()
+        return self._unseen.popleft()
+
+
+class Watch:
+    """The watch of one kind in one namespace, and who looks at which of its objects; others are not kept."""
+
+    def __init__(self, api: Api, resource: Resource, namespace: str) -> None:
+        self._sights: dict[str, set[Sight]] = {}
+        self._broken: BaseException | None = None
+        self._task = asyncio.create_task(self._run(api, resource, namespace))
+        self._task.add_done_callback(self._ended)
+
+    @contextmanager
+    def looking(self, name: str) -> Iterator[Sight]:
+        """Sees each version of an object that comes from now on."""
+        sight = Sight()
+        self._sights.setdefault(name, set()).add(sight)
+        if self._broken is not None:
+            sight.fail(self._broken)
+        try:
+            yield sight
+        finally:
+            self._sights[name].discard(sight)
+            if not self._sights[name]:
+                del self._sights[name]
+
+    async def close(self) -> None:
+        """End the watch."""
+        self._task.cancel()
+        await asyncio.wait((self._task,))
+
+    async def _run(self, api: Api, resource: Resource, namespace: str) -> None:
+        await _ask_leave(api, resource, namespace)
+        reflector: Reflector[Mapping[str, Any] | None] = Reflector(
+            api, resource, self._kept, on_change=self._show, jitter=api.jitter, namespace=namespace
+        )
+        await reflector.run()
+
+    def _kept(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return raw if raw["metadata"]["name"] in self._sights else None
+
+    def _show(self, notice: Notice[Mapping[str, Any] | None]) -> None:
+        if isinstance(notice, Unreadable) or notice.item is None:
+            return
+        for sight in self._sights.get(notice.name, ()):
+            sight.show(notice.item)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if task.cancelled():
+            return
+        self._broken = task.exception() or RuntimeError("the watch has ended")
+        for sight in [one for sights in self._sights.values() for one in sights]:
+            sight.fail(self._broken)
+
+
+async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
     """The object's versions, for ever; nothing while it does not exist.
 
     Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it may not be read.
     """
+    resource = await _patiently(api, subject, lambda: _resource(api, subject))
+    key = ("kubernetes", resource.api_version, resource.plural, subject.namespace)
+    async with clients.lend(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
+        with watch.looking(subject.name) as sight:
+            known = 0
+            found = await _patiently(api, subject, lambda: _read(api, resource, subject))
+            while True:
+                if found is not None and version_of(found) > known:
+                    known = version_of(found)
+                    yield _shown(resource, found, managed=subject.managed)
+                found = await _patiently(api, subject, sight.next)
+
+
+async def _patiently(api: Api, subject: Subject, ask: Callable[[], Awaitable[T]]) -> T:
+    """What is asked, again and again while the API server cannot say; with a sentence to act on where it will not."""
     delay = FIRST_DELAY
     while True:
         try:
-            async with aclosing(_once(api, subject)) as seen:
-                async for version in seen:
-                    delay = FIRST_DELAY
-                    yield version
+            return await ask()
         except errors.Forbidden as error:
             raise PermissionError(
                 f"the triggerer may not watch {subject.kind}: {error.message}; "
@@ -54,29 +157,31 @@ async def versions(api: Api, subject: Subject) -> AsyncGenerator[Mapping[str, An
         delay = min(LAST_DELAY, 2 * delay)
 
 
-async def _once(api: Api, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
-    """List it, then watch until the server ends a watch in which nothing happened, or it breaks."""
+async def _resource(api: Api, subject: Subject) -> Resource:
     resource = await discovery.resolve(api, subject.api_version, subject.kind)
     if not resource.namespaced:
         raise ValueError(f"a {subject.kind} has no namespace, and a workflow can only wait for objects of its own")
-    selector = f"metadata.name={subject.name}"
-    page = await api.list(resource, subject.namespace, field_selector=selector)
-    for item in page.items:
-        yield _shown(resource, item)
-    version = page.resource_version
-    while True:
-        before = version
-        events = api.watch(resource, subject.namespace, resource_version=version, field_selector=selector)
-        async with aclosing(events):
-            async for event in events:
-                version = event.object["metadata"]["resourceVersion"]
-                if event.type in {"ADDED", "MODIFIED"}:
-                    yield _shown(resource, event.object)
-        if version == before:
-            return
+    return resource
 
 
-def _shown(resource: Resource, item: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _read(api: Api, resource: Resource, subject: Subject) -> Mapping[str, Any] | None:
+    """The object as it is now, read by itself: the watch may be behind, or have shown it before somebody asked."""
+    page = await api.list(resource, subject.namespace, field_selector=f"metadata.name={subject.name}")
+    return page.items[0] if page.items else None
+
+
+async def _ask_leave(api: Api, resource: Resource, namespace: str) -> None:
+    """Raises `errors.Forbidden` where not all of the namespace may be read, which the watch would try for ever."""
+    try:
+        async with aclosing(api.pages(resource, namespace, limit=1)) as pages:
+            await anext(pages)
+    except errors.Forbidden:
+        raise
+    except errors.ApiError as error:
+        log.info("%s in %s: %s", resource.plural, namespace, error.message)
+
+
+def _shown(resource: Resource, item: Mapping[str, Any], *, managed: bool) -> Mapping[str, Any]:
     """As `kubectl get -o yaml` shows it: items of a list lack apiVersion and kind; managedFields are left out."""
-    metadata = {name: value for name, value in item["metadata"].items() if name != "managedFields"}
+    metadata = {name: value for name, value in item["metadata"].items() if managed or name != "managedFields"}
     return {"apiVersion": resource.api_version, "kind": resource.kind, **item, "metadata": metadata}

@@ -84,10 +84,13 @@ class Services(Protocol):
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection, close it, and say at which address. Raises OSError where none is accepted in time."""
 
-    def versions(self, api_version: str, kind: str, name: str) -> AsyncGenerator[Mapping[str, Any], None]:
+    def versions(
+        self, api_version: str, kind: str, name: str, *, managed: bool = False
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the TaskRun's namespace as it is and each time it changes; nothing while it does not exist.
 
-        Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it is not allowed.
+        It has `metadata.managedFields` where `managed` says so. Raises ValueError for a kind that does not exist or
+        has no namespace, PermissionError where it is not allowed.
         """
 
     async def in_thread(self, work: Callable[[], T]) -> T:
