@@ -64,6 +64,14 @@ class Sources:
                 await self.api.clock.sleep(UNAVAILABLE_DELAY)
 
 
+@dataclass(slots=True)
+class Looks:
+    """How often a trigger has looked, and when it looks again (seconds since the epoch)."""
+
+    tries: int = 0
+    next_at: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lent:
     """Implements `torpor.triggers.services.Services`."""
@@ -72,6 +80,7 @@ class Lent:
     taskrun: TaskRunRef
     sources: Sources
     registry: Registry
+    looks: Looks = field(default_factory=Looks)
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """A trigger of a registered class."""
@@ -82,7 +91,9 @@ class Lent:
         return self.sources.api.clock.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
+        """Return after so many seconds. Whoever sleeps has looked, and looks again then."""
+        self.looks.tries += 1
+        self.looks.next_at = self.now() + seconds
         await self.sources.api.clock.sleep(seconds)
 
     def jitter(self) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from torpor_api.clock import Clock
+from torpor_wire.reason import Reason
 
 from torpor_triggerer import admission, conduct, ending, limits, outcome, reveal
 from torpor_triggerer.admission import Call
@@ -19,6 +20,7 @@ from torpor_triggerer.alarms import Alarms
 from torpor_triggerer.ending import Evaluate
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
+from torpor_triggerer.notices import Notices
 from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
@@ -30,6 +32,7 @@ from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 1.0
 FIRST_LOOK = 5.0
+FRESH = 5.0
 LAST_DELAY = 60.0
 
 log = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ class Means:
 
     registry: Registry
     reporter: Reporter
+    notices: Notices
     journal: Journal
     clock: Clock
     evaluate: Evaluate
@@ -137,6 +141,7 @@ class Lifecycle:
         if run.wait.cancelled or made.problem is not None:
             self._conclude(run, Cancelled() if run.wait.cancelled or made.problem is None else made.problem)
             return
+        self._say_that_it_waits(run.wait)
         due = conduct.due(run.trigger, run.subject)
         if due is None:
             self._spawn(run, self._conduct(run))
@@ -144,6 +149,12 @@ class Lifecycle:
             if run.timer is not None:
                 self.alarms.discard(run.timer)
             run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
+
+    def _say_that_it_waits(self, wait: Wait) -> None:
+        """Of one that is taken over it was said before."""
+        log.info("waits for %s", wait.subject)
+        if self._clock.now() - wait.deferred_at < FRESH:
+            self._means.notices.say(wait, Reason.WAITING, f"waits for {wait.subject}")
 
     def _deadline(self, wait: Wait) -> float | None:
         """When it is given up: a wait that is taken over after its deadline is looked at once more."""

@@ -90,7 +90,7 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
             policy = retry.Policy() if reason in _AGAIN_THE_SAME else wait.retries
             return edge.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now)
         case Cancelled():
-            return edge.cancel(wait.pin, message=f"cancelled while it waited: {_subject(wait)}", now=now)
+            return edge.cancel(wait.pin, message=f"cancelled while it waited: {wait.subject}", now=now)
         case _:
             assert_never(outcome)
 
@@ -136,7 +136,7 @@ def too_late(wait: Wait, last_look: str) -> Failed | TimedOut:
     task = wait.deadline_is_the_tasks
     if wait.on_timeout and not task:
         return TimedOut()
-    message = f"{_subject(wait)} did not happen before {'the timeout of the task' if task else 'the deadline'}"
+    message = f"{wait.subject} did not happen before {'the timeout of the task' if task else 'the deadline'}"
     if last_look:
         message += f"; at the last look: {last_look}"
     return Failed(reason=Reason.TIMEOUT if task else Reason.DEFERRAL_TIMEOUT, message=message)
@@ -188,10 +188,6 @@ def _log(lines: Sequence[str], trace: str) -> str:
 
 def _invalid_event(message: str) -> Failed:
     return Failed(reason=Reason.EVENT_INVALID, message=message)
-
-
-def _subject(wait: Wait) -> str:
-    return wait.asked.waits_for if wait.asked and wait.asked.waits_for else "its trigger"
 
 
 def _frame(trace: TracebackType | None) -> str:

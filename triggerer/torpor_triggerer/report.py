@@ -1,7 +1,7 @@
 """Writes the outcome of a wait: one fenced patch, repeated only where nobody knows whether it was carried out.
 
-Losing the race is success: another triggerer fired, or the wait was cancelled. The Event that explains a failure
-follows the write, never precedes it, and its loss is nobody's failure.
+Losing the race is success: another triggerer fired, or the wait was cancelled. The Event that tells of it follows the
+write, never precedes it, and nothing waits for it.
 """
 
 import asyncio
@@ -9,20 +9,21 @@ import itertools
 import logging
 from collections.abc import Callable
 
-from torpor_api import errors, event
+from torpor_api import errors
 from torpor_api.api import Api
 from torpor_api.resources import TASKRUNS
+from torpor_wire import edge
 from torpor_wire.edge import Patch
 from torpor_wire.reason import Reason
 
 from torpor_triggerer import outcome as outcomes
+from torpor_triggerer.notices import Notices
 from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, TimedOut
 from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 10.0
 REFUSED_DELAY = 60.0
-CONTROLLER = "torpor.dev/triggerer"
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +31,9 @@ log = logging.getLogger(__name__)
 class Reporter:
     """One for a process: it bounds how many writes are under way."""
 
-    def __init__(self, api: Api, *, identity: str, concurrency: int) -> None:
+    def __init__(self, api: Api, notices: Notices, *, concurrency: int) -> None:
         self._api = api
-        self._identity = identity
+        self._notices = notices
         self._room = asyncio.Semaphore(concurrency)
 
     async def report(self, wait: Wait, outcome: Outcome, left: Callable[[], bool]) -> None:
@@ -55,44 +56,35 @@ class Reporter:
             except errors.ApiError as error:
                 await self._forbidden(wait, error, tries)
             else:
-                await self._written(wait, outcome)
+                self._written(wait, outcome)
                 return
 
-    async def announce(self, wait: Wait, reason: str, message: str) -> None:
-        """Post a warning on the TaskRun, best effort."""
-        await self.warn(namespace=wait.namespace, name=wait.name, uid=wait.turn.uid, reason=reason, message=message)
-
-    async def warn(self, *, namespace: str, name: str, uid: str, reason: str, message: str) -> None:
-        """The same for a TaskRun that cannot be read."""
-        body = event.build(
-            event.reference(TASKRUNS, namespace=namespace, name=name, uid=uid),
-            reason=reason,
-            message=message,
-            type="Warning",
-            reporting_controller=CONTROLLER,
-            reporting_instance=self._identity,
-            now=self._api.clock.now(),
-        )
+    async def explain(self, wait: Wait, message: str) -> None:
+        """Say on the TaskRun what it still waits for, best effort: the next sentence says more."""
+        patch = edge.explain(wait.pin, reason=Reason.WAITING, message=message)
         try:
-            await event.post(self._api, body)
+            await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
         except errors.ApiError as error:
-            log.info("%s/%s: no Event: %s", namespace, name, error.message)
+            log.debug("%s: not explained: %s", _name(wait), error.message)
 
     async def _write(self, wait: Wait, patch: Patch) -> None:
         async with self._room:
             await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
 
-    async def _written(self, wait: Wait, outcome: Outcome) -> None:
+    def _written(self, wait: Wait, outcome: Outcome) -> None:
         match outcome:
             case Fired() | Done():
-                log.debug("%s: fired", _name(wait))
+                log.info("%s: fired", _name(wait))
+                self._notices.say(wait, Reason.FIRED, f"{wait.subject} has happened")
             case TimedOut():
-                log.info("%s: took too long; its task goes on", _name(wait))
+                message = f"{wait.subject} did not happen before the deadline, and the task goes on"
+                log.info("%s: %s", _name(wait), message)
+                self._notices.say(wait, Reason.TIMED_OUT, message)
             case Cancelled():
                 log.info("%s: cancelled", _name(wait))
             case Failed(reason=reason, message=message):
                 log.info("%s: %s: %s", _name(wait), reason, message)
-                await self.announce(wait, reason, message)
+                self._notices.warn(wait, reason, message)
 
     async def _refused(self, wait: Wait, outcome: Outcome, error: errors.Refused, left: Callable[[], bool]) -> None:
         """The server will never take this write, so the TaskRun fails with its reasons rather than wait for ever."""
@@ -107,7 +99,7 @@ class Reporter:
         """An API server that has just started forbids everything for a moment; else somebody may put it right."""
         log.error("%s: the triggerer may not write it: %s", _name(wait), error.message)
         if tries == 0:
-            await self.announce(wait, Reason.REPORT_REFUSED, f"the triggerer may not write it: {error.message}")
+            self._notices.warn(wait, Reason.REPORT_REFUSED, f"the triggerer may not write it: {error.message}")
         await self._pause(min(REFUSED_DELAY, 2.0 ** min(tries, 16)), error.retry_after)
 
     async def _pause(self, seconds: float, asked: float | None) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from torpor_triggerer import conduct
 from torpor_triggerer.journal import Page
@@ -24,6 +24,14 @@ class Due(Enum):
     ABANDON = "its trigger was stopped, and goes on all the same"
 
 
+class Told(NamedTuple):
+    """What was last said of it: when, the hash of its last look, and how many there were."""
+
+    at: float
+    look: int
+    tries: int
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Run:
     """`verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks."""
@@ -36,6 +44,7 @@ class Run:
     timer: Timer[tuple["Run", Due]] | None = None
     verdict: Outcome | None = None
     hint: str = ""
+    told: Told | None = None
     looking: bool = False
     reporting: bool = False
     left: bool = False

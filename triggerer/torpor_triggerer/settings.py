@@ -13,6 +13,8 @@ from torpor_wire import keys
 CAPACITY = 20_000
 CONCURRENCY = 64
 HEALTH_PORT = 8081
+EVENT_RATE = 5.0
+PROGRESS_RATE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Settings:
     kill_seconds: float = 10.0
     look_seconds: float = 10.0
     health_port: int = HEALTH_PORT
+    event_rate: float = EVENT_RATE
+    progress_rate: float = PROGRESS_RATE
     triggers: Mapping[str, str]
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
@@ -52,6 +56,8 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         lease_duration=given.lease_duration,
         lease_renew=given.lease_duration / 3,
         health_port=given.health_port,
+        event_rate=given.event_rate,
+        progress_rate=given.progress_rate,
         triggers=triggers,
         folders=tuple(given.folder),
         lends_identity=given.lend_identity,
@@ -80,6 +86,8 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--capacity", type=_count, default=environ.get("TORPOR_CAPACITY", CAPACITY), help="how many waits at a time")
     add("--lease-duration", type=_count, default=15, help="seconds until a silent replica is replaced")
     add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz is; 0 for any free port")
+    add("--event-rate", type=_rate, default=EVENT_RATE, help="Events on TaskRuns a second, at most")
+    add("--progress-rate", type=_rate, default=PROGRESS_RATE, help="sentences on waiting TaskRuns a second, at most")
     add("--trigger", action="append", default=[], metavar="NAME=MODULE:CLASS", help="a trigger class to allow")
     add(
         "--folder",
@@ -97,6 +105,13 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def _rate(text: str) -> float:
+    number = float(text)
+    if not 0.0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
     return number
 
 

@@ -9,7 +9,6 @@ import logging
 from typing import Any
 
 from torpor_api.store import Key, Unreadable
-from torpor_wire.reason import Reason
 
 from torpor_triggerer import rendezvous, streams
 from torpor_triggerer.health import LATE, Heartbeat
@@ -17,6 +16,8 @@ from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.lifecycle import Lifecycle, Means
 from torpor_triggerer.membership import Membership
+from torpor_triggerer.notices import Notices
+from torpor_triggerer.progress import Progress
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
 from torpor_triggerer.reveal import Revealer
@@ -45,13 +46,15 @@ class Triggerer:
         self._api = sources.api
         self._seals = seals
         self._settings = settings
-        self._reporter = Reporter(sources.api, identity=settings.identity, concurrency=settings.concurrency)
+        self._notices = Notices(sources.api, settings)
+        self._reporter = Reporter(sources.api, self._notices, concurrency=settings.concurrency)
         self._heartbeat = Heartbeat(sources.api.clock)
         self._membership = Membership(sources.api, settings, on_members=self._divide)
         self._tasks = asyncio.TaskGroup()
         means = Means(
             registry=registry,
             reporter=self._reporter,
+            notices=self._notices,
             journal=journal or Journal(),
             clock=sources.api.clock,
             evaluate=sources.evaluate,
@@ -61,6 +64,12 @@ class Triggerer:
         )
         self._lifecycle = Lifecycle(means, settings)
         self._runner = Runner(self._lifecycle, settings.capacity, self._find)
+        self._progress = Progress(
+            sources.api.clock,
+            settings.progress_rate,
+            runs=lambda: self._runner.runs,
+            tell=lambda run, said: self._reporter.explain(run.wait, said),
+        )
         self._watches = Watches(
             sources.api, self._tasks.create_task, on_change=self._runner.settle, on_unreadable=self._complain
         )
@@ -72,6 +81,8 @@ class Triggerer:
                 tasks.create_task(self._heartbeat.run()),
                 tasks.create_task(self._lifecycle.alarms.run()),
                 tasks.create_task(self._membership.run()),
+                tasks.create_task(self._notices.run()),
+                tasks.create_task(self._progress.run()),
             ]
             if self._seals is not None:
                 working.append(tasks.create_task(self._seals.run()))
@@ -109,12 +120,9 @@ class Triggerer:
             self._runner.settle(key)
 
     def _complain(self, unreadable: Unreadable) -> None:
-        self._tasks.create_task(
-            self._reporter.warn(
-                namespace=unreadable.namespace,
-                name=unreadable.name,
-                uid=unreadable.uid,
-                reason=Reason.STATUS_INVALID,
-                message=f"the triggerer cannot read this TaskRun: {unreadable.message}",
-            )
+        self._notices.warn_of(
+            namespace=unreadable.namespace,
+            name=unreadable.name,
+            uid=unreadable.uid,
+            message=f"the triggerer cannot read this TaskRun: {unreadable.message}",
         )

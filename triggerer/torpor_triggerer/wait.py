@@ -78,6 +78,11 @@ class Wait:
         return self.deferred_before + max(now - self.deferred_at, 0.0)
 
     @property
+    def subject(self) -> str:
+        """What is waited for, in a sentence."""
+        return self.asked.waits_for if self.asked and self.asked.waits_for else "its trigger"
+
+    @property
     def shard(self) -> int:
         """The shard it says it belongs to."""
         return self.asked.shard if self.asked else 0

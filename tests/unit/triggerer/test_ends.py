@@ -12,7 +12,7 @@ async def test_a_deadline_ends_the_wait_and_tells_what_was_last_seen() -> None:
         made.web.answers = [answer(503)]
         await begun(made, "a", "http", {"url": "http://x/"}, timeout=30)
         await made.pass_time(29)
-        assert made.stands("a") == ("Deferred", None)
+        assert made.stands("a") == ("Deferred", "Waiting")
         await made.pass_time(2)
         assert made.stands("a") == ("Failed", "DeferralTimeout")
         assert "http://x/ answered 503" in made.status("a")["message"]

@@ -43,7 +43,7 @@ def test_what_cannot_be_imported_fails_only_who_asks_for_it() -> None:
 def test_a_name_on_a_taskrun_is_never_imported() -> None:
     found = registry.load({}).find("antigravity:fly_away")
     assert isinstance(found, registry.Unknown)
-    assert "there are duration, " in found.message
+    assert "there are cron, duration, " in found.message
 
 
 def test_folders_are_absolute_paths_and_none_are_open_by_default() -> None:

@@ -44,7 +44,8 @@ async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_ever_more_
         await made.pass_time(180)
         assert made.stands("a") == ("Scheduled", None)
         assert made.patches("a") == 8
-        assert sum(1 for one in made.fake.requests if one.path.endswith("/events")) == 1
+        told = [one.body["note"] for one in made.fake.writes() if one.path.endswith("/events")]
+        assert sum("may not write it" in note for note in told) == 1
 
 
 async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -> None:

@@ -1,0 +1,110 @@
+"""Triggers that misbehave, each in the one way that its kwarg `does` says."""
+
+import asyncio
+import copy
+import json
+import logging
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.services import Services
+
+Log = list[tuple[str, str]]
+spoken = logging.getLogger("a.library")
+
+RAISED: dict[str, BaseException] = {
+    "says much and raises": LookupError("no such row"),
+    "raises": LookupError("no such row"),
+    "raises and cleans up slowly": LookupError("no such row"),
+    "exits": SystemExit(3),
+    "cancels itself": asyncio.CancelledError(),
+}
+YIELDED: dict[str, Any] = {
+    "cleans up slowly": TriggerEvent(1),
+    "fires": TriggerEvent({"b": 1, "a": 1.0, "none": None}),
+    "yields 3 kB": TriggerEvent("x" * 3 * 1024),
+    "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
+    "yields an object": TriggerEvent(object()),
+    "yields no event": {"payload": 1},
+    "yields a moment": TriggerEvent({"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+}
+
+
+class Odd(BaseTrigger):
+    """Does as its one kwarg says, and notes what is called."""
+
+    def __init__(self, log: Log, does: str = "waits", name: str = "", **given: Any) -> None:
+        self.given = given
+        self._log = log
+        self._does = does
+        self._name = name
+        if does == "exits at once":
+            raise SystemExit(3)
+        if does == "refuses what it was given":
+            raise ValueError(f"it is no good: {given}, {json.dumps(given)}")
+        if does == "is refused":
+            raise ValueError("`does` makes no sense")
+
+    def bind(self, services: Services) -> None:
+        super().bind(services)
+        if self._does == "refuses when it is bound":
+            raise ValueError("not here")
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        self._log.append(("run", self._name))
+        if self._does in {"says much and raises", "says much and ends", "says much"}:
+            for number in range(30):
+                spoken.info("line %d of %s %s", number, self._name, "x" * 150)
+        if self._does == "looks and shows what it was given":
+            self.last_look = f"it is not {self.given}: {json.dumps(self.given)}"
+            await self.services.sleep(1000)
+        if self._does == "shows what it was given and fires":
+            spoken.info("given %s", json.dumps(self.given))
+            yield TriggerEvent({"echo": self.given})
+        if self._does == "shows what it was given and raises":
+            spoken.info("given %r and %s", self.given, self.given)
+            raise LookupError(f"not good: {json.dumps(self.given)}")
+        if self._does in RAISED:
+            raise copy.copy(RAISED[self._does])
+        if self._does in {"ends", "says much and ends"}:
+            return
+        if self._does in YIELDED:
+            yield YIELDED[self._does]
+            self._log.append(("asked for a second event", self._name))
+        if self._does == "ignores its cancellation":
+            await self._stubborn()
+            return
+        await self.services.sleep(1e9)
+
+    async def _stubborn(self) -> None:
+        while "released" not in {what for what, _ in self._log}:
+            try:
+                await self.services.sleep(1)
+            except asyncio.CancelledError:
+                self._log.append(("ignored", self._name))
+
+    async def cleanup(self) -> None:
+        self._log.append(("cleanup", self._name))
+        if self._does == "fails to clean up":
+            raise RuntimeError("no")
+        if self._does.endswith("cleans up slowly"):
+            await self.services.sleep(8)
+
+    async def on_kill(self) -> None:
+        self._log.append(("on_kill", self._name))
+        if self._does == "hangs in on_kill":
+            await self.services.sleep(1e9)
+        if self._does == "is cancelled in on_kill":
+            raise asyncio.CancelledError
+
+
+class OddClock(Odd):
+    """Knows its moment, so that it never runs."""
+
+    def due(self) -> float:
+        return self.services.now() + 20.0
+
+    def payload(self) -> str:
+        return "now"

@@ -1,0 +1,104 @@
+"""Events on TaskRuns: for people, best effort, within a budget, and never in the way of a fire.
+
+What is well is told at once or never, what went wrong waits for its turn. What there is no room for is counted.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Never
+
+from torpor_api import errors, event
+from torpor_api.api import Api
+from torpor_api.resources import TASKRUNS
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.budget import Budget
+from torpor_triggerer.settings import Settings
+from torpor_triggerer.wait import Wait
+
+CONTROLLER = "torpor.dev/triggerer"
+BACKLOG = 1000
+BURST_SECONDS = 5.0
+TELL_EVERY = 60.0
+
+log = logging.getLogger(__name__)
+
+
+class _Notice(NamedTuple):
+    body: Mapping[str, Any]
+    paid: bool
+
+
+class Notices:
+    """Posts one at a time; `dropped` is how many it had no room for."""
+
+    def __init__(self, api: Api, settings: Settings) -> None:
+        self._api = api
+        self._identity = settings.identity
+        self._rate = settings.event_rate
+        self._budget = Budget(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
+        self._notices: asyncio.Queue[_Notice] = asyncio.Queue(BACKLOG)
+        self._told_at = float("-inf")
+        self.dropped = 0
+
+    def say(self, wait: Wait, reason: str, message: str) -> None:
+        """Tell that all is well."""
+        if not self._budget.take():
+            self._drop()
+            return
+        self._put(self._body(_reference(wait), reason, message, "Normal"), paid=True)
+
+    def warn(self, wait: Wait, reason: str, message: str) -> None:
+        """Tell what went wrong."""
+        self._put(self._body(_reference(wait), reason, message, "Warning"), paid=False)
+
+    def warn_of(self, *, namespace: str, name: str, uid: str, message: str) -> None:
+        """Tell that a TaskRun cannot be read."""
+        regarding = event.reference(TASKRUNS, namespace=namespace, name=name, uid=uid)
+        self._put(self._body(regarding, Reason.STATUS_INVALID, message, "Warning"), paid=False)
+
+    async def run(self) -> Never:
+        """Post, for ever."""
+        while True:
+            notice = await self._notices.get()
+            while not notice.paid and not self._budget.take():
+                await self._api.clock.sleep(1.0 / self._rate)
+            await self._post(notice.body)
+
+    def _put(self, body: Mapping[str, Any], *, paid: bool) -> None:
+        if self._rate <= 0.0 or self._notices.full():
+            self._drop()
+        else:
+            self._notices.put_nowait(_Notice(body, paid))
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        now = self._api.clock.monotonic()
+        if self._rate > 0.0 and now >= self._told_at + TELL_EVERY:
+            log.info("%d Events had no room and were dropped since the start", self.dropped)
+            self._told_at = now
+
+    async def _post(self, body: Mapping[str, Any]) -> None:
+        try:
+            await event.post(self._api, body)
+        except errors.ApiError as error:
+            regarding = body["regarding"]
+            log.info("%s/%s: no Event: %s", regarding["namespace"], regarding["name"], error.message)
+
+    def _body(
+        self, regarding: Mapping[str, str], reason: str, message: str, kind: Literal["Normal", "Warning"]
+    ) -> Mapping[str, Any]:
+        return event.build(
+            regarding,
+            reason=reason,
+            message=message,
+            type=kind,
+            reporting_controller=CONTROLLER,
+            reporting_instance=self._identity,
+            now=self._api.clock.now(),
+        )
+
+
+def _reference(wait: Wait) -> Mapping[str, str]:
+    return event.reference(TASKRUNS, namespace=wait.namespace, name=wait.name, uid=wait.turn.uid)

@@ -1,0 +1,90 @@
+"""What waits still wait for, said on their TaskRuns and in the log: what the last look found, and when the next one is.
+
+Each write is a change of the object that others watch, so all waits together have a few a second, and each has one a
+minute at most: where its last look found something else, or after some minutes, where only the tries were counted on.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection
+from typing import Never
+
+from torpor_api.clock import Clock
+
+from torpor_triggerer.budget import Budget
+from torpor_triggerer.run import Run, Told
+
+EVERY = 1.0
+LOOKED_AT = 1000
+"""How many waits are looked at in one go, a few microseconds each."""
+FIRST_AFTER = 10.0
+AGAIN_AFTER = 60.0
+COUNTED_AFTER = 600.0
+
+log = logging.getLogger(__name__)
+
+
+class Progress:
+    """Goes round all runs; `tell` writes one sentence, best effort."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        rate: float,
+        *,
+        runs: Callable[[], Collection[Run]],
+        tell: Callable[[Run, str], Awaitable[None]],
+    ) -> None:
+        self._clock = clock
+        self._budget = Budget(clock, rate=rate, burst=max(rate, 1.0) if rate > 0 else 0.0)
+        self._runs = runs
+        self._tell = tell
+        self._round: deque[Run] = deque()
+
+    async def run(self) -> Never:
+        """Tell, for ever."""
+        while True:
+            await self._clock.sleep(EVERY)
+            await self._go_on()
+
+    async def _go_on(self) -> None:
+        if not self._round:
+            self._round.extend(self._runs())
+        for _ in range(min(LOOKED_AT, len(self._round))):
+            run = self._round.popleft()
+            look = run.last_look
+            if not self._is_due(run, look):
+                continue
+            if not self._budget.take():
+                self._round.appendleft(run)
+                return
+            await self._say(run, look)
+
+    def _is_due(self, run: Run, look: str) -> bool:
+        now = self._clock.now()
+        if not look or run.left or run.reporting or run.verdict is not None or now < run.wait.deferred_at + FIRST_AFTER:
+            return False
+        if run.told is None:
+            return True
+        changed = hash(look) != run.told.look
+        counted = run.services.looks.tries != run.told.tries
+        return (changed and now >= run.told.at + AGAIN_AFTER) or (counted and now >= run.told.at + COUNTED_AFTER)
+
+    async def _say(self, run: Run, look: str) -> None:
+        now = self._clock.now()
+        run.told = Told(now, hash(look), run.services.looks.tries)
+        said = run.page.black_out(sentence(run, look, now))
+        with run.page.speaking():
+            log.info("%s", said)
+        await self._tell(run, said)
+
+
+def sentence(run: Run, look: str, now: float) -> str:
+    """What is waited for, what was found, how often, and when it is looked for again."""
+    looks = run.services.looks
+    parts = [f"Waiting for {run.wait.subject}: {look}"]
+    if looks.tries:
+        parts.append(f"{looks.tries} {'try' if looks.tries == 1 else 'tries'}")
+    if looks.next_at > now:
+        parts.append(f"next in {looks.next_at - now:.0f} s")
+    return ", ".join(parts)
