@@ -103,14 +103,12 @@ async def _run(on: Course, meter: Meter, sensor: str, waits: int, after: float) 
         watch = await Watch.begin(on.api, meter)
         name = await on.start(spec(sensor, waits))
         async with watch.watching(name):
-            await on.ended(name)
+            found = await on.ended(name)
             ended = watch.now()
             await asyncio.sleep(_TAIL)
-        pods = await watch.pods_of(name)
-        await on.remove(await on.ended(name))
-    return Run(
-        sensor=sensor, waits=waits, pods=len(pods), opened=opens - watch.began, ended=ended, samples=watch.samples
-    )
+        await on.remove(found)
+    opened, pods = opens - watch.began, len(watch.tasks)
+    return Run(sensor=sensor, waits=waits, pods=pods, opened=opened, ended=ended, samples=watch.samples)
 
 
 def spec(sensor: str, waits: int) -> dict[str, Any]:

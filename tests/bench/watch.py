@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 
 from torpor_api.api import Api
 from torpor_api.resources import PODS, TASKRUNS
@@ -29,6 +28,8 @@ class Watch:
         self._before = {part: meter.cpu(uids) for part, uids in parts.items()}
         self.began = time.time()
         self.samples: list[Sample] = []
+        self.tasks: set[str] = set()
+        """The uids of all pods of its tasks; one that lingers after its last word is deleted before the run ends."""
 
     @classmethod
     async def begin(cls, api: Api, meter: Meter) -> "Watch":
@@ -54,10 +55,6 @@ class Watch:
         if await _torpor(self._api) != self._parts:
             raise SystemExit("Torpor's pods were replaced during the run: its figures would be nobody's")
 
-    async def pods_of(self, workflow: str) -> list[dict[str, Any]]:
-        """The pods of its tasks, ended ones too."""
-        return (await self._api.list(PODS, NAMESPACE, label_selector=f"{keys.LABEL_WORKFLOW}={workflow}")).items
-
     async def _watch(self, workflow: str) -> None:
         while True:
             for _ in range(_LOOKS_A_SAMPLE):
@@ -67,22 +64,19 @@ class Watch:
 
     async def _sample(self, workflow: str) -> Sample:
         seconds = self.now()
-        pods = await self.pods_of(workflow)
-        deferred = await self._api.list(
-            TASKRUNS,
-            NAMESPACE,
-            label_selector=f"{keys.LABEL_WORKFLOW}={workflow}",
-            field_selector="status.state=Deferred",
-        )
+        ours = f"{keys.LABEL_WORKFLOW}={workflow}"
+        pods = (await self._api.list(PODS, NAMESPACE, label_selector=ours)).items
+        waiting = "status.state=Deferred"
+        deferred = await self._api.list(TASKRUNS, NAMESPACE, label_selector=ours, field_selector=waiting)
         phases = [pod["status"].get("phase", "Pending") for pod in pods]
-        tasks = [pod["metadata"]["uid"] for pod in pods]
+        self.tasks |= {pod["metadata"]["uid"] for pod in pods}
         return Sample(
             seconds=seconds,
             running=phases.count("Running"),
             pending=phases.count("Pending"),
             deferred=len(deferred.items),
-            tasks_cpu=self._meter.cpu(tasks),
-            tasks_memory=self._meter.memory(tasks),
+            tasks_cpu=self._meter.cpu(self.tasks),
+            tasks_memory=self._meter.memory(self.tasks),
             triggerer_cpu=self._used("triggerer"),
             triggerer_memory=self._meter.memory(self._parts["triggerer"]),
             operator_cpu=self._used("operator"),
