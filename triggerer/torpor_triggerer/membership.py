@@ -8,6 +8,7 @@ duration to be seen again. A Lease says who should work; it gives no right to wr
 import asyncio
 import logging
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Never
 
 from torpor_api import errors, lease
@@ -20,6 +21,7 @@ from torpor_wire import keys
 from torpor_triggerer.limits import within
 from torpor_triggerer.settings import Settings
 
+_NAME_MAX = 253
 JUDGE_EVERY = 1.0
 RETRY_AFTER = 1.0
 FORGET_AFTER = 20
@@ -38,7 +40,7 @@ class Membership:
         self._on_members = on_members
         self._terms = Terms(
             namespace=settings.namespace,
-            name=f"torpor-triggerer-{settings.pool}-{settings.identity}",
+            name=_name(settings.pool, settings.identity),
             identity=settings.identity,
             duration=settings.lease_duration,
             labels={keys.LABEL_POOL: settings.pool},
@@ -150,3 +152,12 @@ class Membership:
 
     async def _delete(self, name: str) -> None:
         await self._api.delete(LEASES, self._terms.namespace, name)
+
+
+def _name(pool: str, identity: str) -> str:
+    """The Lease of a replica; one that would be too long ends in a hash, so that no two are cut to the same."""
+    name = f"torpor-triggerer-{pool}-{identity}"
+    if len(name) <= _NAME_MAX:
+        return name
+    digest = blake2b(name.encode(), digest_size=8).hexdigest()
+    return f"{name[: _NAME_MAX - len(digest) - 1].rstrip('-.')}-{digest}"

@@ -80,7 +80,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="torpor-triggerer", description="Runs the triggers of one pool.")
     add = made.add_argument
-    add("--pool", default=environ.get("TORPOR_POOL", keys.DEFAULT_POOL), help="the spec.triggerPool it serves")
+    add("--pool", type=_pool, default=environ.get("TORPOR_POOL", keys.DEFAULT_POOL), help="the triggerPool it serves")
     add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Leases are")
     add("--identity", default=environ.get("POD_NAME") or _hostname(), help="unique among the replicas of a pool")
     add("--capacity", type=_count, default=environ.get("TORPOR_CAPACITY", CAPACITY), help="how many waits at a time")
@@ -108,6 +108,14 @@ def _count(text: str) -> int:
     return number
 
 
+def _pool(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no pool's name: 63 lower-case letters, digits and dashes at most"
+        )
+    return text
+
+
 def _rate(text: str) -> float:
     number = float(text)
     if not 0.0 <= number < float("inf"):
@@ -131,4 +139,4 @@ def _listed(text: str) -> list[str]:
 
 def _label(text: str) -> str:
     """As a part of a Lease's name."""
-    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:200] or "triggerer"
+    return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-") or "triggerer"

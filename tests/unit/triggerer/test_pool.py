@@ -47,6 +47,14 @@ async def test_a_replica_has_a_lease_named_after_its_pool_and_itself() -> None:
         assert made.fake.all(LEASES)[0]["spec"]["renewTime"] > renewed
 
 
+async def test_leases_of_long_names_stay_apart() -> None:
+    async with world(pool="p" * 63) as made:
+        await made.start("x" * 300 + "one")
+        await made.start("x" * 300 + "two")
+        assert [len(name) for name in holders(made)] == [253, 253]
+        assert set(holders(made).values()) == {"x" * 300 + "one", "x" * 300 + "two"}
+
+
 async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
     async with world() as made:
         await filled(made)
