@@ -54,9 +54,7 @@ def test_what_makes_no_sense_is_refused(kwargs: Any, error: type[Exception], wor
         File(**{"path": "/data/a", **kwargs})
 
 
-@pytest.mark.parametrize(
-    "path", ["/etc/passwd", "/data/../etc/passwd", "/database/x", "data/x", "/data", "/data/a/../b"]
-)
+@pytest.mark.parametrize("path", ["/etc/passwd", "/data/../etc/passwd", "/database/x", "data/x", "/data/a/../b"])
 def test_a_path_outside_the_open_folders_is_refused_where_it_would_run(path: str) -> None:
     with pytest.raises(ValueError, match=r"is in no folder|no absolute path"):
         File(path).bind(lending.lent(folders=("/data",)))

@@ -8,24 +8,28 @@ connection or imports a library.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from torpor.triggers.approval import Approval
     from torpor.triggers.base import BaseTrigger, TriggerEvent
     from torpor.triggers.cron import Cron
     from torpor.triggers.files import File
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
     from torpor.triggers.moment import Duration, Time
+    from torpor.triggers.objects import Object
     from torpor.triggers.redis_values import Redis
     from torpor.triggers.sql import Sql
     from torpor.triggers.tcp import Tcp
     from torpor.triggers.webhook import Webhook
 
 __all__ = [
+    "Approval",
     "BaseTrigger",
     "Cron",
     "Duration",
     "File",
     "Http",
     "Kubernetes",
+    "Object",
     "Redis",
     "Sql",
     "Tcp",
@@ -35,12 +39,14 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Approval": "approval",
     "BaseTrigger": "base",
     "Cron": "cron",
     "Duration": "moment",
     "File": "files",
     "Http": "http",
     "Kubernetes": "kubernetes",
+    "Object": "objects",
     "Redis": "redis_values",
     "Sql": "sql",
     "Tcp": "tcp",

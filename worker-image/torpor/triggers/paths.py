@@ -29,7 +29,7 @@ def folder_of(path: str, folders: Sequence[str]) -> str:
     if not parts.is_absolute() or ".." in parts.parts:
         raise ValueError(f"{path[:200]!r} is no absolute path without `..`")
     for folder in folders:
-        if parts != PurePosixPath(folder) and parts.is_relative_to(folder):
+        if parts.is_relative_to(folder):
             return folder
     there_are = f"it opens {', '.join(folders)}" if folders else "it opens none (--folder)"
     raise ValueError(f"{path[:200]!r} is in no folder that this triggerer opens to waits; {there_are}")

@@ -1,0 +1,67 @@
+"""An S3 server over a folder: versitygw, built once from the Go module proxy (adr/0007)."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from obstore.store import S3Store
+from torpor_dev import golang
+
+from tests.integration.triggers.servers import process
+from tests.integration.triggers.servers.process import Process
+
+ACCESS_KEY, SECRET_KEY, REGION = "torpor", "t1red-s3cret", "us-east-1"
+BUCKET = "drops"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class S3:
+    """A running server with one bucket."""
+
+    process: Process
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.process.port}"
+
+    def store(self) -> S3Store:
+        """Of somebody beside the triggers."""
+        return S3Store(
+            BUCKET,
+            endpoint=self.endpoint,
+            region=REGION,
+            access_key_id=ACCESS_KEY,
+            secret_access_key=SECRET_KEY,
+            client_options={"allow_http": True},
+        )
+
+
+@contextmanager
+def started() -> Iterator[S3]:
+    built = golang.build(golang.VERSITYGW)
+    with process.folder() as folder:
+        program = folder / "versitygw"
+        shutil.copy(built, program)
+        # Attributes beside the files, since not every file system keeps them.
+        for name in ("data", "data/" + BUCKET, "attributes"):
+            (folder / name).mkdir()
+            process.own(folder / name)
+        port = process.free_port()
+        server = Process(
+            argv=[
+                str(program),
+                *("--port", f"127.0.0.1:{port}", "--region", REGION),
+                *("posix", "--sidecar", str(folder / "attributes"), str(folder / "data")),
+            ],
+            port=port,
+            folder=folder,
+            environment={**os.environ, "ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY},
+            answers=process.listens,
+        )
+        server.start()
+        try:
+            yield S3(process=server)
+        finally:
+            server.kill()

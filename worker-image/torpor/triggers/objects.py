@@ -1,0 +1,184 @@
+"""Waiting for an object in a store, or for so many under a prefix: S3, Google, Azure and files, by one class.
+
+Polled. No answer means "not yet"; a store that refuses the credentials fails the wait. Secrets among the options are
+references to keys of Secrets, never text.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from torpor_wire import times
+
+from torpor.triggers import checks, fitting, paths, polling, secrets, spans, stores
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.secrets import Reference, Revealed
+from torpor.triggers.services import Services
+from torpor.triggers.stores import Found, Place
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+COUNT_MAX = 10_000
+INTERVAL = 10.0
+_OPTIONS = {
+    "s3": {"endpoint", "region", "virtual_hosted", "access_key_id", "secret_access_key", "session_token", "anonymous"},
+    "gs": {"service_account_key", "anonymous"},
+    "az": {"account_name", "account_key", "sas_token", "anonymous"},
+    "file": set(),
+}
+_SECRET = {"secret_access_key", "session_token", "service_account_key", "account_key", "sas_token"}
+_FLAGS = {"anonymous", "virtual_hosted"}
+
+
+class Object(BaseTrigger):
+    """Fires when the object at `url` exists, or `count` objects do under a `url` that ends with a slash.
+
+    The event of an object has its path, size, last_modified and e_tag; that of a prefix has `count`, of those seen,
+    and `objects`, as many as fit. `options` say where the store is and who asks.
+    """
+
+    requires = ("obstore",)
+    extra = "torpor[objects]"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        count: int | None = None,
+        options: Mapping[str, str | bool | Reference] | None = None,
+        interval: timedelta | float | str = INTERVAL,
+    ) -> None:
+        self.url = url
+        self._place = stores.parse(url)
+        self.count = None if count is None else checks.count(count, "count", most=COUNT_MAX)
+        self.options = _options(options, self._place)
+        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        if self.count is not None and not self._place.is_folder:
+            raise ValueError("count is of a prefix: end url with a slash")
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What differs from the defaults."""
+        given = {"url": self.url, "count": self.count, "options": self.options or None, "interval": self.interval}
+        return "object", checks.differing(given, {"count": 1, "interval": INTERVAL})
+
+    def bind(self, services: Services) -> None:
+        """Also checks that files are in a folder that is open, and that our identity is not shown to strangers."""
+        super().bind(services)
+        if self._place.scheme == "file":
+            paths.folder_of(f"/{self._place.key}", services.folders)
+        lent = services.lends_identity and not _signs(self.options) and not self.options.get("anonymous")
+        if lent and "endpoint" in self.options:
+            raise ValueError("with an endpoint give credentials, or anonymous: true: the triggerer's are not for it")
+        missing = [name for name, value in self.options.items() if secrets.is_reference(value)]
+        if missing:
+            raise TypeError(f"options: {missing[0]} is a secretRef that was not read")
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Look until it is there."""
+        await self.services.in_thread(stores.load)
+        place = self._place
+        key = ("object", place.scheme, place.bucket, self._folder(), tuple(sorted(self.options.items())))
+        async with self.services.shared(
+            key, lambda: stores.connect(place, self.options, self.services), stores.close
+        ) as store:
+            yield TriggerEvent(await polling.found(self.services, lambda: self._look(store), self.interval))
+
+    async def _look(self, store: "ObjectStore") -> dict[str, Any] | None:
+        try:
+            return await (self._folder_event(store) if self._place.is_folder else self._event(store))
+        except PermissionError as error:
+            raise PermissionError(f"{self.url} may not be looked at: {error}{_hint(self._place)}") from error
+        except OSError as error:
+            self.last_look = f"{self.url} cannot be looked at: {error}"
+            return None
+
+    async def _event(self, store: "ObjectStore") -> dict[str, Any] | None:
+        found = await stores.head(store, self._key()) if await self._inside(f"/{self._place.key}") else None
+        self.last_look = f"{self.url} is {'not ' if found is None else ''}there"
+        return None if found is None else self._told(found)
+
+    async def _folder_event(self, store: "ObjectStore") -> dict[str, Any] | None:
+        wanted = self.count or 1
+        listed = await stores.listed(store, self._key(), wanted)
+        found = [one for one in listed if await self._inside(f"{self._folder()}/{one.path}")]
+        self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
+        if len(found) < wanted:
+            return None
+        return fitting.listed({"count": len(found)}, "objects", [self._told(one) for one in found])
+
+    async def _inside(self, path: str) -> bool:
+        """Whether it is no link that leads out of the open folder; only files have those."""
+        folder = self._folder()
+        if not folder:
+            return True
+        try:
+            return bool(await self.services.in_thread(lambda: paths.real(path, folder)))
+        except OSError:
+            return False
+
+    def _folder(self) -> str:
+        """The open folder that files are in."""
+        is_file = self._place.scheme == "file"
+        return paths.folder_of(f"/{self._place.key}", self.services.folders) if is_file else ""
+
+    def _key(self) -> str:
+        """As the store knows it: a store of files begins at the open folder."""
+        folder = self._folder()
+        return f"/{self._place.key}".removeprefix(f"{folder}/") if folder else self._place.key
+
+    def _told(self, found: Found) -> dict[str, Any]:
+        folder = self._folder()
+        return {
+            "path": f"{folder}/{found.path}" if folder else found.path,
+            "size": found.size,
+            "last_modified": times.rfc3339(found.modified),
+            "e_tag": found.e_tag,
+        }
+
+
+def _hint(place: Place) -> str:
+    if place.scheme != "s3":
+        return ""
+    return " (S3 also says so of an object that is not there where the credentials may not list the bucket)"
+
+
+def _options(options: object, place: Place) -> dict[str, Any]:
+    if options is None:
+        options = {}
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options takes names and values, not {type(options).__name__}")
+    taken = _OPTIONS[place.scheme]
+    found = {str(name): _option(str(name), value, taken, place.scheme) for name, value in options.items()}
+    if place.scheme == "az" and "account_name" not in found:
+        raise ValueError("options: az needs account_name")
+    if ("secret_access_key" in found) != ("access_key_id" in found):
+        raise ValueError("options: access_key_id and secret_access_key go together")
+    return found
+
+
+def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:
+    if name not in taken:
+        raise ValueError(f"options: {scheme} takes {', '.join(sorted(taken)) or 'none'}, not {name[:50]!r}")
+    if secrets.is_reference(value) and name not in _FLAGS:
+        return secrets.reference(value, f"options: {name}")
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise TypeError(f"options: {name} is true or false")
+        return value
+    if name in _SECRET and not isinstance(value, Revealed):
+        raise ValueError(
+            f"options: {name} is a secret, and it would stand on the TaskRun for all to read; "
+            "give {secretRef: {name: ..., key: ...}}"
+        )
+    if isinstance(value, Revealed):
+        return value
+    given = checks.text(value, f"options: {name}")
+    if name == "endpoint" and (not given.startswith(("http://", "https://")) or "@" in given):
+        raise ValueError("options: endpoint is an address such as https://minio.example.org:9000, without credentials")
+    return given
+
+
+def _signs(options: Mapping[str, Any]) -> bool:
+    """Whether it says who asks."""
+    return not _SECRET.isdisjoint(options)
