@@ -194,7 +194,13 @@ class Leadership:
                 log.debug("another was first to take the lease %s", self._terms.name)
             except errors.ApiError as error:
                 log.warning("cannot take the lease %s: %s", self._terms.name, error.message)
-            await self._clock.sleep(self._terms.duration * RETRY * (0.5 + self._api.jitter()))
+            await self._clock.sleep(self._pause(seen))
+
+    def _pause(self, seen: Sighting | None) -> float:
+        """Until it is looked at again: no longer than until it expires, if its holder stays silent."""
+        pause = self._terms.duration * RETRY * (0.5 + self._api.jitter())
+        left = 0.0 if seen is None else seen.since + seen.lease.duration - self._clock.monotonic()
+        return min(pause, left) if left > 0 else pause
 
     async def _keep(self) -> Never:
         pause = RENEW

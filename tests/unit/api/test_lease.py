@@ -29,9 +29,9 @@ def terms(identity: str) -> lease.Terms:
 class Replica:
     """Leads for ever once it may, and says when."""
 
-    def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str) -> None:
+    def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5) -> None:
         self.leading = False
-        self.leadership = lease.Leadership(Api(fake, clock, jitter=lambda: 0.5), terms(identity))
+        self.leadership = lease.Leadership(Api(fake, clock, jitter=lambda: jitter), terms(identity))
         self.task = asyncio.create_task(self.leadership.run(self._lead))
 
     async def _lead(self) -> Never:
@@ -72,6 +72,17 @@ async def test_a_leader_that_ends_lets_the_next_one_begin_within_seconds(fake: F
     assert stored is not None
     assert (stored["spec"]["holderIdentity"], stored["spec"]["leaseTransitions"]) == ("second", 2)
     assert stored["metadata"]["labels"] == {"part": "operator"}
+    await second.stop()
+
+
+async def test_a_silent_leader_is_replaced_as_soon_as_its_lease_has_expired(fake: FakeApi, clock: VirtualClock) -> None:
+    held = {"holderIdentity": "killed", "leaseDurationSeconds": 15, "renewTime": "2026-11-20T08:00:00.000000Z"}
+    fake.put(LEASES, {"metadata": {"name": "leader", "namespace": "ns"}, "spec": held})
+    second = Replica(fake, clock, "second", jitter=0.2)
+    await clock.advance(14.9)
+    assert not second.leading
+    await clock.advance(0.2)
+    assert second.leading
     await second.stop()
 
 
