@@ -46,6 +46,7 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     given = made.parse_args(arguments)
     try:
         triggers = dict(map(entry, [*_listed(environ.get("TORPOR_TRIGGERS", "")), *given.trigger]))
+        folders = tuple(map(_folder, [*_listed(environ.get("TORPOR_FOLDERS", "")), *given.folder]))
     except ValueError as error:
         made.error(str(error))
     return Settings(
@@ -59,7 +60,7 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         event_rate=given.event_rate,
         progress_rate=given.progress_rate,
         triggers=triggers,
-        folders=tuple(given.folder),
+        folders=folders,
         lends_identity=given.lend_identity,
         kubeconfig=given.kubeconfig,
     )
@@ -125,7 +126,7 @@ def _rate(text: str) -> float:
 
 def _folder(text: str) -> str:
     if not PurePath(text).is_absolute() or ".." in PurePath(text).parts:
-        raise argparse.ArgumentTypeError(f"{text} is no absolute path")
+        raise ValueError(f"folder {text!r}: write an absolute path without `..`")
     return str(PurePath(text))
 
 

@@ -69,7 +69,11 @@ def test_folders_are_absolute_paths_and_none_are_open_by_default() -> None:
         "/data",
         "/in/{namespace}",
     )
+    assert settings.parse(["--folder", "/data"], {"TORPOR_FOLDERS": "/a, /b"}).folders == ("/a", "/b", "/data")
+
+
+@pytest.mark.parametrize("text", ["data", "/data/../etc", "."])
+def test_a_folder_that_is_no_absolute_path_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        settings.parse(["--folder", "data"], {})
-    with pytest.raises(SystemExit):
-        settings.parse(["--folder", "/data/../etc"], {})
+        settings.parse(["--folder", text], {})
+    assert "write an absolute path" in capsys.readouterr().err
