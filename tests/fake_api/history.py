@@ -1,8 +1,12 @@
 """What etcd keeps: every object under one counter of versions, and the changes since the last compaction."""
 
 import json
+import marshal
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
+
+from torpor_api.resources import Resource
 
 from tests.fake_api.selection import Selection
 
@@ -52,7 +56,7 @@ class History:
     def put(self, address: Address, item: Object) -> Object:
         """Create or replace; the stored object has the new resourceVersion."""
         self.version += 1
-        after: Object = copied(item)
+        after: Object = cloned(item)
         after["metadata"]["resourceVersion"] = str(self.version)
         self._note(Entry(self.version, address, self._objects.get(address), after))
         self._objects[address] = after
@@ -97,9 +101,20 @@ def event_of(entry: Entry, selection: Selection) -> Object | None:
     now = entry.after is not None and selection.matches(entry.after)
     if not was and not now:
         return None
-    seen = copied(entry.after if now else entry.before)
+    seen = cloned(entry.after if now else entry.before)
     seen["metadata"]["resourceVersion"] = str(entry.version)
     return {"type": ("MODIFIED" if was else "ADDED") if now else "DELETED", "object": seen}
+
+
+@cache
+def collection(resource: Resource) -> str:
+    """Where all of a kind are."""
+    return resource.path()
+
+
+def cloned(item: Any) -> Any:
+    """A copy of what is known to be JSON that shares nothing with it."""
+    return marshal.loads(marshal.dumps(item))
 
 
 def copied(item: Any) -> Any:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.fake_api.history import copied
+
 
 class PatchError(Exception):
     """A `test` did not hold, or a path is not there."""
@@ -11,20 +13,20 @@ class PatchError(Exception):
 
 def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
     """The patched document; the one passed in stays as it is."""
-    document = _copied(document)
+    document = copied(document)
     for op in ops:
         match op["op"]:
             case "test":
-                if _text(_tested(document, op["path"])) != _text(op["value"]):
+                if not _same(_tested(document, op["path"]), op["value"]):
                     raise PatchError(f"testing value {op['path']} failed")
             case "add":
-                _set(document, op["path"], _copied(op["value"]), insert=True)
+                _set(document, op["path"], copied(op["value"]), insert=True)
             case "replace":
-                _set(document, op["path"], _copied(op["value"]), insert=False)
+                _set(document, op["path"], copied(op["value"]), insert=False)
             case "remove":
                 _remove(document, op["path"])
             case "copy":
-                _set(document, op["path"], _copied(_get(document, op["from"])), insert=True)
+                _set(document, op["path"], copied(_get(document, op["from"])), insert=True)
             case "move":
                 value = _get(document, op["from"])
                 _remove(document, op["from"])
@@ -32,10 +34,6 @@ def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
             case other:
                 raise PatchError(f"unknown operation {other!r}")
     return document
-
-
-def _copied(value: Any) -> Any:
-    return json.loads(json.dumps(value))
 
 
 def _get(document: Any, path: str) -> Any:
@@ -51,9 +49,11 @@ def _tested(document: Any, path: str) -> Any:
     return _child(found, last, path) if isinstance(found, list) else found.get(*_words(f"/{last}"))
 
 
-def _text(value: Any) -> str:
+def _same(one: Any, other: Any) -> bool:
     """Numbers are compared as they are written: 1 is not 1.0."""
-    return json.dumps(value, sort_keys=True)
+    if isinstance(one, str) or isinstance(other, str):
+        return bool(one == other)
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _set(document: Any, path: str, value: Any, *, insert: bool) -> None:

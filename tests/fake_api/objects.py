@@ -13,7 +13,7 @@ from torpor_api.clock import Clock
 from torpor_api.resources import Resource
 
 from tests.fake_api import json_patch
-from tests.fake_api.history import Address, History, Object, copied
+from tests.fake_api.history import Address, History, Object, cloned, collection, copied
 
 FRESH_STATUS: dict[str, Object | None] = {
     "Workflow": None,
@@ -104,7 +104,7 @@ class Objects:
         elif resource.kind in FRESH_STATUS:
             after = {key: value for key, value in after.items() if key != "status"}
             after |= {"status": before["status"]} if "status" in before else {}
-        after["metadata"] = copied(after["metadata"]) | {
+        after["metadata"] = cloned(after["metadata"]) | {
             key: before["metadata"][key] for key in _KEPT if key in before["metadata"]
         }
         if after.get("spec") != before.get("spec"):
@@ -158,7 +158,7 @@ class Objects:
 
     def edit(self, address: Address, merge: Object) -> Object:
         """Merge values into an object, status and all, as no client could; null removes."""
-        self.history.put(address, _merged(self.found(address), merge))
+        self.history.put(address, _merged(self.found(address), copied(merge)))
         self._finish(address)
         return self.history.get(address) or {}
 
@@ -201,7 +201,7 @@ class Objects:
 
     @staticmethod
     def address(resource: Resource, namespace: str, name: str) -> Address:
-        return Address(resource.path(), namespace, name)
+        return Address(collection(resource), namespace, name)
 
     def _finish(self, address: Address) -> None:
         item = self.history.get(address)

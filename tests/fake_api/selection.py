@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 METADATA = frozenset({"metadata.name", "metadata.namespace"})
@@ -40,6 +41,7 @@ class Selection(NamedTuple):
         )
 
 
+@cache
 def _terms(selector: str) -> list[str]:
     return [term.strip() for term in _COMMA.split(selector) if term.strip()]
 
@@ -62,6 +64,7 @@ def _label(term: str, labels: Mapping[str, str]) -> bool:
     return (labels.get(name) == wanted) is not differs
 
 
+@cache
 def _split(term: str) -> tuple[str, bool, str]:
     name, operator, wanted = re.split("(!=|==|=)", term, maxsplit=1)
     return name.strip(), operator == "!=", wanted.strip()

@@ -11,7 +11,7 @@ from torpor_api.clock import Clock
 from torpor_api.resources import Resource
 from torpor_api.transport import JSON, Response
 
-from tests.fake_api.history import History, Object, copied
+from tests.fake_api.history import History, Object, cloned, collection, copied
 from tests.fake_api.objects import DeniedError, Objects
 from tests.fake_api.routes import Routes
 from tests.fake_api.watches import Watches
@@ -86,7 +86,7 @@ class FakeApi:
 
     def all(self, resource: Resource) -> list[Object]:
         """All of a kind, by namespace and name."""
-        return [self._copy(item) for item in self.history.of_kind(resource.path())]
+        return [self._copy(item) for item in self.history.of_kind(collection(resource))]
 
     def edit(self, resource: Resource, namespace: str, name: str, merge: Object) -> Object:
         """Merge values into an object, status and all; null removes."""
@@ -179,7 +179,7 @@ class FakeApi:
 
     def _answer(self, request: Request) -> Response:
         try:
-            body = copied(self._carry_out(request))
+            body = cloned(self._carry_out(request))
         except DeniedError as denied:
             return Response(denied.code, denied.body)
         return Response(HTTPStatus.CREATED if request.method == "POST" else HTTPStatus.OK, body)
@@ -214,7 +214,7 @@ class FakeApi:
             items, version = self._pages[token]
         else:
             selection = route.selection(request.query)
-            found = self.history.of_kind(route.resource.path())
+            found = self.history.of_kind(collection(route.resource))
             items, version = [item for item in found if selection.matches(item)], self.history.version
         page, rest = (items[:limit], items[limit:]) if limit else (items, [])
         meta = {"resourceVersion": str(version)}
@@ -225,5 +225,5 @@ class FakeApi:
 
     @staticmethod
     def _copy(item: Object) -> Object:
-        mine: Object = copied(item)
+        mine: Object = cloned(item)
         return mine
