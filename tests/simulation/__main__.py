@@ -18,18 +18,24 @@ def main() -> int:
     parser.add_argument("--trace", action="store_true", help="print every request and every change")
     parser.add_argument("--without", default="", help="a guard to take out, as `tests.simulation.mutants` names it")
     parser.add_argument("--on", action="store_true", help="go on after a breach")
+    parser.add_argument("--kinds", help="kinds of trouble, with commas between, in place of the seed's own")
     options = parser.parse_args()
+    kinds = None if options.kinds is None else frozenset(filter(None, options.kinds.split(",")))
     if options.without:
         mutants.switch(options.without)
-    started, broken = time.perf_counter(), 0
+    started, broken, spent = time.perf_counter(), 0, 0.0
     for seed in range(options.seed, options.seed + options.count):
-        result = play(seed, print if options.trace else None)
+        result = play(seed, print if options.trace else None, kinds)
+        spent += result.seconds
         if result.breach is not None:
             broken += 1
             print(f"seed {seed}: {result.breach.invariant}: {result.breach.what} [{', '.join(sorted(result.kinds))}]")
             if not options.on:
                 break
-    print(f"{seed - options.seed + 1} seeds, {broken} broken, {time.perf_counter() - started:.1f} s")
+    count = seed - options.seed + 1
+    print(
+        f"{count} seeds, {broken} broken, {time.perf_counter() - started:.1f} s, {spent / count:.3f} s of a core each"
+    )
     return 1 if broken else 0
 
 

@@ -17,7 +17,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.fake_api import Request
-from tests.fake_api.history import Entry, Object
+from tests.fake_api.history import Entry, Object, collection
 from tests.simulation.creations import Creations
 from tests.simulation.process import Process
 from tests.simulation.worker import Execution, Watcher
@@ -77,11 +77,11 @@ class Audit(Watcher):
     def changed(self, writer: Process, entry: Entry) -> None:
         """One commit."""
         match entry.address.kind:
-            case kind if kind == TASKRUNS.path():
+            case kind if kind == collection(TASKRUNS):
                 self._taskrun(writer, entry)
-            case kind if kind == PODS.path():
+            case kind if kind == collection(PODS):
                 self._pod(entry)
-            case kind if kind == WORKFLOWS.path() and entry.after is not None:
+            case kind if kind == collection(WORKFLOWS) and entry.after is not None:
                 self.creations.workflow(entry.before, entry.after)
 
     def _taskrun(self, writer: Process, entry: Entry) -> None:

@@ -9,7 +9,7 @@ import itertools
 import random
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from functools import partial
+from functools import cache, partial
 from typing import Any, Never
 
 from torpor.triggers import BaseTrigger, TriggerEvent
@@ -135,7 +135,7 @@ class Odd(BaseTrigger):
 
 
 async def triggerer(server: Server, process: Process, rng: random.Random) -> None:
-    """One replica, until it crashes: SIGTERM is a matter of its own tests."""
+    """One replica, until it crashes or is told to stop."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
     settings = TriggererSettings(
         identity=process.name,
@@ -146,6 +146,14 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
         look_seconds=4.0,
         triggers={},
     )
-    known: dict[str, Any] = {name: registry.load({}).find(name) for name in ("time", "duration")}
     sources = Sources(api=api, evaluator=InProcess(), web=Web())
-    await Triggerer(sources, registry.Registry(known | {"odd": Odd}), settings).run(asyncio.Event())
+    stopping = asyncio.Event()
+    process.on_term = stopping.set
+    await Triggerer(sources, _registry(), settings).run(stopping)
+
+
+@cache
+def _registry() -> registry.Registry:
+    loaded = registry.load({})
+    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration")}
+    return registry.Registry(known | {"odd": Odd})

@@ -7,7 +7,7 @@ from torpor_wire import keys
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from tests.fake_api.history import Object
+from tests.fake_api.history import Object, collection
 from tests.simulation.audit import held
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def all_over(world: "World") -> bool:
     """Whether every Workflow has ended, or stands still for a reason that is said."""
-    flows = world.fake.history.of_kind(WORKFLOWS.path())
+    flows = world.fake.history.of_kind(collection(WORKFLOWS))
     return all(_over(world, flow) for flow in flows) and not world.expected
 
 
 def judge_progress(world: "World") -> None:
     """I5."""
-    for flow in world.fake.history.of_kind(WORKFLOWS.path()):
+    for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
         name, status = flow["metadata"]["name"], flow.get("status", {})
         open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
         world.audit.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
@@ -33,8 +33,8 @@ def judge_progress(world: "World") -> None:
 def judge_leaks(world: "World") -> None:
     """I6."""
     expect = world.audit.expect
-    flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(WORKFLOWS.path())}
-    runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(TASKRUNS.path())}
+    flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
+    runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(collection(TASKRUNS))}
     for flow in flows.values():
         meta = flow["metadata"]
         if "completionTime" in flow.get("status", {}):
@@ -44,9 +44,9 @@ def judge_leaks(world: "World") -> None:
     for run in runs.values():
         owned = run["spec"]["workflow"]["uid"] in flows
         expect("I6", owned, f"{run['metadata']['name']} outlives its Workflow")
-    for pod in world.fake.history.of_kind(PODS.path()):
+    for pod in world.fake.history.of_kind(collection(PODS)):
         _judge_pod(world, pod, runs)
-    for lease in world.fake.history.of_kind(LEASES.path()):
+    for lease in world.fake.history.of_kind(collection(LEASES)):
         holder = lease["spec"].get("holderIdentity", "")
         expect("I6", holder in world.controllers, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
 
@@ -64,6 +64,8 @@ def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
 
 
 def _over(world: "World", flow: Object) -> bool:
+    if keys.CLEAR in flow["metadata"].get("annotations", {}):
+        return False
     if flow.get("status", {}).get("completionTime"):
         return True
     runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
@@ -81,7 +83,7 @@ def _stalled(world: "World", run: Object) -> bool:
 
 def _runs(world: "World", flow: Object) -> list[Object]:
     uid = flow["metadata"]["uid"]
-    return [run for run in world.fake.history.of_kind(TASKRUNS.path()) if run["spec"]["workflow"]["uid"] == uid]
+    return [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["workflow"]["uid"] == uid]
 
 
 def _told(run: Object) -> str:

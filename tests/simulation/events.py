@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from torpor_api import errors
 from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_wire import keys
 from torpor_wire.state import TERMINAL
 
-from tests.fake_api.history import Object
+from tests.fake_api.history import Object, collection
 from tests.simulation.controllers import SYSTEM
 from tests.simulation.kubelet import Box
 from tests.simulation.process import Process
@@ -26,10 +27,12 @@ def schedule(world: "World") -> None:
         "breaks": _break_watches,
         "pause": _pause,
         "kill": _kill,
+        "restart": _restart,
         "evict": _evict,
         "oom": _oom,
         "node": _lose_node,
         "edits": _edit,
+        "clear": clear,
     }
     for kind, act in acts.items():
         for _ in range(rng.choice((1, 2, 4)) if kind in world.climate.kinds else 0):
@@ -40,7 +43,7 @@ def calm(world: "World") -> None:
     """The end of all trouble: who was stopped goes on, what was suspended too, nodes are mended, most of them."""
     for process in world.controllers.values():
         process.paused, process.cut_until = False, 0.0
-    for flow in world.fake.history.of_kind(WORKFLOWS.path()):
+    for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
         if flow["spec"].get("suspend"):
             _merge(world, flow, {"spec": {"suspend": False}})
     for machine in world.kubelet.machines:
@@ -48,18 +51,14 @@ def calm(world: "World") -> None:
             world.kubelet.mend(machine)
 
 
-def kill_leader(world: "World") -> None:
-    """SIGKILL for whoever leads; it may come back at once, or stay away until the other has taken over."""
+def leader(world: "World") -> Process | None:
+    """Whoever holds the operator's Lease."""
     lease = world.fake.get(LEASES, SYSTEM, "torpor-operator")
-    process = world.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
-    if process is not None:
-        world.crash(process, away=world.rng.choice((0.3, 12.0)))
+    return world.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
 
 
-def _break_watches(world: "World") -> None:
-    process = _controller(world)
-    how = world.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
-    seconds = world.rng.choice((0.0, 2.0, 10.0))
+def break_watches(world: "World", process: Process, how: str, seconds: float) -> None:
+    """End the watches of a replica, and cut it off for a while; `compacted`: what it misses is gone by then."""
     world.note(f"the watches of {process.name}: {how}; cut off for {seconds} s")
     process.cut_until = world.loop.time() + seconds
     if how == "compacted":
@@ -68,9 +67,8 @@ def _break_watches(world: "World") -> None:
     world.server.break_watches(process, error)
 
 
-def _pause(world: "World") -> None:
-    process = _controller(world)
-    seconds = world.rng.choice((2.0, 12.0, 25.0))
+def pause(world: "World", process: Process, seconds: float) -> None:
+    """SIGSTOP, and SIGCONT later."""
     world.note(f"{process.name} is stopped for {seconds} s")
     process.paused = True
 
@@ -79,6 +77,47 @@ def _pause(world: "World") -> None:
         process.paused = False
 
     world.person.call_later(seconds, go_on)
+
+
+def delete_run(world: "World", run: Object) -> None:
+    """As `kubectl delete taskrun` does."""
+    world.note(f"a person deletes TaskRun {run['metadata']['name']}")
+    _delete(world, run, TASKRUNS)
+
+
+def clear(world: "World") -> None:
+    """A person asks for something to run again, or for what is not there."""
+    flows = world.fake.history.of_kind(collection(WORKFLOWS))
+    if not flows:
+        return
+    flow = world.rng.choice(flows)
+    tasks = [task["name"] for task in flow["spec"]["tasks"]]
+    task = world.rng.choice(tasks)
+    text = world.rng.choice(("failed", task, f"{task}/0", f"{task}/1,{tasks[0]}", "nothing"))
+    wish(world, flow["metadata"]["namespace"], flow["metadata"]["name"], text)
+
+
+def wish(world: "World", namespace: str, workflow: str, text: str) -> None:
+    """As `kubectl annotate workflow run torpor.dev/clear=load/3` does."""
+    address = world.fake.objects.address(WORKFLOWS, namespace, workflow)
+    if world.fake.history.get(address) is not None:
+        world.note(f"a person clears {text} of {workflow}")
+        _act(world, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": {keys.CLEAR: text}}}))
+
+
+def _break_watches(world: "World") -> None:
+    how = world.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
+    break_watches(world, _controller(world), how, world.rng.choice((0.0, 2.0, 10.0)))
+
+
+def _pause(world: "World") -> None:
+    # Who is stopped again and again while it leads must be found leading no more each time.
+    process = leader(world) if world.rng.random() < 0.5 else None
+    pause(world, process or _controller(world), world.rng.choice((2.0, 12.0, 25.0)))
+
+
+def _restart(world: "World") -> None:
+    world.stop(_controller(world))
 
 
 def _kill(world: "World") -> None:
@@ -112,8 +151,8 @@ def _lose_node(world: "World") -> None:
 
 
 def _edit(world: "World") -> None:
-    flows = world.fake.history.of_kind(WORKFLOWS.path())
-    runs = world.fake.history.of_kind(TASKRUNS.path())
+    flows = world.fake.history.of_kind(collection(WORKFLOWS))
+    runs = world.fake.history.of_kind(collection(TASKRUNS))
     live = [run for run in runs if run["status"]["state"] not in TERMINAL]
     what = world.rng.choices(_EDITS, _WEIGHTS)[0]
     if what == "delete pod":
@@ -122,9 +161,7 @@ def _edit(world: "World") -> None:
             world.note(f"a person deletes pod {box.name}{' by force' if grace == 0 else ''}")
             world.server.act(world.person, lambda: world.kubelet.delete(box, grace))
     elif what == "delete run" and (live or runs):
-        run = world.rng.choice(live or runs)
-        world.note(f"a person deletes TaskRun {run['metadata']['name']}")
-        _delete(world, run, TASKRUNS)
+        delete_run(world, world.rng.choice(live or runs))
     elif flows:
         flow = world.rng.choice(flows)
         world.note(f"a person: {what} {flow['metadata']['name']}")
@@ -144,7 +181,7 @@ def _controller(world: "World") -> Process:
 
 
 def _box(world: "World") -> Box | None:
-    standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(PODS.path())}
+    standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(collection(PODS))}
     boxes = [box for box in world.kubelet.boxes.values() if box.uid in standing and box.ended is None]
     return world.rng.choice(boxes) if boxes else None
 

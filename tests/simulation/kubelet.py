@@ -12,7 +12,8 @@ from typing import Any
 
 from torpor_api.resources import PODS
 
-from tests.fake_api.history import Entry, Object
+from tests.fake_api.history import Entry, Object, collection
+from tests.fake_api.objects import FOREGROUND
 from tests.simulation.process import Process
 from tests.simulation.server import Server
 from tests.simulation.worker import KILLED, ContainerPod, Exit, PythonPod, Watcher
@@ -51,7 +52,7 @@ class Kubelet:
         self.process = Process(server.loop, "kubelet", "kubelet")
         self.machines = [Machine(name=f"node-{number}") for number in range(nodes)]
         self.boxes: dict[str, Box] = {}
-        self.on_crash: Callable[[Process], None] = lambda _: None
+        self.lingering = 2.2  # seconds at most from a process's end until that is said of its pod
         self._server = server
         self._fake = server.fake
         self._rng = rng
@@ -110,9 +111,9 @@ class Kubelet:
     # what happens to pods
 
     def _note(self, _: Process, entry: Entry) -> None:
-        if entry.after is None or (entry.before is None and entry.after["metadata"].get("ownerReferences")):
+        if _concerns_the_collector(entry):
             self._collect_later()
-        if entry.address.kind != PODS.path():
+        if entry.address.kind != collection(PODS):
             return
         if entry.after is None:
             self._vanished(entry)
@@ -185,7 +186,7 @@ class Kubelet:
             box.ended = ended
             if box.program is not None:
                 self._watcher.left({}, box.program.execution)
-            self._later(1.4, 2.2, lambda: self._finish(box))
+            self._later(1.4, self.lingering, lambda: self._finish(box))
 
     def _finish(self, box: Box) -> None:
         """Say how it ended; a pod that is to be deleted goes after that."""
@@ -258,3 +259,11 @@ class Kubelet:
     def _collect(self) -> None:
         self._collecting = False
         self._act(lambda: self._fake.objects.collect_garbage({}))
+
+
+def _concerns_the_collector(entry: Entry) -> bool:
+    """Whether something is gone, has come (perhaps after its owner had gone), or waits for what it owns to go."""
+    if entry.after is None:
+        return True
+    meta = entry.after["metadata"]
+    return (entry.before is None and "ownerReferences" in meta) or FOREGROUND in meta.get("finalizers", ())

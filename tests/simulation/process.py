@@ -24,15 +24,23 @@ class Process:
         self.context: Context = copy_context()
         self.context.run(WHO.set, self)
         self.on_exit: Callable[[BaseException | None], None] = lambda _: None
+        self.on_term: Callable[[], object] = lambda: None
+        self.stopping = False
 
     def start(self, main: Coroutine[Any, Any, Any]) -> None:
         """Run it; its end is reported once, unless it is killed before."""
         task = self.context.run(self.loop.create_task, main)
         task.add_done_callback(self._ended, context=self.context)
+        self.on_term = task.cancel
 
     def call_later(self, delay: float, callback: Callable[..., Any], *args: Any) -> None:
         """Do something as this process, in a while."""
         self.loop.call_later(delay, callback, *args, context=self.context)
+
+    def terminate(self) -> None:
+        """SIGTERM: it is cancelled, or does what it has set `on_term` to."""
+        self.stopping = True
+        self.context.run(self.on_term)
 
     def kill(self) -> None:
         """SIGKILL: not one more step, no `finally`."""

@@ -16,7 +16,7 @@ from torpor_api import errors
 from torpor_api.transport import JSON, Response
 
 from tests.fake_api import FakeApi, Request
-from tests.fake_api.history import Entry, Object, copied, event_of
+from tests.fake_api.history import Entry, Object, cloned, collection, copied, event_of
 from tests.fake_api.objects import DeniedError
 from tests.fake_api.selection import Selection
 from tests.simulation.loop import VirtualLoop
@@ -140,9 +140,9 @@ class Server:
         history = self.fake.history
         version = max(history.compacted, history.version - changes)
         selection = route.selection(request.query)
-        items = [item for item in history.as_of(version, route.resource.path()) if selection.matches(item)]
+        items = [item for item in history.as_of(version, collection(route.resource)) if selection.matches(item)]
         body = {"kind": f"{route.resource.kind}List", "metadata": {"resourceVersion": str(version)}, "items": items}
-        return Response(HTTPStatus.OK, copied(body))
+        return Response(HTTPStatus.OK, cloned(body))
 
     def _changed(self, entry: Entry) -> None:
         for watcher in self.watchers.get(entry.address.kind, ()):
@@ -208,7 +208,7 @@ class Network:
     async def _events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         server, loop = self._server, self._server.loop
         route = server.fake._routes.of(path)
-        watcher, kind = _Watcher(self._process, route.selection(query), route.namespace), route.resource.path()
+        watcher, kind = _Watcher(self._process, route.selection(query), route.namespace), collection(route.resource)
         version, history = int(query["resourceVersion"]), server.fake.history
         if version < history.compacted:
             yield {"type": "ERROR", "object": _denied(HTTPStatus.GONE).body}

@@ -22,12 +22,34 @@ KINDS = (
     "crash",
     "pause",
     "kill",
+    "restart",
     "evict",
     "oom",
     "node",
     "clocks",
+    "slow",
     "edits",
+    "clear",
 )
+_MEET = 1 / 3
+_MEETINGS = (
+    ("late", "evict"),
+    ("late", "oom"),
+    ("late", "clear"),
+    ("lost", "lag", "slow"),
+    ("lag", "kill", "slow"),
+    ("lag", "restart", "slow"),
+    ("lag", "restart", "evict"),
+    ("lag", "pause", "evict"),
+    ("lag", "clear", "restart"),
+    ("stale", "kill"),
+    ("breaks",),
+    ("breaks", "pause"),
+    ("pause",),
+    ("edits", "restart"),
+    ("edits", "clear"),
+)
+"""Kinds that show together what each alone hides."""
 _OF_REQUESTS = ("lost", "dropped", "late", "errors", "crash")
 _STATUSES = (429, 500, 503, 504)
 
@@ -41,9 +63,12 @@ class Climate:
 
     @classmethod
     def drawn(cls, rng: random.Random) -> "Climate":
-        """Half of the worlds have few kinds, some have none, some have nearly all."""
+        """Some worlds have no kinds, some nearly all; in a third, those meet that make each other worse."""
+        until = rng.uniform(10.0, 30.0)
+        if rng.random() < _MEET:
+            return cls(kinds=frozenset(rng.choice(_MEETINGS)), until=until)
         likely = rng.choice((0.0, 0.2, 0.4, 0.6, 0.6, 0.9))
-        return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=rng.uniform(10.0, 30.0))
+        return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=until)
 
 
 class Sky:

@@ -15,15 +15,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from torpor_api.lease import LeaseLost
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.resources import WORKFLOWS
 from torpor_api.transport import Response
 
 from tests.fake_api import Request
 from tests.fake_api.history import Entry
-from tests.simulation import controllers, ending, events, workflows
+from tests.simulation import controllers, ending, events, moments, workflows
 from tests.simulation.audit import Audit, Breach
 from tests.simulation.kubelet import Kubelet
 from tests.simulation.loop import HotLoopError, VirtualLoop
@@ -37,7 +38,7 @@ BOUND = 200.0
 """Seconds after the last fault within which every run has ended."""
 REST = 25.0
 """Seconds after that until nothing is left over: pods linger, orphans are found, runs reach their time to live."""
-_KILL_NOW = 0.06
+_GRACE = 30.0
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
 
@@ -60,9 +61,13 @@ class Result:
 class World:
     """All that a seed needs."""
 
-    def __init__(self, seed: int, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None
+    ) -> None:
         self.rng = random.Random(seed)
         self.climate = Climate.drawn(self.rng)
+        if kinds is not None:
+            self.climate.kinds = kinds
         self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
         self.sky = Sky(self.climate, random.Random(self.rng.getrandbits(32)))
         self.server = Server(self.loop, self.sky)
@@ -71,6 +76,7 @@ class World:
         self.audit.creations.ordered = not self.climate.kinds & {"late", "stale"}
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
         self.audit.boxes = self.kubelet.boxes
+        self.kubelet.lingering = 8.0 if "slow" in self.climate.kinds else 2.2
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
         self.requests = 0
@@ -80,9 +86,9 @@ class World:
         self.server.audits.append(self.audit.changed)
         self.server.on_request = self._asked
         self.server.crash = self.crash
-        self.server.on_late = self._meanwhile
+        self.server.on_late = partial(moments.meanwhile, self)
         self.loop.on_error = self._bug
-        self.server.audits.append(self._watch_for_a_bad_moment)
+        self.server.audits.append(partial(moments.seize, self))
         if say is not None:
             self.server.audits.append(self._told)
 
@@ -93,7 +99,7 @@ class World:
         self.note(f"{name} starts")
 
         def ended(error: BaseException | None) -> None:
-            self.audit.expect("I7", _lawful(error), f"{name} ended by a bug: {error!r}")
+            self.audit.expect("I7", _lawful(error, process), f"{name} ended by a bug: {error!r}")
             self.note(f"{name} ends: {error!r}")
             again()
 
@@ -117,6 +123,12 @@ class World:
             return
         process.kill()
         self._revive[process.name](away)
+
+    def stop(self, process: Process) -> None:
+        """SIGTERM for a replica, SIGKILL when its grace is over."""
+        self.note(f"{process.name} is told to stop")
+        process.terminate()
+        self.person.call_later(_GRACE, self.crash, process)
 
     def run(self) -> Breach | None:
         """Play it."""
@@ -194,32 +206,22 @@ class World:
             return
         self.note(f"{entry.version} {_change(entry)} by {writer.name}")
 
-    def _meanwhile(self, process: Process) -> None:
-        """While a request of a pod is under way, the pod may be disrupted, and what arrives is of a launch before."""
-        box = self.kubelet.box_of(process) if process.kind == "pod" else None
-        if box is not None and "evict" in self.climate.kinds and self.rng.random() < 0.5:
-            self.note(f"{box.name} is evicted while its request is under way")
-            self.person.call_later(0.1, self.kubelet.evict, box)
-
-    def _watch_for_a_bad_moment(self, _: Process, entry: Entry) -> None:
-        """A leader that is killed just after something has happened leaves it to one that may not know."""
-        rare = self.sky.calm or "kill" not in self.climate.kinds or self.rng.random() > _KILL_NOW
-        if entry.address.kind in {TASKRUNS.path(), PODS.path()} and not rare:
-            self.person.call_later(0.0, events.kill_leader, self)
-
     def note(self, line: str) -> None:
         if self.say is not None:
             self.say(f"{self.loop.time():9.3f} {line}")
 
 
-def play(seed: int, say: Callable[[str], None] | None = None) -> Result:
-    """Play one seed. Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED."""
+def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None) -> Result:
+    """Play one seed, with other kinds of trouble than its own if `kinds` are given.
+
+    Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED.
+    """
     started = time.process_time()
     quiet()
     controllers.few_shards()
     controllers.Odd.numbers = itertools.count(1)
     gc.disable()
-    world = World(seed, say)
+    world = World(seed, say, kinds)
     bugs = _Bugs(world.audit)
     logging.getLogger().handlers = [bugs]
     logging.getLogger().setLevel(logging.ERROR)
@@ -254,11 +256,11 @@ class _Bugs(logging.Handler):
         self._audit.expect("I7", error is None, f"{record.getMessage()} {error!r}")
 
 
-def _lawful(error: BaseException | None) -> bool:
-    """Whether a controller may end so: it loses its Lease, and nothing else."""
+def _lawful(error: BaseException | None, process: Process) -> bool:
+    """Whether a controller may end so: it loses its Lease, or was told to stop, and nothing else."""
     if isinstance(error, BaseExceptionGroup):
-        return all(_lawful(one) for one in error.exceptions)
-    return isinstance(error, LeaseLost)
+        return all(_lawful(one, process) for one in error.exceptions)
+    return isinstance(error, LeaseLost) or (error is None and process.stopping)
 
 
 def _change(entry: Entry) -> str:

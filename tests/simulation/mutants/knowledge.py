@@ -1,0 +1,88 @@
+"""Guards of what a controller knows: what is old, what is really gone, what was created, and which wait runs."""
+
+from functools import partial
+from typing import Any
+
+from torpor_api import store
+from torpor_api.store import Store
+from torpor_operator import __main__ as operator_main
+from torpor_operator import tasks
+from torpor_operator.answers import Answerer
+from torpor_operator.observe import Observer
+from torpor_operator.snapshot import Presence
+from torpor_triggerer import runner
+
+from tests.simulation.mutants.mutant import Mutant, put
+
+
+def _high_water() -> None:
+    put(tasks, "_high_water", lambda _, task, runs: max(runs, default=-1) + 1 if task.expand else len(runs))
+
+
+def _seen_creation() -> None:
+    put(Observer, "_note_creation", lambda *_: None)
+
+
+def _sync() -> None:
+    async def lead(_observer: Any, reconciler: Any, _clock: Any) -> None:
+        await reconciler.run()
+
+    put(operator_main, "_lead", lead)
+
+
+def _fresh_list() -> None:
+    async def lead(observer: Any, reconciler: Any, _clock: Any) -> None:
+        await observer.taskruns.synced.wait()
+        await observer.pods.synced.wait()
+        await reconciler.run()
+
+    put(operator_main, "_lead", lead)
+
+
+def _relist_diff() -> None:
+    put(Store, "settle", lambda self, _, version: self.advance(version))
+
+
+def _older_word() -> None:
+    put(store, "version_of", lambda _: 10**9)
+    put(Store, "advance", lambda *_: None)
+
+
+def _resurrection() -> None:
+    put(Store, "absorb", Store.upsert)
+
+
+def _confirm(kind: str) -> None:
+    async def gone(*_: Any) -> Presence:
+        return Presence.GONE
+
+    put(Answerer, kind, gone)
+
+
+def _turn() -> None:
+    settled = runner.Runner._settle
+
+    def stale(self: Any, key: Any) -> None:
+        wait, run = self._find(key), self._runs.get(key)
+        if wait is None or run is None or wait.turn == run.wait.turn:
+            settled(self, key)
+
+    put(runner.Runner, "_settle", stale)
+
+
+MUTANTS = (
+    Mutant(name="high-water mark", without="what is absent is created", switch=_high_water),
+    Mutant(name="seen creation", without="what was created is known once the status says so", switch=_seen_creation),
+    Mutant(name="sync before planning", without="a leader plans on stores that are not filled", switch=_sync),
+    Mutant(
+        name="fresh list of a new leader",
+        without="a new leader plans on what its watches have brought so far",
+        switch=_fresh_list,
+    ),
+    Mutant(name="relist diff", without="what vanished unseen stays in the store", switch=_relist_diff),
+    Mutant(name="older word", without="an older version undoes a newer one", switch=_older_word),
+    Mutant(name="resurrection", without="an answer brings back what was seen to go", switch=_resurrection),
+    Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_pod")),
+    Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_taskrun")),
+    Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
+)

@@ -1,0 +1,40 @@
+"""Guards of leadership: one leads, gives up in time, and asks before each write whether it still does."""
+
+from typing import Any
+
+from torpor_api import lease
+from torpor_operator.apply import Applier
+
+from tests.simulation.mutants.mutant import Mutant, put
+
+
+def _lease() -> None:
+    put(lease, "may_acquire", lambda *_: True)
+
+
+def _given_up() -> None:
+    async def keep(self: Any) -> None:
+        while True:
+            await self._clock.sleep(1e6)
+
+    put(lease.Leadership, "_keep", keep)
+
+
+def _asked_before_each_write() -> None:
+    made = Applier.__init__
+
+    def init(self: Applier, *args: Any, leads: Any = None, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
+
+    put(Applier, "__init__", init)
+
+
+MUTANTS = (
+    Mutant(name="lease", without="every replica leads", switch=_lease),
+    Mutant(name="lease given up", without="a leader that cannot renew leads on", switch=_given_up),
+    Mutant(
+        name="lease check before write",
+        without="who was stopped writes what it had in its hand",
+        switch=_asked_before_each_write,
+    ),
+)

@@ -1,0 +1,83 @@
+"""Guards of pods: no two of a TaskRun live at a time, and a container's is neither started nor lost unseen."""
+
+from typing import Any
+
+from torpor_operator import containers, launch, lifecycle, orphans, view
+from torpor_operator.observe import Observer
+from torpor_operator.pods import Pod
+from torpor_operator.podwrites import PodWriter
+
+from tests.simulation.mutants.mutant import Mutant, put
+
+
+def _former_pod() -> None:
+    put(view.View, "former_pods", property(lambda _: ()))
+
+
+def _unclear_creation() -> None:
+    class Forgetful(dict[str, str]):
+        def __setitem__(self, key: str, value: str) -> None:
+            """Nothing is noted."""
+
+    made = Observer.__init__
+
+    def init(self: Observer, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
+        self.unclear = Forgetful()
+
+    put(Observer, "__init__", init)
+
+
+def _former_taskrun() -> None:
+    async def taken(self: Any, action: Any, other: Pod) -> None:
+        await self._launch_failed(action, f"a pod named {other.name} is there and is not ours; delete it")
+
+    put(PodWriter, "_taken", taken)
+
+
+def _gate() -> None:
+    build = launch.build
+
+    def ungated(*args: Any) -> dict[str, Any]:
+        body = build(*args)
+        body["spec"].pop("schedulingGates", None)
+        return body
+
+    put(launch, "build", ungated)
+    held = Pod.held.fget  # type: ignore[attr-defined]
+    put(Pod, "gated", property(lambda pod: held(pod) and pod.phase == "Pending"))
+
+
+def _claim_before_gate() -> None:
+    put(containers, "claim", lambda _, pod: containers.release(pod))
+
+
+def _finalizer() -> None:
+    build = launch.build
+
+    def unheld(*args: Any) -> dict[str, Any]:
+        body = build(*args)
+        body["metadata"]["finalizers"] = []
+        return body
+
+    put(launch, "build", unheld)
+
+
+def _orphans() -> None:
+    put(orphans.Orphans, "suspect", lambda *_: None)
+
+
+def _silent_end() -> None:
+    put(lifecycle, "_ended_silently", lambda *_: view.NOTHING)
+
+
+MUTANTS = (
+    Mutant(name="former pod", without="a segment starts beside the one before it", switch=_former_pod),
+    Mutant(name="unclear creation", without="a pod that may have been made is forgotten", switch=_unclear_creation),
+    Mutant(name="former TaskRun's pod", without="a name still in use fails the launch", switch=_former_taskrun),
+    Mutant(name="gate", without="a container may start before it is claimed", switch=_gate),
+    Mutant(name="claim before gate", without="the gate is lifted without a claim", switch=_claim_before_gate),
+    Mutant(name="finalizer", without="a container's pod may go before its outcome is read", switch=_finalizer),
+    Mutant(name="orphans", without="nobody lets go of a pod without a TaskRun", switch=_orphans),
+    Mutant(name="silent end", without="a pod that ended without a word is waited for", switch=_silent_end),
+)
