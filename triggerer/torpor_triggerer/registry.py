@@ -19,6 +19,7 @@ from torpor_triggerer.outcome import said, trace
 log = logging.getLogger(__name__)
 
 BUILT_IN = {
+    "approval": "torpor.triggers:Approval",
     "cron": "torpor.triggers:Cron",
     "duration": "torpor.triggers:Duration",
     "file": "torpor.triggers:File",

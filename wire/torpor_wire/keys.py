@@ -20,6 +20,7 @@ POD_GATE = f"{GROUP}/claim"
 CLEAR = f"{GROUP}/clear"
 APPROVAL = f"{GROUP}/approval"
 APPROVAL_BY = f"{GROUP}/approval-by"
+APPROVAL_FOR = f"{GROUP}/approval-for"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
 
 DEFAULT_POOL = "default"

@@ -1,0 +1,154 @@
+"""Whose word a person's word is: what the policy says to the annotations of a TaskRun."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Answer, Server, collection, eventually
+
+_RBAC = "rbac.authorization.k8s.io"
+_WAIT = {"class": "approval", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "approval"}
+
+
+class Desk:
+    """A TaskRun that waits for a word, and two people who may give it, by tokens of their own."""
+
+    def __init__(self, server: Server, namespace: str) -> None:
+        self.server = server
+        self.namespace = namespace
+        self.tokens = {name: self._person(name) for name in ("ann", "bob")}
+        self.path = f"{collection('taskruns', namespace)}/deploy"
+        spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "trigger": {"class": "approval"}}
+        body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "deploy"}, "spec": spec}
+        server.create("taskruns", namespace, body).expect(201)
+
+    def stands(self, state: str = "Deferred", **status: Any) -> None:
+        """Let the TaskRun stand so."""
+        waiting = {"trigger": _WAIT, "deferredAt": "2026-01-01T00:00:00Z"} if state == "Deferred" else {}
+        fields = {"state": state, **waiting, **status}
+        patch = [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
+        self.server.patch_status(self.namespace, "deploy", patch).expect(200)
+
+    def name(self, person: str) -> str:
+        """As the API server knows somebody."""
+        return f"system:serviceaccount:{self.namespace}:{person}"
+
+    def says(self, person: str, **words: str | None) -> Answer:
+        """Annotate, as `kubectl annotate --overwrite` does: `by` is `torpor.dev/approval-by`."""
+        keys = {word: "torpor.dev/approval" + (f"-{word}" if word != "word" else "") for word in words}
+        patch = {"metadata": {"annotations": {keys[word]: value for word, value in words.items()}}}
+        token = self.tokens[person]
+        return self.server.request("PATCH", self.path, patch, token=token, content_type="application/merge-patch+json")
+
+    def begins(self, word: str) -> Answer:
+        """Try to create a TaskRun with a word on it."""
+        body = self.server.request("GET", self.path).expect(200)
+        body["metadata"] = {"name": "other", "annotations": {"torpor.dev/approval": word}}
+        return self.server.create("taskruns", self.namespace, body, dryRun="All")
+
+    def _person(self, name: str) -> str:
+        metadata = {"name": name, "namespace": self.namespace}
+        self.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "torpor-approve"}
+        subject = {"kind": "ServiceAccount", **metadata}
+        binding = {"apiVersion": f"{_RBAC}/v1", "kind": "RoleBinding", "metadata": metadata}
+        self.server.apply({**binding, "roleRef": role, "subjects": [subject]})
+        return self.server.token(self.namespace, name)
+
+
+@pytest.fixture
+def desk(server: Server, namespace: str) -> Desk:
+    made = Desk(server, namespace)
+    eventually(lambda: "torpor-approval" in made.begins("approved").message, "the policy is in force")
+    return made
+
+
+def test_whoever_may_answers_with_his_own_name(desk: Desk) -> None:
+    desk.stands()
+    desk.says("ann", word="approved", by=desk.name("ann"), note="go ahead").expect(200)
+    desk.says("bob", word="rejected", by=desk.name("bob"), note=None).expect(200)
+
+
+def test_a_word_in_anothers_name_is_refused_with_the_command_that_is_not(desk: Desk) -> None:
+    desk.stands()
+    for by in ({"by": desk.name("bob")}, {"by": "ann"}, {}):
+        answer = desk.says("ann", word="rejected", **by)
+        assert answer.status == 403, answer.message
+        assert "torpor-approval" in answer.message
+        command = (
+            f"kubectl annotate --overwrite -n {desk.namespace} taskrun deploy torpor.dev/approval=rejected "
+            f'"torpor.dev/approval-by={desk.name("ann")}"'
+        )
+        assert answer.message.endswith(command)
+
+
+@pytest.mark.parametrize("change", [{"word": "rejected"}, {"by": "eve"}, {"by": None}, {"note": "not mine"}])
+def test_what_one_has_said_no_other_changes(desk: Desk, change: dict[str, str | None]) -> None:
+    desk.stands()
+    desk.says("ann", word="approved", by=desk.name("ann"), note="mine").expect(200)
+    assert desk.says("bob", **change).status == 403
+
+
+def test_a_word_can_be_taken_back(desk: Desk) -> None:
+    desk.stands()
+    desk.says("ann", word="approved", by=desk.name("ann")).expect(200)
+    desk.says("ann", word=None, by=None).expect(200)
+
+
+def test_a_later_wait_is_answered_by_its_name_only(desk: Desk) -> None:
+    desk.stands()
+    desk.says("ann", word="approved", by=desk.name("ann")).expect(200)
+    desk.stands("UpForRetry")
+    desk.stands("Scheduled", attempt=2, segment=3)
+    desk.stands()
+    for stale in ({"note": "once more"}, {"for": "a1-s0"}, {"for": "a2-s2"}):
+        answer = desk.says("ann", word="approved", by=desk.name("ann"), **stale)
+        assert answer.status == 422, answer.message
+        assert answer.message.endswith(" torpor.dev/approval-for=a2-s3")
+    desk.says("ann", word="approved", by=desk.name("ann"), **{"for": "a2-s3"}).expect(200)
+
+
+@pytest.mark.parametrize("way", [["Scheduled"], ["Running"], ["Deferred", "Succeeded"]])
+def test_who_does_not_wait_takes_no_word(desk: Desk, way: list[str]) -> None:
+    for state in way:
+        desk.stands(state)
+    answer = desk.says("ann", word="approved", by=desk.name("ann"))
+    assert answer.status == 422
+    assert f"this TaskRun is {state} and waits for nobody" in answer.message
+
+
+def test_no_taskrun_is_made_with_a_word_on_it(desk: Desk) -> None:
+    answer = desk.begins("approved")
+    assert answer.status == 422
+    assert "waits for nobody" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"word": "yes"}, "torpor.dev/approval is approved or rejected; write: kubectl annotate"),
+        ({"word": "approved", "note": "x" * 1025}, "more than 1024 characters"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(desk: Desk, words: dict[str, str], said: str) -> None:
+    desk.stands()
+    answer = desk.says("ann", by=desk.name("ann"), **words)
+    assert answer.status == 422
+    assert said in answer.message
+
+
+def test_other_changes_are_let_through_whatever_has_been_said(desk: Desk) -> None:
+    desk.stands()
+    desk.says("ann", word="approved", by=desk.name("ann")).expect(200)
+    desk.stands("Succeeded")
+    patch = {"metadata": {"annotations": {"example.org/note": "x"}, "labels": {"a": "b"}}}
+    content_type = "application/merge-patch+json"
+    desk.server.request("PATCH", desk.path, patch, content_type=content_type).expect(200)
+
+
+def test_a_task_pod_may_not_answer_for_itself(desk: Desk) -> None:
+    desk.stands()
+    desk.tokens["pod"] = desk.server.token(desk.namespace, "torpor-task")
+    answer = desk.says("pod", word="approved", by=desk.name("torpor-task"))
+    assert answer.status == 403
+    assert "cannot patch" in answer.message

@@ -1,0 +1,147 @@
+"""`approval`: which word answers which wait."""
+
+from typing import Any
+
+import pytest
+from torpor.triggers import Approval
+from torpor.triggers.approval import command, wait_name
+from torpor.triggers.services import TaskRunRef
+from torpor_api.resources import TASKRUNS
+from torpor_wire import names
+
+from tests.unit.triggerer.world import World, world
+
+LATER = {"attempt": 2, "segment": 3}
+
+
+def say(made: World, name: str = "a", **words: str | None) -> None:
+    """What `kubectl annotate` does; `by` is `torpor.dev/approval-by`."""
+    annotations = {f"torpor.dev/{key.replace('_', '-')}": value for key, value in words.items()}
+    made.fake.edit(TASKRUNS, "workflows", name, {"metadata": {"annotations": annotations}})
+
+
+def state(made: World, name: str = "a") -> str:
+    return made.stands(name)[0]
+
+
+async def asked(made: World, **status: Any) -> None:
+    made.taskrun("a", "approval", {"question": "Deploy 1.4?"}, timeout=600, status=status)
+    await made.start()
+
+
+async def test_a_word_fires_with_who_and_when() -> None:
+    async with world() as made:
+        await asked(made)
+        assert state(made) == "Deferred"
+        say(made, approval="approved", approval_by="ann", approval_note="go ahead")
+        await made.rest()
+        assert state(made) == "Scheduled"
+        assert made.status("a")["event"] == (
+            '{"approved":true,"by":"ann","note":"go ahead","at":"2023-11-14T22:13:20.000Z"}'
+        )
+
+
+async def test_a_rejection_is_an_answer_too() -> None:
+    async with world() as made:
+        await asked(made)
+        say(made, approval="rejected", approval_by="ann")
+        await made.rest()
+        assert made.status("a")["event"].startswith('{"approved":false,"by":"ann","note":null,')
+
+
+async def test_the_moment_is_the_api_servers_where_it_tells() -> None:
+    def entry(moment: str, annotation: str) -> dict[str, Any]:
+        fields: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:torpor.dev/{annotation}": {}}}}
+        return {"manager": "m", "time": moment, "fieldsType": "FieldsV1", "fieldsV1": fields}
+
+    async with world() as made:
+        await asked(made)
+        managed = [
+            entry("2023-01-01T00:00:00Z", "approval"),
+            entry("2023-01-02T00:00:00Z", "approval"),
+            entry("2023-01-03T00:00:00Z", "approval-note"),
+            {"manager": "m", "time": "2023-01-04T00:00:00Z", "fieldsV1": {"f:status": {}}},
+        ]
+        made.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
+        say(made, approval="approved", approval_by="ann")
+        await made.rest()
+        assert made.status("a")["event"].endswith('"at":"2023-01-02T00:00:00Z"}')
+
+
+async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() -> None:
+    async with world() as made:
+        await asked(made, **LATER)
+        for stale in ({}, {"approval_for": "a1-s0"}, {"approval_for": "a2-s2"}, {"approval_for": None, "x": "1"}):
+            say(made, approval="approved", approval_by="ann", **stale)
+            await made.pass_time(10)
+            assert state(made) == "Deferred"
+        say(made, approval_for="a2-s3")
+        await made.rest()
+        assert state(made) == "Scheduled"
+
+
+async def test_the_first_wait_is_not_answered_by_a_word_for_another() -> None:
+    async with world() as made:
+        await asked(made)
+        say(made, approval="approved", approval_by="ann", approval_for="a1-s1")
+        await made.pass_time(10)
+        assert state(made) == "Deferred"
+
+
+async def test_a_word_is_kept_for_whoever_takes_the_wait_over() -> None:
+    async with world() as made:
+        await asked(made, **LATER)
+        await made.crash("one")
+        say(made, approval="rejected", approval_by="ann", approval_for="a2-s3")
+        await made.start("two")
+        await made.pass_time(30)
+        assert state(made) == "Scheduled"
+
+
+async def test_a_word_on_a_taskrun_answers_no_other() -> None:
+    async with world() as made:
+        await asked(made)
+        made.taskrun("b", "approval", {"question": "Deploy 1.4?"})
+        await made.rest()
+        assert made.status("a")["trigger"]["key"] != made.status("b")["trigger"]["key"]
+        say(made, approval="approved", approval_by="ann")
+        await made.rest()
+        assert (state(made), state(made, "b")) == ("Scheduled", "Deferred")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, "nobody has answered yet; to answer: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/app"),
+        ({"approval": "yes", "approval_by": "ann"}, "torpor.dev/approval is 'yes', neither approved nor rejected"),
+        ({"approval": "approved"}, "torpor.dev/approval-by is missing"),
+        ({"approval": "approved", "approval_for": "a0-s0"}, "what was approved is an earlier wait of this TaskRun"),
+    ],
+)
+async def test_a_wait_that_nobody_answers_says_how_to(words: dict[str, str], said: str) -> None:
+    async with world() as made:
+        await asked(made)
+        say(made, **words)
+        await made.pass_time(601)
+        assert made.stands("a") == ("Failed", "DeferralTimeout")
+        assert said in made.status("a")["message"]
+
+
+def test_the_command_names_the_wait_where_there_have_been_others() -> None:
+    first = TaskRunRef("t", "u", 1, 0)
+    assert command("ns", first) == (
+        "kubectl annotate --overwrite -n ns taskrun t torpor.dev/approval=approved torpor.dev/approval-by=YOU"
+    )
+    assert command("ns", first._replace(segment=1)).endswith(" torpor.dev/approval-for=a1-s1")
+    assert command("ns", first._replace(attempt=2)).endswith(" torpor.dev/approval-for=a2-s0")
+
+
+def test_a_wait_is_named_as_its_pod_is() -> None:
+    assert names.pod("t", 2, 3, 0) == f"t-{wait_name(TaskRunRef('t', 'u', 2, 3))}"
+
+
+def test_the_question_is_what_people_see() -> None:
+    assert Approval().serialize() == ("approval", {})
+    assert Approval("Deploy?").serialize() == ("approval", {"question": "Deploy?"})
+    with pytest.raises(TypeError, match="question takes text"):
+        Approval(7)  # type: ignore[arg-type]
