@@ -94,7 +94,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--folder",
         action="append",
         default=[],
-        type=_folder,
+        metavar="PATH",
         help="whose files waits may look at; {namespace} is theirs",
     )
     add("--lend-identity", action="store_true", help="let waits use what this pod is allowed elsewhere, as in a cloud")
