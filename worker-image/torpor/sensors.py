@@ -82,7 +82,7 @@ class BaseSensor(BaseOperator):
         """What follows when the time is over: the task fails as its `retries` say, or as a class makes it here."""
         raise TaskFailed(f"{type(self).__name__} was not done within {self.timeout:g} seconds", retryable=True)
 
-    def execute(self, context: Context) -> Any:
+    def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - of a wait that came first
         """Waits until `poke` says that it is so, and returns its value; a coroutine where `poke` is async."""
         return self._wait(context, None if self.timeout is None else time.time() + self.timeout)
 
@@ -119,7 +119,8 @@ class BaseSensor(BaseOperator):
             self.last_look = f"not so when it was poked last, {looks} times by now"
             return found if found.done else None
 
-        yield TriggerEvent((await polling.found(self._services, look, self.poke_interval)).value)
+        interval = max(self.poke_interval, polling.INTERVAL_MIN)
+        yield TriggerEvent((await polling.found(self._services, look, interval)).value)
 
     def _wait(self, context: Context, until: float | None) -> Any:
         returned = self.poke(context)

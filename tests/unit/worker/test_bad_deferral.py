@@ -161,6 +161,12 @@ CASES: list[tuple[str, str, str, str]] = [
         "on_timeout=load.<locals>.<lambda> is a lambda",
     ),
     (
+        "a deferral that was put together by hand",
+        WAIT + "from torpor import Deferral\ndef load(path): return Deferral(Drop(), 'after', {}, None)",
+        "DeferralInvalid",
+        "there is no after to go on in; a deferral is made by defer(...)",
+    ),
+    (
         "kwargs that are no mapping",
         WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name='after', kwargs=[1])",
         "DeferralInvalid",

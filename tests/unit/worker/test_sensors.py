@@ -194,6 +194,15 @@ def test_a_class_that_says_what_follows_is_entered_when_the_wait_in_the_triggere
     assert pod.status["result"] == '["gave up",1]'
 
 
+def test_a_sensor_may_have_a_wait_before_its_first_look(task: Callable[..., Pod]) -> None:
+    pod = task(SENSOR + "there = 1", name="Key", path="a", spec={"trigger": {"class": "cron"}})
+    pod.defer_first()
+    pod.fire("2030-01-01T00:00:00Z")
+
+    assert pod.run() == 0
+    assert looks(pod) == [[1, "a"]]
+
+
 def test_a_poke_that_raises_fails_the_task_at_once(task: Callable[..., Pod]) -> None:
     pod = task(SENSOR + "class Broken(Key):\n    def poke(self, context): return 1 / 0", name="Broken", path="a")
 

@@ -59,8 +59,10 @@ def _call(name: str, keywords: Mapping[str, Any], operator: object, context: Con
 
 def _found(name: str, operator: object) -> Callable[..., Any]:
     module, colon, path = name.partition(":")
-    found: Any = sys.modules[module] if colon else operator
+    found: Any = sys.modules.get(module) if colon else operator
     for part in (path or module).split("."):
-        found = getattr(found, part)
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise DeferralError(f"there is no {name} to go on in; a deferral is made by defer(...) or self.defer(...)")
     function: Callable[..., Any] = found
     return function
