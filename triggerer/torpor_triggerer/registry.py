@@ -25,11 +25,14 @@ BUILT_IN = {
     "file": "torpor.triggers:File",
     "http": "torpor.triggers:Http",
     "kubernetes": "torpor.triggers:Kubernetes",
+    "object": "torpor.triggers:Object",
     "redis": "torpor.triggers:Redis",
     "sql": "torpor.triggers:Sql",
+    "taskrun": "torpor.triggers:TaskRunEnd",
     "tcp": "torpor.triggers:Tcp",
     "time": "torpor.triggers:Time",
     "webhook": "torpor.triggers:Webhook",
+    "workflow": "torpor.triggers:WorkflowEnd",
 }
 
 
