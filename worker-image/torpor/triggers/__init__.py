@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torpor.triggers.moment import Duration, Time
     from torpor.triggers.objects import Object
     from torpor.triggers.redis_values import Redis
+    from torpor.triggers.runs import TaskRunEnd, WorkflowEnd
     from torpor.triggers.sql import Sql
     from torpor.triggers.tcp import Tcp
     from torpor.triggers.webhook import Webhook
@@ -32,10 +33,12 @@ __all__ = [
     "Object",
     "Redis",
     "Sql",
+    "TaskRunEnd",
     "Tcp",
     "Time",
     "TriggerEvent",
     "Webhook",
+    "WorkflowEnd",
 ]
 
 _MODULES = {
@@ -49,10 +52,12 @@ _MODULES = {
     "Object": "objects",
     "Redis": "redis_values",
     "Sql": "sql",
+    "TaskRunEnd": "runs",
     "Tcp": "tcp",
     "Time": "moment",
     "TriggerEvent": "base",
     "Webhook": "webhook",
+    "WorkflowEnd": "runs",
 }
 
 
