@@ -8,13 +8,12 @@ functions; the verbs below them are one request each; `Leadership` is the loop.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Never, TypeVar
 
-from torpor_api import errors, microtime
+from torpor_api import errors, limits, microtime
 from torpor_api.api import Api
-from torpor_api.clock import Clock
 from torpor_api.resources import LEASES
 
 T = TypeVar("T")
@@ -210,7 +209,7 @@ class Leadership:
             if not self.holds():
                 raise self._lost("it could not be renewed in time")
             try:
-                await _within(self._clock, self._until - started, renew(self._api, self._terms))
+                await limits.within(self._clock, self._until - started, renew(self._api, self._terms))
                 self._until = started + self._terms.duration * GIVE_UP
                 pause = RENEW
             except (errors.LostRace, errors.NotFound) as exc:
@@ -228,20 +227,6 @@ class Leadership:
             return
         self._until = float("-inf")
         try:
-            await _within(self._clock, self._terms.duration * RENEW, release(self._api, self._terms))
+            await limits.within(self._clock, self._terms.duration * RENEW, release(self._api, self._terms))
         except (errors.ApiError, TimeoutError) as exc:
             log.info("the lease %s is left to expire: %s", self._terms.name, exc)
-
-
-async def _within(clock: Clock, seconds: float, request: Awaitable[T]) -> T:
-    """The outcome of a request, TimeoutError if the clock that was passed in says it took too long."""
-    asked, timer = asyncio.ensure_future(request), asyncio.ensure_future(clock.sleep(seconds))
-    try:
-        await asyncio.wait((asked, timer), return_when=asyncio.FIRST_COMPLETED)
-        if asked.done():
-            return asked.result()
-        raise TimeoutError(f"no answer within {seconds:.1f} s")
-    finally:
-        for task in (asked, timer):
-            task.cancel()
-        await asyncio.gather(asked, timer, return_exceptions=True)

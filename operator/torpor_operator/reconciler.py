@@ -6,7 +6,9 @@ it never stops the others.
 
 import asyncio
 import logging
+import random
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Never
 
@@ -52,6 +54,7 @@ class Reconciler:
         applier: Applier,
         orphans: Orphans,
         settings: Settings,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock
         self._queue = queue
@@ -60,6 +63,7 @@ class Reconciler:
         self._applier = applier
         self._orphans = orphans
         self._settings = settings
+        self._jitter = jitter
         self._memories: defaultdict[Key, Memory] = defaultdict(Memory)
 
     async def run(self) -> None:
@@ -111,7 +115,8 @@ class Reconciler:
 
     def _later(self, memory: Memory) -> float:
         memory.failures += 1
-        return self._clock.now() + min(_LAST_DELAY, _FIRST_DELAY * 2.0 ** min(memory.failures, 10))
+        delay = min(_LAST_DELAY, _FIRST_DELAY * 2.0 ** min(memory.failures, 10))
+        return self._clock.now() + delay * (0.5 + self._jitter() / 2)
 
     async def _reconcile(self, key: Key, memory: Memory) -> float | None:
         found = await self._planned(key, memory)

@@ -76,6 +76,7 @@ async def operator(server: Server, process: Process, rng: random.Random) -> None
         applier=Applier(api, clock, observer, SETTINGS, leads=leadership.holds),
         orphans=orphans,
         settings=SETTINGS,
+        jitter=rng.random,
     )
     async with asyncio.TaskGroup() as group:
         group.create_task(observer.taskruns.run())

@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from torpor.triggers import BaseTrigger
+from torpor_api import limits
 from torpor_api.clock import Clock
 
-from torpor_triggerer import limits, outcome
+from torpor_triggerer import outcome
 from torpor_triggerer.outcome import Failed, Fired
 
 _LOOK_MAX = 300

@@ -11,10 +11,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from torpor_api import limits
 from torpor_api.clock import Clock
 from torpor_wire.reason import Reason
 
-from torpor_triggerer import admission, conduct, ending, limits, outcome, reveal
+from torpor_triggerer import admission, conduct, ending, outcome, reveal
 from torpor_triggerer.admission import Call
 from torpor_triggerer.alarms import Alarms
 from torpor_triggerer.ending import Evaluate

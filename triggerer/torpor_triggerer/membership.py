@@ -14,11 +14,11 @@ from typing import Never
 from torpor_api import errors, lease
 from torpor_api.api import Api
 from torpor_api.lease import Lease, Sighting, Terms
+from torpor_api.limits import within
 from torpor_api.reflector import Notice, Reflector, Unreadable
 from torpor_api.resources import LEASES
 from torpor_wire import keys
 
-from torpor_triggerer.limits import within
 from torpor_triggerer.settings import Settings
 
 _NAME_MAX = 253

@@ -55,6 +55,7 @@ class Rig:
             applier=self.applier,
             orphans=self.orphans,
             settings=settings,
+            jitter=lambda: 0.5,
         )
         self._workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=self._saw, jitter=lambda: 0.5)
 
