@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor_triggerer import registry
 from torpor_triggerer.registry import BUILT_IN, Unknown, load
 
 
@@ -52,3 +54,14 @@ def test_a_class_that_blocks_leaves_its_running_to_us() -> None:
 
 def test_a_class_whose_package_is_missing_is_registered_and_says_what_to_install() -> None:
     assert "it needs no_such_package; install acme[much] in the triggerer's image" in said("NeedsMuch")
+
+
+def test_torpors_own_name_the_extra_that_brings_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    known = load({})
+    for name in ("sql", "redis", "object"):
+        found = known.find(name)
+        assert isinstance(found, Unknown)
+        extra = {"object": "objects"}.get(name, name)
+        assert f"install torpor[{extra}] in the triggerer's image" in found.message
+    assert not isinstance(known.find("http"), Unknown)

@@ -63,7 +63,7 @@ def started() -> Iterator[Postgres]:
             port=port,
             folder=folder,
             environment=environment,
-            answers=process.listens,
+            answers=lambda port: _answers(programs, environment, port),
         )
         server.start()
         try:
@@ -83,6 +83,12 @@ def _programs(folder: Path) -> tuple[Path, dict[str, str]]:
     root = debian.unpack(debian.fetch("postgresql", without=("libllvm",)), folder / "programs")
     root.chmod(0o755)
     return next(root.glob("usr/lib/postgresql/*/bin")), dict(debian.environment(root))
+
+
+def _answers(programs: Path, environment: dict[str, str], port: int) -> bool:
+    """It listens a while before it takes anybody in."""
+    asked = [str(programs / "pg_isready"), "--quiet", "-h", "127.0.0.1", "-p", str(port)]
+    return subprocess.run(asked, check=False, env=environment).returncode == 0
 
 
 def _initialize(programs: Path, environment: dict[str, str], folder: Path) -> None:
