@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -16,11 +17,19 @@ from typing import Any
 import pytest
 import yaml
 from torpor_api import taskrun
-from torpor_wire import edge, trigger
+from torpor_wire import edge, keys, trigger
 
 _ROOT = Path(__file__).resolve().parents[3]
 _GROUP = "rbac.authorization.k8s.io"
-_TRIGGERS = ("raises=Raises", "ends=Ends", "too_much=TooMuch", "killed=Killed", "pkg.Foreign=Foreign")
+_TRIGGERS = (
+    "raises=Raises",
+    "ends=Ends",
+    "too_much=TooMuch",
+    "killed=Killed",
+    "appears=Appears",
+    "shows=Shows",
+    "pkg.Foreign=Foreign",
+)
 _PATIENCE = 15.0
 
 
@@ -37,8 +46,11 @@ class Replica:
     @property
     def health(self) -> str:
         port = self.text().partition("health on port ")[2].partition("\n")[0]
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as response:
-            return str(response.read().decode())
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as response:
+                return str(response.read().decode())
+        except urllib.error.HTTPError as complaint:
+            return str(complaint.read().decode())
 
 
 @dataclass(kw_only=True)
@@ -50,13 +62,15 @@ class Pool:
     name: str
     folder: Path
     kubeconfig: Path
+    token: str
     replicas: list[Replica] = field(default_factory=list)
 
-    def start(self) -> Replica:
-        """A replica that holds its Lease."""
+    def start(self, leases_in: str = "torpor-system") -> Replica:
+        """A replica that holds its Lease; those that hold them in other namespaces do not know of each other."""
         identity = f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
         log = self.folder / f"{identity}.log"
         arguments = ["--pool", self.name, "--identity", identity, "--health-port", "0", "--lease-duration", "3"]
+        arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone"]
         for one in _TRIGGERS:
             name, _, cls = one.partition("=")
             arguments += ["--trigger", f"{name}=tests.integration.triggerer.odd:{cls}"]
@@ -70,7 +84,9 @@ class Pool:
             )
         replica = Replica(process=process, log=log)
         self.replicas.append(replica)
-        self.until(lambda: f"-{identity}" in replica.text().partition("members: ")[2], "it is a member", replica)
+        self.until(
+            lambda: f"-{identity}" in replica.text().partition("members: ")[2], "it is a member", replica, patience=60
+        )
         return replica
 
     def deferred(self, class_name: str, kwargs: Mapping[str, Any], **given: Any) -> str:
@@ -85,11 +101,13 @@ class Pool:
         }
         created = taskrun.parse(self.server.create("taskruns", self.namespace, body).expect(201))
         now = time.time()
-        waiting = trigger.build(class_name, kwargs, namespace=self.namespace, pool=self.name, now=now, taskrun=name)
+        account = created.spec.service_account or keys.TASK_ACCOUNT
+        place = {"namespace": self.namespace, "pool": self.name, "account": account, "taskrun": name}
+        waiting = trigger.build(class_name, kwargs, **place, now=now)
         waiting = waiting._replace(**given.get("trigger", {}))
         timeout = given.get("timeout")
         deadline = None if timeout is None else now + timeout
-        resume = {"method": "m:f", "kwargs": "{}"}
+        resume = {"method": "m:f", "kwargs": "{}", "onTimeout": given.get("on_timeout")}
         patch = edge.defer(created.pin(), waiting, resume=resume, deadline=deadline, now=now)
         self.server.patch_status(self.namespace, name, patch).expect(200)
         return name
@@ -103,13 +121,17 @@ class Pool:
         self.until(lambda: self._read(name).status.state != "Deferred", f"{name} no longer waits", patience=patience)
         return self._read(name).status
 
+    def status(self, name: str) -> taskrun.TaskRunStatus:
+        return self._read(name).status
+
     def waits(self, name: str) -> bool:
         return self._read(name).status.state == "Deferred"
 
-    def events(self, name: str) -> list[tuple[str, str]]:
+    def events(self, name: str, kind: str = "Warning") -> list[tuple[str, str]]:
         path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
         found = self.server.request("GET", path).expect(200)["items"]
-        return [(one["reason"], one["note"]) for one in found if one["regarding"]["name"] == name]
+        mine = [one for one in found if one["regarding"]["name"] == name and one["type"] == kind]
+        return [(one["reason"], one["note"]) for one in mine]
 
     def leases(self) -> list[str]:
         path = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases"
@@ -159,12 +181,15 @@ def _opened(server: Any, namespace: str, kubeconfig: Path, folder: Path) -> Iter
     del binding["rules"]
     server.apply(role)
     server.apply(binding)
+    for document in _seal(name, account):
+        server.apply(document)
     token = server.token("torpor-system", "torpor-triggerer")
     pool = Pool(
         server=server,
         namespace=namespace,
         name=name,
         folder=folder,
+        token=token,
         kubeconfig=_with_token(kubeconfig, token, folder / "kubeconfig"),
     )
     try:
@@ -175,6 +200,24 @@ def _opened(server: Any, namespace: str, kubeconfig: Path, folder: Path) -> Iter
             replica.process.wait()
         for plural in ("clusterrolebindings", "clusterroles"):
             server.request("DELETE", f"/apis/{_GROUP}/v1/{plural}/{name}")
+
+
+def _seal(pool: str, account: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """What a pool has for its key pair, as its component installs it."""
+    name = f"torpor-seal-{pool}"
+    metadata = {"name": name, "namespace": "torpor-system", "labels": {keys.LABEL_POOL: pool}}
+    for kind in ("Secret", "ConfigMap"):
+        yield {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+    rule = {"apiGroups": [""], "resources": ["secrets", "configmaps"], "resourceNames": [name]}
+    yield {
+        "apiVersion": f"{_GROUP}/v1",
+        "kind": "Role",
+        "metadata": metadata,
+        "rules": [{**rule, "verbs": ["get", "patch"]}],
+    }
+    reference = {"apiGroup": _GROUP, "kind": "Role", "name": name}
+    binding = {"apiVersion": f"{_GROUP}/v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": reference}
+    yield {**binding, "subjects": [account]}
 
 
 def _with_token(kubeconfig: Path, token: str, to: Path) -> Path:
