@@ -19,6 +19,8 @@ from torpor_triggerer.outcome import said, trace
 log = logging.getLogger(__name__)
 
 BUILT_IN = {
+    "all_of": "torpor.triggers:AllOf",
+    "any_of": "torpor.triggers:AnyOf",
     "approval": "torpor.triggers:Approval",
     "cron": "torpor.triggers:Cron",
     "duration": "torpor.triggers:Duration",

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from torpor.triggers.objects import Object
     from torpor.triggers.redis_values import Redis
     from torpor.triggers.runs import TaskRunEnd, WorkflowEnd
+    from torpor.triggers.several import AllOf, AnyOf
     from torpor.triggers.sql import Sql
     from torpor.triggers.tcp import Tcp
     from torpor.triggers.webhook import Webhook
 
 __all__ = [
+    "AllOf",
+    "AnyOf",
     "Approval",
     "BaseTrigger",
     "Cron",
@@ -42,6 +45,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AllOf": "several",
+    "AnyOf": "several",
     "Approval": "approval",
     "BaseTrigger": "base",
     "Cron": "cron",

@@ -1,0 +1,163 @@
+"""Waiting for the first of several triggers, or for all of them.
+
+Each runs as it would alone, made of what the triggerer lends. Nothing is kept of what has fired already: where another
+triggerer takes the wait over, all are looked at anew, so what `all_of` waits for has to last.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from torpor_wire import canonical, keys
+
+from torpor.triggers import parts
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.parts import Part
+from torpor.triggers.services import Services
+
+
+class PartFailedError(Exception):
+    """One of the triggers has failed; which, and why."""
+
+
+class _Several(BaseTrigger):
+    """Several triggers as one."""
+
+    registered: str
+
+    def __init__(self, triggers: Sequence[Any]) -> None:
+        self.parts = parts.parse(triggers)
+        self._made: list[Any] = []
+        self._ended: set[int] = set()
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """The triggers, each with its class and kwargs."""
+        return self.registered, {"triggers": [one.on_status() for one in self.parts]}
+
+    def bind(self, services: Services) -> None:
+        """Also makes them. Raises ValueError naming the one that cannot be made."""
+        super().bind(services)
+        self._made = [self._make(number, part) for number, part in enumerate(self.parts)]
+
+    @property
+    def last_look(self) -> str:  # type: ignore[override]
+        """What those have to say that still wait."""
+        return "; ".join(look for look in (str(getattr(one, "last_look", "")) for one in self._waiting()) if look)
+
+    async def cleanup(self) -> None:
+        """Clean up after each of them."""
+        await self._tell("cleanup", self._made)
+
+    async def on_kill(self) -> None:
+        """Kill those that still wait."""
+        await self._tell("on_kill", self._waiting())
+
+    def _waiting(self) -> list[Any]:
+        return [one for number, one in enumerate(self._made) if number not in self._ended]
+
+    async def _tell(self, method: str, made: Sequence[Any]) -> None:
+        from torpor.triggers import beside  # noqa: PLC0415 - a task pod has no use for it
+
+        failures = await beside.tell(made, method)
+        if failures:
+            raise PartFailedError(f"{method}() of {len(failures)} of the triggers failed") from failures[0]
+
+    def _make(self, number: int, part: Part) -> Any:
+        try:
+            return self.services.make(part.class_name, part.kwargs)
+        except Exception as error:
+            raise ValueError(f"{self._named(number)}: {error}") from error
+
+    def _failed(self, number: int, error: BaseException) -> PartFailedError:
+        failed = PartFailedError(f"{self._named(number)}: {type(error).__name__}: {error}")
+        failed.__cause__ = error
+        return failed
+
+    def _named(self, number: int) -> str:
+        return f"triggers[{number}] ({self.parts[number].class_name})"
+
+
+class AnyOf(_Several):
+    """Fires when the first of several triggers does; fails when the last of them has.
+
+    `triggers` are triggers, or `{class, kwargs}` of them, 16 in all and 2 deep. The event has `index` and `class` of
+    the one that fired, and its `event`.
+    """
+
+    registered = "any_of"
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Run them beside each other until one fires. Raises PartFailedError where none is left that could."""
+        from torpor.triggers.beside import Beside  # noqa: PLC0415 - a task pod has no use for it
+
+        running = Beside(self._made)
+        failed: PartFailedError | None = None
+        try:
+            while (end := await running.next_end()) is not None:
+                self._ended.add(end.number)
+                if end.error is None:
+                    yield TriggerEvent(self._event(end.number, end.payload))
+                    return
+                failed = self._failed(end.number, end.error)
+                _warn(failed)
+        finally:
+            await running.stop()
+        if failed is not None:
+            raise failed
+
+    def _event(self, number: int, payload: Any) -> dict[str, Any]:
+        event = {"index": number, "class": self.parts[number].class_name, "event": payload}
+        return event if _fits(event) else {**event, "event": None, "truncated": True}
+
+
+class AllOf(_Several):
+    """Fires when all of several triggers have; fails when the first of them does.
+
+    `triggers` are triggers, or `{class, kwargs}` of them, 16 in all and 2 deep. The event has `events`, theirs in
+    order; where they do not fit together, the largest are left out (null) and `truncated` says so.
+    """
+
+    registered = "all_of"
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Run them beside each other until all have fired. Raises PartFailedError for the first that fails."""
+        from torpor.triggers.beside import Beside  # noqa: PLC0415 - a task pod has no use for it
+
+        events: list[Any] = [None] * len(self._made)
+        running = Beside(self._made)
+        try:
+            while (end := await running.next_end()) is not None:
+                self._ended.add(end.number)
+                if end.error is not None:
+                    raise self._failed(end.number, end.error)
+                events[end.number] = end.payload
+        finally:
+            await running.stop()
+        yield TriggerEvent(_fitting(events))
+
+
+def _warn(failed: PartFailedError) -> None:
+    import logging  # noqa: PLC0415 - a task pod has no use for it
+
+    logging.getLogger(__name__).warning("%s; the others are still waited for", failed)
+
+
+def _fitting(events: list[Any]) -> dict[str, Any]:
+    """All events, or as many as fit: the largest are left out first."""
+    found: dict[str, Any] = {"events": events}
+    for number in sorted(range(len(events)), key=lambda number: -_size(events[number])):
+        if _fits(found):
+            break
+        found = {"events": [None if at == number else one for at, one in enumerate(found["events"])], "truncated": True}
+    return found
+
+
+def _fits(event: object) -> bool:
+    return _size(event) <= keys.EVENT_MAX
+
+
+def _size(event: object) -> int:
+    """In bytes of JSON; what is not JSON is for whoever takes the event to judge."""
+    try:
+        return len(canonical.plain(event).encode())
+    except canonical.NotJsonError:
+        return 0
