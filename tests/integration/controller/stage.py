@@ -78,7 +78,8 @@ class Stage:
         return self._start(identity, "torpor-operator", ["torpor_operator", "--liveness", liveness])
 
     def start_triggerer(self) -> Process:
-        return self._start("triggerer", "torpor-triggerer", ["torpor_triggerer", "--health-port", "0"])
+        own = ["--trigger", f"{PYTHON}.Elsewise"]
+        return self._start("triggerer", "torpor-triggerer", ["torpor_triggerer", "--health-port", "0", *own])
 
     def controllers(self) -> list[Process]:
         return [one for one in self.processes if one.identity.startswith("controller") and one.alive]

@@ -3,12 +3,14 @@
 The line is (uid, attempt, segment, launch): what at most one process may run user code for.
 """
 
+import hashlib
 import os
 import time
 from pathlib import Path
 from typing import Any
 
-from torpor import Deferral, context, defer
+from torpor import BaseSensor, Context, Deferral, PokeResult, context, defer
+from torpor.execution import Elsewhere
 from torpor.triggers import Duration
 from torpor_wire import keys
 
@@ -51,3 +53,57 @@ def told(**arguments: Any) -> dict[str, Any]:
 def failed(message: str) -> None:
     note()
     raise RuntimeError(message)
+
+
+def impatient(length: str) -> Deferral:
+    note()
+    return defer(Duration("1h"), then=resumed, timeout=length, on_timeout=too_late, kept=length)
+
+
+def too_late(kept: str) -> str:
+    note()
+    return f"not within {kept}"
+
+
+class Blocking(BaseSensor):
+    """Is so at its third look, each of which has a pod."""
+
+    def poke(self, context: Context) -> PokeResult:
+        note()
+        return PokeResult(context.segment >= 2, context.segment)
+
+
+class Elsewise(BaseSensor):
+    """Is so as soon as a triggerer looks; `name` is what tells it from others."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.name = name
+
+    async def poke(self, context: Context) -> PokeResult:
+        if not isinstance(context, Elsewhere):
+            note()
+        digest = hashlib.sha256(self.name.encode()).hexdigest()
+        return PokeResult(isinstance(context, Elsewhere), [self.name, context.namespace, digest])
+
+
+SECRET = "hunter2-and-more"
+
+
+class Sealing:
+    """A trigger with a value that only the triggerer may read."""
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        return f"{__name__}.Elsewise", {"encrypted__name": SECRET}
+
+
+def sealed() -> Deferral:
+    note()
+    return defer(Sealing(), then=opened)
+
+
+def opened(event: Any) -> str:
+    note()
+    name, _, digest = event
+    told = digest == hashlib.sha256(SECRET.encode()).hexdigest()
+    return f"the triggerer was {'told' if told else 'not told'}, and said {name}"

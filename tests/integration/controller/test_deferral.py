@@ -1,0 +1,74 @@
+"""Deferral between real processes: where a task goes on, and how its sensors wait."""
+
+import json
+
+from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.tasks import SECRET
+
+_NOON = {"class": "duration", "kwargs": {"duration": "1s"}}
+
+
+def _ended(stage: Stage, task: Object) -> Object:
+    name = stage.submit([task])
+    stage.ends(name)
+    stage.assert_none_twice(name)
+    found: Object = stage.taskrun(name, task["name"])["status"]
+    return found
+
+
+def _published(stage: Stage) -> list[Object]:
+    found = stage.server.request("GET", "/api/v1/namespaces/torpor-system/configmaps").expect(200)["items"]
+    return [one for one in found if one["metadata"]["name"] == "torpor-seal-default"]
+
+
+def test_a_wait_that_takes_too_long_goes_on_where_its_task_says(stage: Stage) -> None:
+    status = _ended(stage, python("hasty", "impatient", args={"length": "1s"}))
+
+    assert (status["state"], status.get("result")) == ("Succeeded", '"not within 1s"'), status
+    assert status["timedOut"] is True
+    assert "event" not in status
+
+
+def test_a_task_whose_own_time_is_over_fails_whatever_its_wait_says(stage: Stage) -> None:
+    status = _ended(stage, python("hasty", "impatient", args={"length": "1h"}, timeout="2s"))
+
+    assert (status["state"], status["reason"]) == ("Failed", "Timeout"), status
+
+
+def test_a_wait_before_the_first_pod_hands_its_event_to_the_function(stage: Stage) -> None:
+    status = _ended(stage, python("told", "told", args={"day": "mon"}, trigger=_NOON))
+
+    result = json.loads(status["result"])
+    assert (status["segment"], result["day"], sorted(result)) == (1, "mon", ["day", "event"])
+
+
+def test_a_blocking_sensor_has_a_pod_for_each_look(stage: Stage) -> None:
+    status = _ended(stage, python("key", "Blocking", args={"poke_interval": 1, "deferrable": True}))
+
+    assert (status["result"], status["segment"]) == ("2", 2)
+
+
+def test_an_async_sensor_looks_in_the_triggerer(stage: Stage) -> None:
+    status = _ended(stage, python("key", "Elsewise", args={"name": "a", "poke_interval": "1s"}))
+
+    assert (json.loads(status["result"])[:2], status["segment"]) == (["a", stage.namespace], 1)
+
+
+def test_a_sensor_that_is_told_not_to_defer_keeps_its_pod(stage: Stage) -> None:
+    task = python("key", "Elsewise", args={"name": "b", "poke_interval": "1s", "timeout": "2s"})
+    name = stage.submit([task], deferrable=False)
+    stage.ends(name)
+
+    status = stage.taskrun(name, "key")["status"]
+    assert (status["reason"], status["segment"]) == ("Error", 0)
+    assert "Elsewise was not done within 2 seconds" in status["message"]
+
+
+def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Stage) -> None:
+    stage.until(lambda: bool(_published(stage)), "the pool has published its key")
+    name = stage.submit([python("secretive", "sealed")])
+    stage.ends(name)
+
+    found = stage.taskrun(name, "secretive")
+    assert found["status"].get("result") == '"the triggerer was told, and said ***"', found["status"]
+    assert SECRET not in json.dumps(found)
