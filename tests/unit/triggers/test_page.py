@@ -10,7 +10,8 @@ import yaml
 from torpor_triggerer.registry import BUILT_IN, Unknown, load
 
 _PAGE = (Path(__file__).resolve().parents[3] / "docs/triggers.md").read_text()
-_SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL))
+_TITLED = re.findall(r"^## ([\w, ]+)\n(.*?)(?=^## |\Z)", _PAGE, re.MULTILINE | re.DOTALL)
+_SECTIONS = {name: text for title, text in _TITLED for name in title.split(", ")}
 _EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", _PAGE, re.MULTILINE | re.DOTALL)
 _REGISTRY = load({})
 
