@@ -70,7 +70,7 @@ class Context(Mapping[str, "str | int"]):
 
 
 class Elsewhere(Context):
-    """The context where many TaskRuns are served at once: their namespace, and a reason for all else."""
+    """The context where many TaskRuns may be served at once: their namespace, and a reason for all else."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ class Elsewhere(Context):
         if name not in _FIELDS:
             raise AttributeError(name)
         raise LookupError(
-            f"there is no {name} in the triggerer, where one poke serves many TaskRuns: take it as an argument of the "
+            f"there is no {name} in the triggerer, where one poke may serve many TaskRuns: take it as an argument of the "
             "sensor, or set runs_in_triggerer = False on its class"
         )
 

@@ -153,7 +153,7 @@ def end(event): pass
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("Rude", "there is no taskrun in the triggerer, where one poke serves many TaskRuns"),
+        ("Rude", "there is no taskrun in the triggerer, where one poke may serve many TaskRuns"),
         ("Broken", "OSError: no route to host"),
     ],
 )
