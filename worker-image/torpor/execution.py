@@ -82,8 +82,8 @@ class Elsewhere(Context):
         if name not in _FIELDS:
             raise AttributeError(name)
         raise LookupError(
-            f"there is no {name} in the triggerer, where one poke may serve many TaskRuns: take it as an argument of the "
-            "sensor, or set runs_in_triggerer = False on its class"
+            f"there is no {name} in the triggerer, where one poke may serve many TaskRuns: take it as an argument of "
+            "the sensor, or set runs_in_triggerer = False on its class"
         )
 
     def __repr__(self) -> str:

@@ -73,8 +73,8 @@ class BaseSensor(BaseOperator):
     def poke(self, context: Context) -> Any:
         """Looks once: true, or PokeResult, when it is so; a plain or an async method.
 
-        In the triggerer one look may serve every TaskRun that waits for the same, so `context` there knows its namespace
-        and nothing else.
+        In the triggerer one look may serve every TaskRun that waits for the same, so `context` there knows its
+        namespace and nothing else.
         """
         raise NotImplementedError(f"{type(self).__name__} has no poke(context)")
 
