@@ -89,7 +89,7 @@ class Stage:
 
     def leader(self) -> Process:
         """The controller that holds the Lease and lives."""
-        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "somebody leads", 30)
+        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "somebody leads", 120)
         holder = self.holder()
         return next(one for one in self.controllers() if one.identity == holder)
 
