@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -41,7 +42,8 @@ class Clients:
         """The client of a key, made where there is none."""
         client = self._clients.get(key)
         if client is None:
-            client = self._clients[key] = _Client(opened=connect())
+            # In no wait's context: what it starts outlives whoever happened to be first, and is not theirs in the log.
+            client = self._clients[key] = _Client(opened=Context().run(connect))
         client.users += 1
         try:
             yield client.opened

@@ -21,7 +21,7 @@ _LOOK_MAX = 300
 log = logging.getLogger(__name__)
 
 
-async def first_event(trigger: Any, subject: str) -> Fired | Failed:
+async def first_event(trigger: Any) -> Fired | Failed:
     """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
     events: AsyncIterator[object] | None = None
     try:
@@ -34,10 +34,10 @@ async def first_event(trigger: Any, subject: str) -> Fired | Failed:
     except BaseException as error:
         if _is_ours(error):
             raise
-        log.warning("%s: the trigger raised", subject, exc_info=error)
+        log.warning("the trigger raised", exc_info=error)
         return outcome.raised(error)
     finally:
-        await _close(events, subject)
+        await _close(events)
 
 
 def answers(trigger: Any, method: str) -> bool:
@@ -46,17 +46,17 @@ def answers(trigger: Any, method: str) -> bool:
     return found is not None and found is not getattr(BaseTrigger, method)
 
 
-async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float, subject: str) -> None:
+async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float) -> None:
     """Call `cleanup` or `on_kill`, and give it so long."""
     try:
         await limits.within(clock, seconds, getattr(trigger, method)())
     except BaseException as error:
         if _is_ours(error):
             raise
-        log.warning("%s: %s() of the trigger failed", subject, method, exc_info=error)
+        log.warning("%s() of the trigger failed", method, exc_info=error)
 
 
-async def _close(events: AsyncIterator[object] | None, subject: str) -> None:
+async def _close(events: AsyncIterator[object] | None) -> None:
     close = getattr(events, "aclose", None)
     if close is None:
         return
@@ -65,7 +65,7 @@ async def _close(events: AsyncIterator[object] | None, subject: str) -> None:
     except BaseException as error:
         if _is_ours(error):
             raise
-        log.warning("%s: closing run() of the trigger failed", subject, exc_info=error)
+        log.warning("closing run() of the trigger failed", exc_info=error)
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -74,7 +74,7 @@ def _is_ours(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
-def due(trigger: Any, subject: str) -> float | None:
+def due(trigger: Any) -> float | None:
     """The moment at which it will fire, where it knows; then it needs no task."""
     try:
         known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
@@ -82,26 +82,26 @@ def due(trigger: Any, subject: str) -> float | None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        log.warning("%s: due() of the trigger failed; it is run instead", subject, exc_info=error)
+        log.warning("due() of the trigger failed; it is run instead", exc_info=error)
         return None
 
 
-def payload(trigger: Any, subject: str) -> Fired | Failed:
+def payload(trigger: Any) -> Fired | Failed:
     """What it fires at that moment."""
     try:
         return outcome.of_payload(trigger.payload())
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        log.warning("%s: payload() of the trigger failed", subject, exc_info=error)
+        log.warning("payload() of the trigger failed", exc_info=error)
         return outcome.raised(error)
 
 
-def last_look(trigger: Any, subject: str) -> str:
+def last_look(trigger: Any) -> str:
     """What it found when it last looked, in its own words; empty where it does not say."""
     try:
         found = getattr(trigger, "last_look", "")
         return found[:_LOOK_MAX] if isinstance(found, str) else ""
     except Exception as error:
-        log.warning("%s: last_look of the trigger failed", subject, exc_info=error)
+        log.warning("last_look of the trigger failed", exc_info=error)
         return ""

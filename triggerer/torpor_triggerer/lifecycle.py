@@ -119,7 +119,7 @@ class Lifecycle:
             if not isinstance(found, Missing) or run.wait.cancelled:
                 break
             run.hint = found.message
-            log.info("%s: %s; looking again in %.0f s", run.subject, found.message, delay)
+            log.info("%s; looking again in %.0f s", found.message, delay)
             await self._clock.sleep(delay)
             delay = min(LAST_DELAY, 2 * delay)
         run.task = None
@@ -133,7 +133,7 @@ class Lifecycle:
         try:
             return await self._means.revealer.reveal(run.wait, call)
         except Exception as error:
-            log.exception("%s: what is hidden in its kwargs cannot be revealed", run.subject)
+            log.exception("what is hidden in its kwargs cannot be revealed")
             return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
 
     def _admit(self, run: Run, call: Call) -> None:
@@ -143,7 +143,7 @@ class Lifecycle:
             self._conclude(run, Cancelled() if run.wait.cancelled or made.problem is None else made.problem)
             return
         self._say_that_it_waits(run.wait)
-        due = conduct.due(run.trigger, run.subject)
+        due = conduct.due(run.trigger)
         if due is None:
             self._spawn(run, self._conduct(run))
         elif run.timer is None or due <= run.timer.moment:
@@ -170,7 +170,7 @@ class Lifecycle:
         with run.page.speaking():
             match due:
                 case Due.PAYLOAD:
-                    self._conclude(run, conduct.payload(run.trigger, run.subject))
+                    self._conclude(run, conduct.payload(run.trigger))
                 case Due.DEADLINE:
                     self._conclude(run, outcome.too_late(run.wait, run.last_look))
                 case Due.ABANDON:
@@ -196,7 +196,7 @@ class Lifecycle:
     def _abandon(self, run: Run) -> None:
         if run.reporting or run.left or run.verdict is None:
             return
-        log.error("%s: its trigger does not stop when it is cancelled", run.subject)
+        log.error("its trigger does not stop when it is cancelled")
         self._spawn(run, self._report(run, run.verdict))
 
     async def _conduct(self, run: Run) -> None:
@@ -204,7 +204,7 @@ class Lifecycle:
         ends: Outcome
         run.looking = True
         try:
-            ends = await conduct.first_event(run.trigger, run.subject)
+            ends = await conduct.first_event(run.trigger)
             run.reporting = True
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -229,7 +229,7 @@ class Lifecycle:
     async def _tell(self, run: Run, method: str) -> None:
         seconds = self._settings.kill_seconds
         if conduct.answers(run.trigger, method):
-            await conduct.tell(self._clock, run.trigger, method, seconds=seconds, subject=run.subject)
+            await conduct.tell(self._clock, run.trigger, method, seconds=seconds)
 
     async def _report(self, run: Run, ends: Outcome) -> None:
         """Until it is written or not needed: what nobody has thought of must not keep a TaskRun waiting for ever."""
@@ -239,7 +239,7 @@ class Lifecycle:
             try:
                 await self._means.reporter.report(run.wait, await self._told(run, ends), lambda: run.left)
             except Exception:
-                log.exception("%s: its outcome cannot be written, trying again in %.0f s", run.subject, delay)
+                log.exception("its outcome cannot be written, trying again in %.0f s", delay)
                 await self._clock.sleep(delay)
                 delay = min(LAST_DELAY, 2 * delay)
             else:

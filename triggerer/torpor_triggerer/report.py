@@ -45,13 +45,13 @@ class Reporter:
             try:
                 await self._write(wait, patch)
             except (errors.LostRace, errors.NotFound) as error:
-                log.info("%s: the wait was over already: %s", _name(wait), error.message)
+                log.info("the wait was over already: %s", error.message)
                 return
             except errors.Refused as error:
                 await self._refused(wait, outcome, error, left)
                 return
             except (errors.Unavailable, errors.Conflict) as error:
-                log.warning("%s: cannot be written, trying again: %s", _name(wait), error.message)
+                log.warning("cannot be written, trying again: %s", error.message)
                 await self._pause(min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(tries, 16)), error.retry_after)
             except errors.ApiError as error:
                 await self._forbidden(wait, error, tries)
@@ -65,7 +65,7 @@ class Reporter:
         try:
             await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
         except errors.ApiError as error:
-            log.debug("%s: not explained: %s", _name(wait), error.message)
+            log.debug("not explained: %s", error.message)
 
     async def _write(self, wait: Wait, patch: Patch) -> None:
         async with self._room:
@@ -74,21 +74,21 @@ class Reporter:
     def _written(self, wait: Wait, outcome: Outcome) -> None:
         match outcome:
             case Fired() | Done():
-                log.info("%s: fired", _name(wait))
+                log.info("fired")
                 self._notices.say(wait, Reason.FIRED, f"{wait.subject} has happened")
             case TimedOut():
                 message = f"{wait.subject} did not happen before the deadline, and the task goes on"
-                log.info("%s: %s", _name(wait), message)
+                log.info("%s", message)
                 self._notices.say(wait, Reason.TIMED_OUT, message)
             case Cancelled():
-                log.info("%s: cancelled", _name(wait))
+                log.info("cancelled")
             case Failed(reason=reason, message=message):
-                log.info("%s: %s: %s", _name(wait), reason, message)
+                log.info("%s: %s", reason, message)
                 self._notices.warn(wait, reason, message)
 
     async def _refused(self, wait: Wait, outcome: Outcome, error: errors.Refused, left: Callable[[], bool]) -> None:
         """The server will never take this write, so the TaskRun fails with its reasons rather than wait for ever."""
-        log.error("%s: refused: %s", _name(wait), error.message)
+        log.error("refused: %s", error.message)
         if not isinstance(outcome, Failed):
             failed = Failed(
                 reason=Reason.REPORT_REFUSED, message=f"the outcome of the wait was refused: {error.message}"
@@ -97,14 +97,10 @@ class Reporter:
 
     async def _forbidden(self, wait: Wait, error: errors.ApiError, tries: int) -> None:
         """An API server that has just started forbids everything for a moment; else somebody may put it right."""
-        log.error("%s: the triggerer may not write it: %s", _name(wait), error.message)
+        log.error("the triggerer may not write it: %s", error.message)
         if tries == 0:
             self._notices.warn(wait, Reason.REPORT_REFUSED, f"the triggerer may not write it: {error.message}")
         await self._pause(min(REFUSED_DELAY, 2.0 ** min(tries, 16)), error.retry_after)
 
     async def _pause(self, seconds: float, asked: float | None) -> None:
         await self._api.clock.sleep(max(seconds * (0.5 + self._api.jitter() / 2), asked or 0.0))
-
-
-def _name(wait: Wait) -> str:
-    return f"{wait.namespace}/{wait.name}"

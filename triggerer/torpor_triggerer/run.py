@@ -52,9 +52,5 @@ class Run:
     @property
     def last_look(self) -> str:
         """What its trigger found when it last looked, or what is missing for it to look at all."""
-        return self.hint if self.trigger is None else conduct.last_look(self.trigger, self.subject)
-
-    @property
-    def subject(self) -> str:
-        """For the log."""
-        return f"{self.wait.namespace}/{self.wait.name}"
+        with self.page.speaking():
+            return self.hint if self.trigger is None else conduct.last_look(self.trigger)

@@ -45,11 +45,11 @@ def test_of_two_that_own_every_shard_one_fires_each_wait_and_the_other_hears_tha
     ended = [pool.ends(name) for name in names]
     assert {(one.state, one.segment, json.loads(one.event)) for one in ended} == {("Scheduled", 1, moment)}
     for name in names:
-        pool.until(lambda name=name: sum(len(lines(one, name, ": fired")) for one in replicas) == 1, "one has fired it")
+        pool.until(lambda name=name: sum(len(lines(one, name, "] fired")) for one in replicas) == 1, "one has fired it")
     lost = [name for name in names if any(lines(one, name, OVER) for one in replicas)]
     assert lost, "both tried at the same moment, and none heard that it lost"
     assert not [
-        name for name in names if any(lines(one, name, ": fired") and lines(one, name, OVER) for one in replicas)
+        name for name in names if any(lines(one, name, "] fired") and lines(one, name, OVER) for one in replicas)
     ]
     time.sleep(1)
     assert {pool.status(name).segment for name in names} == {1}
@@ -80,7 +80,7 @@ def test_a_triggerer_that_was_stopped_for_longer_than_its_lease_fires_nothing_ag
     assert {pool.ends(pool.deferred("duration", {"duration": "1s"})).segment for _ in range(8)} == {1}
     assert pool.status(name).segment == 1
     assert json.loads(pool.status(name).event) == other.process.pid
-    assert not lines(owner, name, ": fired")
+    assert not lines(owner, name, "] fired")
     assert "Traceback" not in owner.text()
 
 

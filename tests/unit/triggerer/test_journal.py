@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from torpor_triggerer import blots
+from torpor_triggerer.clients import Clients
 from torpor_triggerer.journal import LINE_MAX, LINES, Journal, Page
 from torpor_triggerer.wait import Wait, parse
 
@@ -161,3 +162,25 @@ def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
 def test_an_event_loses_what_can_be_nothing_but_a_secret(event: Any, cleaned: Any) -> None:
     text = blots.clean(json.dumps(event), blots.of(["hunter2hunter2", "abc"]))
     assert text == json.dumps(cleaned, separators=(",", ":"))
+
+
+async def test_what_a_shared_client_starts_speaks_for_nobody_and_shows_no_secret(written: Written) -> None:
+    journal, stream = written
+    page = journal.page(wait())
+    page.hide(["hunter2-hunter2"])
+
+    async def background() -> None:
+        log.info("lost hunter2-hunter2")
+
+    async def close(task: asyncio.Task[None]) -> None:
+        await task
+
+    clients = Clients()
+    with page.speaking():
+        async with clients.lend("key", lambda: asyncio.create_task(background()), close):
+            log.info("has it")
+    await clients.closed()
+    assert [line.partition("a.library: ")[2] for line in stream.getvalue().splitlines()] == [
+        "[workflows/drop-abcde a2 s1] has it",
+        "lost ***",
+    ]

@@ -76,7 +76,7 @@ async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Fired | Fa
     made = admission.admit(waiting, call, registry.load(NAMES), lent(clock=clock))
     if made.problem is not None:
         return made.problem
-    running = asyncio.create_task(conduct.first_event(made.trigger, "a wait"))
+    running = asyncio.create_task(conduct.first_event(made.trigger))
     await clock.advance(seconds)
     if running.done():
         return running.result()
