@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from torpor_api import discovery, errors
 from torpor_api.api import Api
-from torpor_api.reflector import Notice, Reflector, Unreadable
 from torpor_api.resources import Resource
 from torpor_api.store import version_of
 
@@ -23,6 +22,7 @@ from torpor_triggerer.clients import Clients
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 30.0
+LONG = 10.0
 LABEL_WATCH = "torpor.dev/aggregate-to-triggerer-watch"
 _UNSEEN_MAX = 32
 T = TypeVar("T")
@@ -69,12 +69,19 @@ class Sight:
 
 
 class Watch:
-    """The watch of one kind in one namespace, and who looks at which of its objects; others are not kept."""
+    """The watch of one kind in one namespace, and who looks at which of its objects.
+
+    Nothing is kept of the others, nor are they listed: a namespace may hold a hundred thousand.
+    """
 
     def __init__(self, api: Api, resource: Resource, namespace: str) -> None:
+        self._api = api
+        self._resource = resource
+        self._namespace = namespace
         self._sights: dict[str, set[Sight]] = {}
+        self._failures = 0
         self._broken: BaseException | None = None
-        self._task = asyncio.create_task(self._run(api, resource, namespace))
+        self._task = asyncio.create_task(self._run())
         self._task.add_done_callback(self._ended)
 
     @contextmanager
@@ -96,21 +103,67 @@ class Watch:
         self._task.cancel()
         await asyncio.wait((self._task,))
 
-    async def _run(self, api: Api, resource: Resource, namespace: str) -> None:
-        await _ask_leave(api, resource, namespace)
-        reflector: Reflector[Mapping[str, Any] | None] = Reflector(
-            api, resource, self._kept, on_change=self._show, jitter=api.jitter, namespace=namespace
-        )
-        await reflector.run()
+    async def _run(self) -> None:
+        """Watch for ever. Raises `errors.Forbidden` where it may not from the first: it would try for ever."""
+        version = await self._begin()
+        while True:
+            try:
+                if not version:
+                    version = await self._position()
+                    await self._read_again()
+                version = await self._follow(version)
+            except errors.Gone:
+                version = ""
+            except errors.ApiError as error:
+                self._failures += 1
+                log.info("%s in %s: watching again: %s", self._resource.plural, self._namespace, error.message)
+            await self._pause()
 
-    def _kept(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return raw if raw["metadata"]["name"] in self._sights else None
+    async def _begin(self) -> str:
+        """Where to watch from; empty where the API server cannot say now."""
+        try:
+            return await self._position()
+        except errors.Forbidden:
+            raise
+        except errors.ApiError as error:
+            log.info("%s in %s: %s", self._resource.plural, self._namespace, error.message)
+            return ""
 
-    def _show(self, notice: Notice[Mapping[str, Any] | None]) -> None:
-        if isinstance(notice, Unreadable) or notice.item is None:
-            return
-        for sight in self._sights.get(notice.name, ()):
-            sight.show(notice.item)
+    async def _position(self) -> str:
+        """The resourceVersion of now."""
+        async with aclosing(self._api.pages(self._resource, self._namespace, limit=1)) as pages:
+            return (await anext(pages)).resource_version
+
+    async def _read_again(self) -> None:
+        """What is looked at may have changed unseen."""
+        for name in list(self._sights):
+            item = await _read(self._api, self._resource, self._namespace, name)
+            if item is not None:
+                self._show(name, item)
+
+    async def _follow(self, version: str) -> str:
+        """One watch; where the next goes on. One that was short and brought nothing counts as a failure."""
+        started = self._api.clock.monotonic()
+        self._failures += 1
+        events = self._api.watch(self._resource, self._namespace, resource_version=version)
+        async with aclosing(events):
+            async for event in events:
+                self._failures = 0
+                version = str(event.object["metadata"]["resourceVersion"])
+                if event.type in {"ADDED", "MODIFIED"}:
+                    self._show(event.object["metadata"]["name"], event.object)
+        if self._api.clock.monotonic() - started >= LONG:
+            self._failures = 0
+        return version
+
+    async def _pause(self) -> None:
+        if self._failures:
+            delay = min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(self._failures - 1, 16))
+            await self._api.clock.sleep(delay * (0.5 + self._api.jitter() / 2))
+
+    def _show(self, name: str, version: Mapping[str, Any]) -> None:
+        for sight in self._sights.get(name, ()):
+            sight.show(version)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():
@@ -130,7 +183,7 @@ async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerat
     async with clients.lend(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
         with watch.looking(subject.name) as sight:
             known = 0
-            found = await _patiently(api, subject, lambda: _read(api, resource, subject))
+            found = await _patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
             while True:
                 if found is not None and version_of(found) > known:
                     known = version_of(found)
@@ -164,21 +217,10 @@ async def _resource(api: Api, subject: Subject) -> Resource:
     return resource
 
 
-async def _read(api: Api, resource: Resource, subject: Subject) -> Mapping[str, Any] | None:
+async def _read(api: Api, resource: Resource, namespace: str, name: str) -> Mapping[str, Any] | None:
     """The object as it is now, read by itself: the watch may be behind, or have shown it before somebody asked."""
-    page = await api.list(resource, subject.namespace, field_selector=f"metadata.name={subject.name}")
+    page = await api.list(resource, namespace, field_selector=f"metadata.name={name}")
     return page.items[0] if page.items else None
-
-
-async def _ask_leave(api: Api, resource: Resource, namespace: str) -> None:
-    """Raises `errors.Forbidden` where not all of the namespace may be read, which the watch would try for ever."""
-    try:
-        async with aclosing(api.pages(resource, namespace, limit=1)) as pages:
-            await anext(pages)
-    except errors.Forbidden:
-        raise
-    except errors.ApiError as error:
-        log.info("%s in %s: %s", resource.plural, namespace, error.message)
 
 
 def _shown(resource: Resource, item: Mapping[str, Any], *, managed: bool) -> Mapping[str, Any]:

@@ -76,6 +76,21 @@ async def test_a_hundred_waits_for_pods_of_a_namespace_are_one_watch_that_ends_w
     assert (made.watches(), len(made.clients)) == (0, 0)
 
 
+async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
+    made = Cluster()
+    for number in range(600):
+        made.pod(f"p{number}")
+    async with made.looking("p7") as seen:
+        made.edit("p8", 1)
+        made.fake.end_watches()
+        made.fake.compact()
+        made.edit("p7", 1)
+        await made.clock.advance(5)
+        assert seen == [0, 1]
+    lists = [one.query for one in made.fake.requests if one.method == "GET" and one.path.endswith("/pods")]
+    assert [query for query in lists if query.get("limit") != "1" and "fieldSelector" not in query] == []
+
+
 async def test_each_version_is_seen_once_however_late_the_watch_is() -> None:
     made = Cluster()
     made.pod("p")
