@@ -23,7 +23,9 @@ SPEC = {
     "python": "m:f",
     "triggerPool": "default",
     "mapIndex": -1,
+    "clears": 0,
     "retries": {"limit": 0, "delay": "10s", "backoff": 2, "maxDelay": "1h"},
+    "timeoutWhileDeferred": True,
 }
 TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 7, "waitsFor": ""}
 Scenario = Callable[[Api, str], Awaitable[list[Any]]]
