@@ -125,9 +125,17 @@ class Lifecycle:
         run.task = None
         if isinstance(found, Open):
             run.page.hide(found.secrets)
-            self._admit(run, found.call)
+            self._admit_or_fail(run, found.call)
         else:
             self._conclude(run, found if isinstance(found, Failed) and not run.wait.cancelled else Cancelled())
+
+    def _admit_or_fail(self, run: Run, call: Call) -> None:
+        try:
+            self._admit(run, call)
+        except Exception as error:
+            log.exception("its trigger cannot be made")
+            message = f"its trigger cannot be made: {type(error).__name__}"
+            self._conclude(run, Failed(reason=Reason.TRIGGER_INVALID, message=message))
 
     async def _revealed(self, run: Run, call: Call) -> Open | Missing | Failed:
         try:

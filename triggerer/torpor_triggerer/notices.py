@@ -85,6 +85,8 @@ class Notices:
         except errors.ApiError as error:
             regarding = body["regarding"]
             log.info("%s/%s: no Event: %s", regarding["namespace"], regarding["name"], error.message)
+        except Exception:
+            log.exception("an Event cannot be posted")
 
     def _body(
         self, regarding: Mapping[str, str], reason: str, message: str, kind: Literal["Normal", "Warning"]

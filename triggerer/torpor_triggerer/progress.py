@@ -76,7 +76,10 @@ class Progress:
         said = run.page.black_out(sentence(run, look, now))
         with run.page.speaking():
             log.info("%s", said)
-        await self._tell(run, said)
+        try:
+            await self._tell(run, said)
+        except Exception:
+            log.exception("%s/%s: what it waits for cannot be said", run.wait.namespace, run.wait.name)
 
 
 def sentence(run: Run, look: str, now: float) -> str:

@@ -56,6 +56,9 @@ class Seals:
                 log.warning("nothing can be sealed to pool %s yet: %s", self._pool, error.message)
                 await self._clock.sleep(delay)
                 delay = min(LAST_DELAY, 2 * delay)
+            except Exception:
+                log.exception("nothing can be sealed to pool %s", self._pool)
+                return
             else:
                 return
 

@@ -11,6 +11,11 @@ EXPECTED = (
     "refused: ",
     "not usable: ",
     "cannot be written, trying again in",
+    "cannot be said",
+    "cannot be posted",
+    "nothing can be sealed",
+    "cannot be revealed",
+    "cannot be made",
 )
 
 

@@ -1,6 +1,7 @@
 """One replica: what people see of its waits while they last and when they end, and what that may cost."""
 
 import re
+from typing import Any
 
 import pytest
 from torpor_wire import keys
@@ -162,6 +163,26 @@ async def test_what_went_wrong_is_told_when_there_is_room_again() -> None:
         assert sum(len(made.events(f"t{number}")) for number in range(20)) <= 7
         await made.pass_time(30)
         assert all(made.events(f"t{number}") for number in range(20))
+
+
+async def test_a_bug_in_telling_ends_no_wait_and_no_triggerer() -> None:
+    async with world(sealing=True) as made:
+        made.web.answers = [answer(404), answer(200)]
+        request = made.fake.request
+
+        async def broken(method: str, path: str, **given: Any) -> Any:
+            explains = method == "PATCH" and "Waiting" in str(given.get("body"))
+            if path.endswith("/events") or "torpor-seal" in path or explains:
+                raise ZeroDivisionError("nobody thought of it")
+            return await request(method, path, **given)
+
+        made.fake.request = broken  # type: ignore[method-assign]
+        await begun(made, "a", "http", URL)
+        await made.pass_time(30)
+        assert made.stands("a") == ("Scheduled", None)
+        made.taskrun("b", "duration", {"duration": "1s"})
+        await made.pass_time(2)
+        assert made.stands("b") == ("Scheduled", None)
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0])

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from torpor.triggers.secrets import Revealed
 from torpor_api.resources import EVENTS, TASKRUNS
-from torpor_triggerer.vault import SECRETS
+from torpor_triggerer import admission
+from torpor_triggerer.vault import SECRETS, Vault
 from torpor_wire import keys, trigger
 
 from tests.fake_api import Fault
@@ -157,6 +158,23 @@ async def test_a_secret_is_nowhere_to_be_seen_whatever_its_trigger_does(
         assert made.given[0]["x"] == SECRET
         assert "hunter2" not in seen(made)
         assert "***" in seen(made)
+
+
+@pytest.mark.parametrize(("broken", "state"), [("reveal", "Deferred"), ("admit", "Failed")])
+async def test_a_bug_on_the_way_to_a_secret_ends_no_triggerer(
+    broken: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError("nobody thought of it")
+
+    async with world() as made:
+        prepared(made)
+        monkeypatch.setattr(*{"reveal": (Vault, "read"), "admit": (admission, "admit")}[broken], bug)
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert made.status("a")["state"] == state
+        monkeypatch.undo()
+        await made.pass_time(6)
+        assert made.called("a") == (["run"] if broken == "reveal" else [])
 
 
 async def test_a_wait_that_is_cancelled_while_its_secret_is_missing_ends_at_once() -> None:
