@@ -81,6 +81,7 @@ class Watch:
         self._sights: dict[str, set[Sight]] = {}
         self._failures = 0
         self._broken: BaseException | None = None
+        self._begun = asyncio.Event()
         self._task = asyncio.create_task(self._run())
         self._task.add_done_callback(self._ended)
 
@@ -98,6 +99,10 @@ class Watch:
             if not self._sights[name]:
                 del self._sights[name]
 
+    async def begun(self) -> None:
+        """Return once it is known where the watch begins: what is read before that may change unseen."""
+        await self._begun.wait()
+
     async def close(self) -> None:
         """End the watch."""
         self._task.cancel()
@@ -109,8 +114,9 @@ class Watch:
         while True:
             try:
                 if not version:
-                    version = await self._position()
+                    position = await self._position()
                     await self._read_again()
+                    version = position
                 version = await self._follow(version)
             except errors.Gone:
                 version = ""
@@ -128,6 +134,8 @@ class Watch:
         except errors.ApiError as error:
             log.info("%s in %s: %s", self._resource.plural, self._namespace, error.message)
             return ""
+        finally:
+            self._begun.set()
 
     async def _position(self) -> str:
         """The resourceVersion of now."""
@@ -183,6 +191,7 @@ async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerat
     async with clients.lend(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
         with watch.looking(subject.name) as sight:
             known = 0
+            await watch.begun()
             found = await _patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
             while True:
                 if found is not None and version_of(found) > known:

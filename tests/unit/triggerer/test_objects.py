@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
-from torpor_api.api import Api
+from torpor_api.api import READ_TRIES, Api
 from torpor_api.resources import PODS
 from torpor_api.transport import Response
 from torpor_triggerer import objects
@@ -149,6 +149,51 @@ async def test_an_api_server_that_is_away_for_a_moment_is_asked_again() -> None:
     async with made.looking("p") as seen:
         await made.clock.advance(120)
         made.edit("p", 1)
+        await made.clock.advance(120)
+        assert seen[-1] == 1
+
+
+class Crossed(FakeApi):
+    """Edits a pod in the moment in which a watch of pods learns where it begins."""
+
+    async def request(self, method: str, path: str, **given: Any) -> Response:
+        query: Mapping[str, str] = given.get("query") or {}
+        if path.endswith("/pods") and query.get("limit") == "1":
+            for _ in range(10):
+                await asyncio.sleep(0)
+            self.edit(PODS, "ns", "p", {"status": {"seen": 1}})
+        return await super().request(method, path, **given)
+
+
+async def test_what_changes_before_the_watch_has_begun_is_seen() -> None:
+    made = Cluster(Crossed)
+    made.pod("p")
+    async with made.looking("p") as seen:
+        assert seen[-1] == 1
+
+
+class Stumbling(FakeApi):
+    """Answers no read for a moment, once a watch has learnt where it goes on after a gap."""
+
+    gaps = 0
+
+    async def request(self, method: str, path: str, **given: Any) -> Response:
+        query: Mapping[str, str] = given.get("query") or {}
+        answer = await super().request(method, path, **given)
+        if query.get("limit") == "1" and self.gaps:
+            Stumbling.gaps = 0
+            self.inject(Fault(status=503, path="/pods", times=READ_TRIES))
+        return answer
+
+
+async def test_a_gap_is_closed_though_the_api_server_stumbles_in_between() -> None:
+    made = Cluster(Stumbling)
+    made.pod("p")
+    async with made.looking("p") as seen:
+        Stumbling.gaps = 1
+        made.fake.end_watches()
+        made.edit("p", 1)
+        made.fake.compact()
         await made.clock.advance(120)
         assert seen[-1] == 1
 
