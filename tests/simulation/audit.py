@@ -90,6 +90,12 @@ class Audit(Watcher):
                 self.creations.created(writer, after)
             case dict() as before, None:
                 self.creations.gone(before)
+                if "deletionTimestamp" not in before["metadata"]:
+                    self.creations.dismissed(writer, before)
+            case dict() as before, dict() as after if (
+                "deletionTimestamp" in after["metadata"].keys() - before["metadata"]
+            ):
+                self.creations.dismissed(writer, before)
             case dict() as before, dict() as after if writer.kind != "person":
                 self._moved(writer, before, after)
 

@@ -5,7 +5,7 @@ status it takes what is promised there (the high-water mark) and what a clearing
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -37,12 +37,14 @@ class Creations:
     """`expect` notes a check of an invariant."""
 
     def __init__(self, expect: Callable[[str, bool, str], None]) -> None:
-        self.ordered = True  # no request is held up in the network, no list is old
+        self.prompt = True  # no request is held up in the network
+        self.ordered = True  # nor is any list old
         self._expect = expect
         self._uids: dict[Instance, str] = {}
         self._standing: dict[Instance, str] = {}
         self._made: defaultdict[Process, set[Instance]] = defaultdict(set)
         self._marks: dict[tuple[str, str], int] = {}
+        self._cleared: defaultdict[tuple[str, str], list[tuple[int, Any]]] = defaultdict(list)
         self._wishes: defaultdict[str, set[str]] = defaultdict(set)
 
     def created(self, writer: Process, run: Object) -> None:
@@ -50,7 +52,7 @@ class Creations:
         instance, uid, name = Instance.of(run), run["metadata"]["uid"], run["metadata"]["name"]
         before = self._uids.setdefault(instance, uid)
         self._standing[instance] = uid
-        known = before != uid and instance in self._made[writer]
+        known = before != uid and self.prompt and instance in self._made[writer]
         self._expect("I2", not known, f"{name} is created again by {writer.name}, who created it before")
         mark = self._marks.get(instance[:2], 0)
         again = before != uid and self.ordered and max(instance.number, 0) < mark
@@ -66,6 +68,12 @@ class Creations:
         """A TaskRun that was there."""
         self._standing.pop(Instance.of(run), None)
 
+    def dismissed(self, writer: Process, run: Object) -> None:
+        """A TaskRun that is being deleted; the operator deletes only what is to be made anew."""
+        made = run["spec"].get("clears", 0)
+        theirs = writer.kind != "operator" or any(made < cleared for cleared in self._clearings(Instance.of(run)))
+        self._expect("I10", theirs, f"{run['metadata']['name']} is deleted by {writer.name}, and nobody cleared it")
+
     def workflow(self, before: Object | None, after: Object) -> None:
         """What a Workflow now says of its tasks, and which of them somebody wants to have run again."""
         uid, status = after["metadata"]["uid"], after.get("status", {})
@@ -73,24 +81,26 @@ class Creations:
         if wish is not None:
             self._wishes[uid].add(wish)
         if status.get("clears", 0) > ((before or {}).get("status") or {}).get("clears", 0):
-            self._cleared(uid, status["clearing"])
+            self._reopened(uid, status["clears"], status["clearing"])
         for task in status.get("tasks", ()):
             self._marks[uid, task["name"]] = task["created"]
-            if task.get("reason") == Reason.DELETED and self.ordered:
+            if task.get("reason") == Reason.DELETED and self.prompt:
                 self._deleted(uid, task)
 
-    def _cleared(self, uid: str, clearing: Mapping[str, Any]) -> None:
+    def _reopened(self, uid: str, clears: int, clearing: Mapping[str, Any]) -> None:
         asked = clearing["asked"]
         self._expect("I2", asked in self._wishes[uid], f"{asked} is cleared, which nobody asked for")
         for task in clearing["tasks"]:
-            self._forget(uid, task["name"], task.get("indexes"))
+            self._cleared[uid, task["name"]].append((clears, task.get("indexes")))
+        for instance in [one for one in self._uids if one.workflow == uid and clears in self._clearings(one)]:
+            self._uids.pop(instance)
+            for made in self._made.values():
+                made.discard(instance)
 
-    def _forget(self, uid: str, task: str, indexes: Iterable[int] | None) -> None:
-        for instance in [one for one in self._uids if one[:2] == (uid, task)]:
-            if indexes is None or instance.number in indexes:
-                self._uids.pop(instance)
-                for made in self._made.values():
-                    made.discard(instance)
+    def _clearings(self, instance: Instance) -> list[int]:
+        """The numbers of the clearings that an instance was meant by."""
+        found = self._cleared[instance[:2]]
+        return [number for number, indexes in found if indexes is None or instance.number in indexes]
 
     def _deleted(self, uid: str, task: Mapping[str, Any]) -> None:
         there = sum(instance[:2] == (uid, task["name"]) for instance in self._standing)

@@ -15,6 +15,7 @@ from tests.simulation.process import Process
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+_PAUSE_AT_CREATION = 0.06
 _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
@@ -28,7 +29,7 @@ def seize(world: "World", writer: Process, entry: Entry) -> None:
         world.person.call_later(0.0, _kill_leader, world)
     if "restart" in kinds and world.rng.random() < _RESTART:
         world.person.call_later(0.0, _restart_leader, world)
-    if "pause" in kinds and world.rng.random() < _PAUSE:
+    if "pause" in kinds and world.rng.random() < (_PAUSE if entry.before else _PAUSE_AT_CREATION):
         world.person.call_later(0.0, _pause_leader, world)
     if entry.address.kind == collection(TASKRUNS):
         _seize_taskrun(world, kinds, writer, entry)
@@ -90,5 +91,16 @@ def _restart_leader(world: "World") -> None:
 
 
 def _pause_leader(world: "World") -> None:
-    if (process := events.leader(world)) is not None and not process.paused:
-        events.pause(world, process, world.rng.choice((7.0, 12.0)))
+    """While it is stopped, another goes on; and what that one has made, somebody may delete before the first wakes."""
+    if (process := events.leader(world)) is None or process.paused:
+        return
+    seconds = world.rng.choice((7.0, 12.0))
+    events.pause(world, process, seconds)
+    if "edits" in world.climate.kinds:
+        world.person.call_later(seconds - 0.1, _delete_latest, world)
+
+
+def _delete_latest(world: "World") -> None:
+    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    if runs:
+        events.delete_run(world, max(runs, key=lambda run: str(run["metadata"]["uid"])))

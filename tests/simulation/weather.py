@@ -37,6 +37,7 @@ _MEETINGS = (
     ("late", "oom"),
     ("late", "clear"),
     ("lost", "lag", "slow"),
+    ("lost", "edits"),
     ("lag", "kill", "slow"),
     ("lag", "restart", "slow"),
     ("lag", "restart", "evict"),
@@ -48,6 +49,8 @@ _MEETINGS = (
     ("pause",),
     ("edits", "restart"),
     ("edits", "clear"),
+    ("edits", "pause"),
+    ("edits", "lag"),
 )
 """Kinds that show together what each alone hides."""
 _OF_REQUESTS = ("lost", "dropped", "late", "errors", "crash")
@@ -80,6 +83,7 @@ class Sky:
         self._ill = [kind for kind in _OF_REQUESTS if kind in climate.kinds]
         self.calm = False
         self._slow: dict[tuple[Process, str], float] = {}
+        self._stale: dict[Process, int] = {}
 
     def fate(self, process: Process, request: Request) -> Fate:
         rng, kinds = self._rng, self._climate.kinds
@@ -88,11 +92,11 @@ class Sky:
             return fate
         if rng.random() < 0.02 and kinds & {"late", "pause"}:
             fate.there = rng.choice((0.5, 2.0))
-        if "stale" in kinds and request.method == "GET" and rng.random() < 0.2:
-            fate.stale = rng.choice((1, 3, 10, 30))
+        if "stale" in kinds and request.method == "GET":
+            fate.stale = self._staleness(process)
         if process.cut_until > process.loop.time():
             fate.dropped = True
-        elif self._ill and rng.random() < (0.15 if request.path.endswith("/status") else 0.04):
+        elif self._ill and rng.random() < (0.15 if _matters(request) else 0.04):
             self._befall(fate, rng.choice(self._ill), request)
         return fate
 
@@ -120,9 +124,20 @@ class Sky:
             self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 6.0, 15.0))
         return self._slow[stream] * rng.random() + 0.005
 
+    def _staleness(self, process: Process) -> int:
+        """How many changes old a list is. One server answers a process for a while: its lists are old together."""
+        if process not in self._stale or self._rng.random() < 0.1:
+            self._stale[process] = self._rng.choice((0, 0, 0, 1, 3, 10, 30))
+        return self._stale[process]
+
     def behind(self) -> float:
         """Seconds until a watch begins to bring what a stale list lacked."""
         return self._rng.choice((0.0, 0.0, 1.0, 6.0)) if "stale" in self._climate.kinds and not self.calm else 0.0
 
     def coalesces(self) -> bool:
         return "coalesce" in self._climate.kinds and self._rng.random() < 0.5
+
+
+def _matters(request: Request) -> bool:
+    """Whether somebody's next step depends on it: transitions, creations, deletions; not Leases and lists."""
+    return request.path.endswith("/status") or request.method in {"POST", "DELETE"}

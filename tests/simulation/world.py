@@ -73,6 +73,7 @@ class World:
         self.server = Server(self.loop, self.sky)
         self.fake = self.server.fake
         self.audit = Audit()
+        self.audit.creations.prompt = "late" not in self.climate.kinds
         self.audit.creations.ordered = not self.climate.kinds & {"late", "stale"}
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
         self.audit.boxes = self.kubelet.boxes

@@ -1,5 +1,6 @@
 """Guards of leadership: one leads, gives up in time, and asks before each write whether it still does."""
 
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from torpor_api import lease
@@ -9,7 +10,11 @@ from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _lease() -> None:
-    put(lease, "may_acquire", lambda *_: True)
+    async def run(_: lease.Leadership, lead: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        return await lead()
+
+    put(lease.Leadership, "run", run)
+    put(lease.Leadership, "holds", lambda _: True)
 
 
 def _given_up() -> None:
