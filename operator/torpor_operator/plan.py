@@ -59,7 +59,7 @@ def plan(snapshot: Snapshot) -> Plan:
     ordered = graph.build(workflow.spec)
     if isinstance(ordered, graph.Problem):
         return _invalid(snapshot, ordered)
-    ending = _ending(snapshot)
+    ending = _ending(snapshot, ordered)
     return _running(snapshot, ordered) if ending is None else _cancelling(snapshot, ordered, ending)
 
 
@@ -220,7 +220,7 @@ def _stated(
     )
 
 
-def _ending(snapshot: Snapshot) -> Verdict | None:
+def _ending(snapshot: Snapshot, ordered: graph.Graph) -> Verdict | None:
     """Why the run is to end before its tasks have: deleted, cancelled, or out of time."""
     workflow = snapshot.workflow
     if workflow.metadata.deletion_timestamp is not None:
@@ -228,10 +228,20 @@ def _ending(snapshot: Snapshot) -> Verdict | None:
     if workflow.spec.cancel:
         return Verdict(state="Failed", succeeded="False", reason=Reason.CANCELLED, message="spec.cancel was set")
     due = _timeout_at(snapshot)
-    if due is not None and snapshot.now >= due:
+    if due is not None and snapshot.now >= due and not _ended_before(snapshot, ordered, due):
         message = f"the run took longer than its timeout of {workflow.spec.timeout}"
         return Verdict(state="Failed", succeeded="False", reason=Reason.TIMEOUT, message=message)
     return None
+
+
+def _ended_before(snapshot: Snapshot, ordered: graph.Graph, due: float) -> bool:
+    """Whether all tasks had ended by then, so that only hooks run; what the timeout itself ended does not count."""
+    turns = tasks.turns(snapshot, ordered)
+    return all(turn.outcome.ended for turn in turns) and not any(
+        run.status.state is State.CANCELLED or times.epoch(run.status.completion_time or times.rfc3339(due)) >= due
+        for turn in turns
+        for run in turn.runs
+    )
 
 
 def _timeout_at(snapshot: Snapshot) -> float | None:

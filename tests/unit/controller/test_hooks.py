@@ -98,3 +98,10 @@ def test_a_run_that_is_cleared_calls_its_hooks_again() -> None:
 def test_run_is_no_word_outside_of_hooks() -> None:
     world = World(python("a", args={"x": "${run.state}"})).settle()
     assert world.condition()[1] == "ExpressionInvalid"
+
+
+def test_a_run_that_ended_in_time_does_not_take_too_long_while_its_hooks_run() -> None:
+    world = World(python("a"), hook("well", "success"), hook("badly", "failure"), timeout="1h").settle().succeed("a")
+    world.advance(3700)
+    assert (world.status.state, world.has("badly")) == ("Finishing", False)
+    assert world.succeed("well").status.state == "Succeeded"
