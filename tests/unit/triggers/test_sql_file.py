@@ -126,3 +126,12 @@ async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
             await lending.looked(trigger, "database is locked")
             writer.rollback()
             assert (await wait)["count"] == 1
+
+
+@pytest.mark.parametrize("query", ["VACUUM INTO '{}'", "ATTACH DATABASE '{}' AS other"])
+async def test_a_query_makes_no_file_and_opens_no_other(file: Path, tmp_path: Path, query: str) -> None:
+    trigger = sql(file, query.format(tmp_path / "made.db"))
+    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+        with pytest.raises(ValueError, match="not authorized|authorization denied"):
+            await wait
+    assert not (tmp_path / "made.db").exists()

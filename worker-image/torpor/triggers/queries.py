@@ -116,11 +116,18 @@ def _names(names: set[str]) -> str:
 
 
 async def _limit(connection: "AsyncConnection", seconds: float) -> None:
-    """A query runs in SQLite's own thread, where nothing but SQLite itself can end it."""
+    """A query runs in SQLite's own thread, where nothing but SQLite itself can end it.
+
+    ATTACH, and VACUUM INTO by way of it, would open or write a file that is nobody's to name.
+    """
+    import sqlite3
     import time
 
     raw = await connection.get_raw_connection()
     driver: Any = raw.driver_connection
+    await driver.set_authorizer(
+        lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
+    )
     end = time.monotonic() + seconds
     await driver.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
 
