@@ -132,6 +132,6 @@ async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
 async def test_a_query_makes_no_file_and_opens_no_other(file: Path, tmp_path: Path, query: str) -> None:
     trigger = sql(file, query.format(tmp_path / "made.db"))
     async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
-        with pytest.raises(ValueError, match="not authorized|authorization denied"):
+        with pytest.raises(ValueError, match=r"not authorized|authorization denied"):
             await wait
     assert not (tmp_path / "made.db").exists()
