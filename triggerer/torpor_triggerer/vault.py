@@ -56,7 +56,7 @@ Texts: TypeAlias = Mapping[Reference, str]
 
 
 class Vault:
-    """Asks and reads, `concurrency` at a time."""
+    """Asks and reads, `concurrency` requests at a time."""
 
     def __init__(self, api: Api, *, concurrency: int = 16) -> None:
         self._api = api
@@ -67,8 +67,7 @@ class Vault:
         texts: dict[Reference, str] = {}
         try:
             for name in sorted({reference.name for reference in references}):
-                async with self._room:
-                    data = await self._data(reader, name)
+                data = await self._data(reader, name)
                 if not isinstance(data, Mapping):
                     return data
                 for reference in (one for one in references if one.name == name):
@@ -85,7 +84,8 @@ class Vault:
         if denied is not None:
             return denied
         try:
-            found = await self._api.get(SECRETS, reader.namespace, name)
+            async with self._room:
+                found = await self._api.get(SECRETS, reader.namespace, name)
         except errors.NotFound:
             return Missing(message=f"Secret {name} does not exist in namespace {reader.namespace}")
         except errors.Forbidden as error:
@@ -132,7 +132,8 @@ class Vault:
             },
         }
         body = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": asked}
-        status = (await self._api.create(REVIEWS, None, body)).get("status") or {}
+        async with self._room:
+            status = (await self._api.create(REVIEWS, None, body)).get("status") or {}
         return status.get("allowed") is True
 
 

@@ -72,6 +72,17 @@ async def test_a_role_that_comes_a_moment_after_the_wait_is_waited_for() -> None
         assert made.called("a") == ["run"]
 
 
+async def test_who_is_denied_again_and_again_holds_up_nobody_else() -> None:
+    async with world() as made:
+        prepared(made, "reader")
+        for number in range(100):
+            made.taskrun(f"denied{number}", kwargs={"name": f"denied{number}", "x": REFERENCE})
+        spec = {"python": "m:f", "serviceAccount": "reader"}
+        made.taskrun("z", kwargs={"name": "z", "x": REFERENCE}, spec=spec, account="reader")
+        await made.start()
+        assert made.called("z") == ["run"]
+
+
 @pytest.mark.parametrize(("path", "words"), [("/secrets/db", "components/secrets"), ("/none", "may not ask")])
 async def test_a_triggerer_without_the_right_says_which_it_lacks(path: str, words: str) -> None:
     async with world() as made:
