@@ -212,7 +212,7 @@ class ClearedTask(Model):
 class Clearing(Model):
     """What somebody asked to have run again, until it has been made anew."""
 
-    asked: Annotated[str, Field(max_length=4096, description="The text of the annotation torpor.dev/clear.")]
+    asked: Annotated[str, Field(max_length=keys.CLEAR_MAX, description="The text of the annotation torpor.dev/clear.")]
     tasks: Annotated[
         tuple[ClearedTask, ...],
         Field(max_length=500, description="The tasks.", json_schema_extra={"x-key": "name"}),

@@ -38,6 +38,8 @@ def chosen(snapshot: Snapshot, ordered: Graph, text: str) -> tuple[ClearedTask, 
     """What is to run again: the instances that the text names, and whole every task that depends on one of them."""
     if snapshot.workflow.spec.cancel:
         return Refusal("the run was cancelled, and spec.cancel cannot be taken back: create another Workflow")
+    if len(text) > keys.CLEAR_MAX:
+        return Refusal(f"the list has {len(text)} characters and {keys.CLEAR_MAX} fit: name whole tasks, or `{FAILED}`")
     tasks = {task.name: task for task in ordered.order}
     named: dict[str, set[int] | None] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):

@@ -18,6 +18,8 @@ FINALIZER = f"{GROUP}/cancel-first"
 POD_FINALIZER = f"{GROUP}/outcome"
 POD_GATE = f"{GROUP}/claim"
 CLEAR = f"{GROUP}/clear"
+CLEAR_MAX = 4096
+"""Characters of what is asked for; the mark in the status keeps them."""
 APPROVAL = f"{GROUP}/approval"
 APPROVAL_BY = f"{GROUP}/approval-by"
 APPROVAL_FOR = f"{GROUP}/approval-for"

@@ -152,6 +152,10 @@ def test_the_time_of_a_run_that_had_ended_starts_anew() -> None:
         ("report/0", "task report is not mapped: clear report, without an index"),
         ("load[1]", "'load[1]' is none of `task`, `task/index` and `failed`"),
         ("", "there is nothing of that kind: no instance has failed"),
+        (
+            ",".join(["load/1"] * 700),
+            "the list has 4899 characters and 4096 fit: name whole tasks, or `failed`",
+        ),
     ],
 )
 def test_what_cannot_be_cleared_is_refused_once_and_changes_nothing(text: str, said: str) -> None:
