@@ -14,7 +14,7 @@ from torpor import sealing
 from torpor.sealing import Pair, SealError
 from torpor_api import errors
 from torpor_api.api import Api
-from torpor_api.resources import Resource
+from torpor_api.resources import CONFIG_MAPS
 from torpor_wire import keys
 from torpor_wire.reason import Reason
 
@@ -22,7 +22,6 @@ from torpor_triggerer.outcome import Failed
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.vault import SECRETS, Missing
 
-CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 PRIVATE, PUBLIC = "privateKey", keys.SEAL_DATA
 FIRST_DELAY = 1.0
 LAST_DELAY = 300.0

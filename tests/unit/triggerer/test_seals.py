@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from torpor import sealing
 from torpor.triggers.secrets import Revealed
-from torpor_api.resources import EVENTS, TASKRUNS
-from torpor_triggerer.seals import CONFIG_MAPS
+from torpor_api.resources import CONFIG_MAPS, EVENTS, TASKRUNS
 from torpor_triggerer.vault import SECRETS
 from torpor_wire import keys
 

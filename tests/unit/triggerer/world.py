@@ -13,13 +13,13 @@ from typing import Any
 
 from torpor.triggers.services import Answer, Request
 from torpor_api.api import Api
-from torpor_api.resources import EVENTS, TASKRUNS
+from torpor_api.resources import CONFIG_MAPS, EVENTS, TASKRUNS
 from torpor_api.transport import Response
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.registry import BUILT_IN, Registry, TriggerClass, load
-from torpor_triggerer.seals import CONFIG_MAPS, Seals
+from torpor_triggerer.seals import Seals
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
 from torpor_triggerer.vault import SECRETS
