@@ -64,7 +64,7 @@ class BaseTrigger:
         """Called whenever `run` has ended, for whatever reason."""
 
     async def on_kill(self) -> None:
-        """Called where the wait was cancelled by a person; not where it moves to another triggerer."""
+        """Called where the wait was cancelled with its run; not where it moves to another triggerer."""
 
     async def _look_in_thread(self) -> Any:
         return await self.services.in_thread(self.look)
