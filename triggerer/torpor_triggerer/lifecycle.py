@@ -266,4 +266,5 @@ class Lifecycle:
 
 
 async def _all(tasks: set[asyncio.Task[None]]) -> None:
-    await asyncio.wait(set(tasks))
+    if tasks:  # they may all have ended before this one began
+        await asyncio.wait(set(tasks))
