@@ -13,7 +13,7 @@ from torpor_operator import containers, steps
 from torpor_operator.actions import ConfirmPod, ConfirmPods, DeleteTaskRun, PatchTaskRun
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.snapshot import Presence
-from torpor_operator.view import Step, View, both, soonest
+from torpor_operator.view import NOTHING, Step, View, both, soonest
 
 _PULL_FAILURES = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 _ROUNDING = 0.002  # moments on the object are of milliseconds
@@ -172,16 +172,31 @@ def _deferred(view: View) -> Step:
     if status.trigger is None:
         message = "Deferred without a trigger in its status: written by another hand than Torpor's"
         return steps.fail(view, Reason.STATUS_INVALID, message, policy=retry.Policy())
-    lingering = steps.dismiss(view, view.pods, since=status.deferred_at, grace=view.settings.former_pod_grace)
+    lingering = both(
+        steps.dismiss(view, view.pods, since=status.deferred_at, grace=view.settings.former_pod_grace),
+        _unserved(view),
+    )
     if status.deadline is None:
         return lingering
     due = times.epoch(status.deadline) + view.settings.triggerer_grace
     if view.now < due:
-        return Step(actions=lingering.actions, again_at=soonest((lingering.again_at, due)))
+        return both(lingering, Step(again_at=due))
     if status.next is not None and status.next.on_timeout and not _deadline_is_the_tasks(view):
         return _go_on(view)
     message = f"the wait for {status.trigger.waits_for} was over at {status.deadline}, and no triggerer said so"
     return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message)
+
+
+def _unserved(view: View) -> Step:
+    """A wait that nobody looks at says so, once it is clear that nobody is only late."""
+    if view.pool.served:
+        return NOTHING
+    deferred, pool = view.taskrun.status.deferred_at, view.taskrun.spec.trigger_pool
+    due = (times.epoch(deferred) if deferred else view.now) + view.settings.unserved_grace
+    if view.now < due:
+        return Step(again_at=due)
+    message = f"no triggerer of pool {pool} is there to look: kubectl get pods -A -l {keys.LABEL_POOL}={pool}"
+    return steps.explain(view, Reason.POOL_UNSERVED, message)
 
 
 def _go_on(view: View) -> Step:

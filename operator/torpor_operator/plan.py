@@ -260,6 +260,7 @@ def _view(snapshot: Snapshot, name: str) -> View:
         taskrun=taskrun,
         pods=snapshot.pods.get(taskrun.metadata.uid, ()),
         unclear=snapshot.unclear.get(taskrun.metadata.uid),
+        pool=snapshot.pools(taskrun.spec.trigger_pool),
         known=snapshot.known,
         settings=snapshot.settings,
         now=snapshot.now,

@@ -9,6 +9,7 @@ from torpor_operator.actions import Action, Need, PostEvent
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer
+from torpor_operator.surroundings import Pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class View:
     taskrun: TaskRun
     pods: tuple[Pod, ...]
     unclear: str | None  # the name of a pod that may have been created, or not
+    pool: Pool
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

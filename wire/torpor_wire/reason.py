@@ -34,6 +34,7 @@ class Reason(StrEnum):
     WAITING = "Waiting"
     FIRED = "Fired"
     TIMED_OUT = "TimedOut"
+    POOL_UNSERVED = "PoolUnserved"  # it waits, and no triggerer of its pool is there
     CANCELLED = "Cancelled"
     DELETED = "Deleted"
     CLEARED = "Cleared"

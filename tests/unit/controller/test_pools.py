@@ -12,9 +12,10 @@ from torpor_operator.pools import Pools
 from torpor_operator.settings import Settings
 from torpor_operator.surroundings import Pool
 from torpor_wire import keys
+from torpor_wire.state import State
 
 from tests.fake_api import FakeApi, Fault, VirtualClock, settle
-from tests.unit.controller.bodies import python
+from tests.unit.controller.bodies import python, wait
 from tests.unit.controller.world import World
 
 SYSTEM = "torpor-system"
@@ -93,3 +94,19 @@ def test_a_pod_is_told_whether_its_sensors_are_to_defer(
     environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
     assert environment[keys.ENV_DEFERRABLE] == told
     assert environment[keys.ENV_SEAL_KEY] == "a2V5"
+
+
+def test_a_wait_that_nobody_looks_at_says_so_and_where_to_look() -> None:
+    world = World(wait("drop"), triggerPool="tides")
+    world.api.pools = lambda name: Pool(served=name != "tides")
+    grace = world.settings.unserved_grace
+    assert world.settle().advance(grace - 1).run("drop").status.message is None
+    status = world.advance(1).run("drop").status
+    assert (status.state, status.reason) == (State.DEFERRED, "PoolUnserved")
+    assert "no triggerer of pool tides" in (status.message or "")
+    assert "kubectl get pods -A -l torpor.dev/trigger-pool=tides" in (status.message or "")
+    assert [event.reason for event in world.events] == ["PoolUnserved"]
+
+
+def test_a_wait_in_a_pool_that_is_served_says_nothing_of_it() -> None:
+    assert World(wait("drop")).settle().advance(3600).run("drop").status.reason is None
