@@ -32,6 +32,21 @@ def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[Post
     )
 
 
+def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each hook that failed, since how the run ended does not tell of it."""
+    return tuple(
+        PostEvent(
+            regarding=None,
+            reason=outcome.reason or Reason.TASK_FAILED,
+            message=f"hook {outcome.task} failed: {outcome.message}",
+            warning=True,
+            key=f"{workflow.metadata.uid}/{workflow.status.clears}/hook/{outcome.task}",
+        )
+        for outcome in outcomes
+        if outcome.state is TaskState.FAILED
+    )
+
+
 def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
     """An Event on the Workflow when its run is over."""
     if not final.final:

@@ -213,11 +213,9 @@ def _stated(
     workflow, every = snapshot.workflow, (*outcomes, *hooks)
     verdict = status.finishing(result, hooks)
     runs = [run for outcome in every for run in outcome.runs.values()]
-    return replace(
-        made,
-        status=status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot)),
-        events=(*made.events, *announce.failures(runs), *announce.verdict(workflow, verdict)),
-    )
+    told = (*announce.failures(runs), *announce.hooks(workflow, hooks), *announce.verdict(workflow, verdict))
+    stands = status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot))
+    return replace(made, status=stands, events=(*made.events, *told))
 
 
 def _ending(snapshot: Snapshot, ordered: graph.Graph) -> Verdict | None:

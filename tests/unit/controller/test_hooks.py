@@ -39,7 +39,9 @@ def test_a_hook_is_called_by_how_the_run_ended(end: str, hooks: list[str]) -> No
 def test_a_hook_that_fails_does_not_change_how_the_run_ended() -> None:
     world = World(python("a"), hook("anyhow", "end")).settle().succeed("a").fail("anyhow")
     assert (world.status.state, world.tasks()["anyhow"]) == ("Succeeded", "Failed")
-    assert [event.reason for event in world.events] == ["Error", "Succeeded"]
+    said = [(event.reason, event.regarding is None) for event in world.events]
+    assert said == [("Error", False), ("Error", True), ("Succeeded", True)]
+    assert world.events[1].message.startswith("hook anyhow failed: ")
 
 
 def test_a_hook_sees_how_the_run_went() -> None:
