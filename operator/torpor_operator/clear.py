@@ -90,6 +90,11 @@ def entry(status: TaskStatus, marks: Iterable[ClearedTask], high_water: int) -> 
     )
 
 
+def unknown(task: Task) -> TaskStatus:
+    """The entry of a task of which the status does not tell yet."""
+    return TaskStatus(name=task.name, state=TaskState.PENDING)
+
+
 def told(marks: Iterable[ClearedTask]) -> str:
     """What runs again, for an Event."""
     return ", ".join(

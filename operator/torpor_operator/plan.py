@@ -76,11 +76,11 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
     )
     if isinstance(found, clear.Refusal):
         return Plan(actions=removed, events=(announce.cleared(workflow, Reason.CLEAR_REFUSED, found.message),))
-    by_name = {task.name: task for task in workflow.spec.tasks}
+    former = {one.name: one for one in workflow.status.tasks}
+    # Also of tasks that the status does not tell of yet: what was created in this second counts for ever.
     entries = [
-        clear.entry(one, found, tasks.high_water(snapshot, by_name[one.name]))
-        for one in workflow.status.tasks
-        if one.name in by_name
+        clear.entry(former.get(task.name) or clear.unknown(task), found, tasks.high_water(snapshot, task))
+        for task in workflow.spec.tasks
     ]
     return Plan(
         status=status.reopened(workflow, Clearing(asked=wish, tasks=found), entries, snapshot.now),

@@ -167,6 +167,19 @@ def test_what_cannot_be_cleared_is_refused_once_and_changes_nothing(text: str, s
     assert [event.message for event in world.events if event.reason == "ClearRefused"] == [said]
 
 
+def test_what_was_created_before_the_first_status_and_deleted_is_not_made_anew_with_another_task() -> None:
+    world = World(python("a"), python("b")).settle()
+    world.workflow["status"] = {}
+    world.api.created = {"a": 1, "b": 1}
+    world.lose_taskrun("a")
+    world.workflow["metadata"].setdefault("annotations", {})[keys.CLEAR] = "b"
+    world.apply(world.plan())
+    world.api.created = {}  # what was seen since the clearing
+    world.settle()
+    assert not world.has("a")
+    assert world.run("b").spec.clears == 1
+
+
 def test_a_cancelled_run_cannot_be_cleared() -> None:
     world = World(python("a")).settle().change(cancel=True)
     clear(world, "a")
