@@ -10,7 +10,7 @@ from tests.simulation.audit import INVARIANTS
 from tests.simulation.pool import played, told
 from tests.simulation.world import Result
 
-SEEDS = int(os.environ.get("TORPOR_SEEDS", "1500"))
+SEEDS = int(os.environ.get("TORPOR_SEEDS", "2000"))
 JOBS = int(os.environ.get("TORPOR_SEED_JOBS", "2"))
 KNOWN: dict[int, str] = {}
 """Seeds that show a bug which is not fixed yet, and which."""
