@@ -7,8 +7,8 @@ won. What the server refuses is said on the object; what it cannot do now is tri
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, assert_never
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, TypeVar, assert_never
 
 from torpor_api import errors, event
 from torpor_api.api import Api, Object
@@ -36,6 +36,8 @@ from torpor_operator.observe import Observer
 from torpor_operator.podwrites import PodWriter
 from torpor_operator.settings import Settings
 
+T = TypeVar("T")
+
 _LOG = logging.getLogger(__name__)
 _CONTROLLER = f"{keys.GROUP}/operator"
 
@@ -61,6 +63,7 @@ class Applier:
         self._observer = observer
         self._pods = PodWriter(api, clock, observer, self._patch_taskrun)
         self._room = asyncio.Semaphore(settings.apply_concurrency)
+        self._under_way: set[asyncio.Task[Any]] = set()
 
     async def apply(self, workflow: Workflow, actions: Iterable[Action]) -> bool:
         """Apply them all; whether each was done or found done. What was not is logged and left to the next plan.
@@ -79,7 +82,9 @@ class Applier:
         metadata = workflow.metadata
         ops = [*_pinned(workflow), {"op": "add", "path": "/status", "value": status.to_json()}]
         try:
-            stored = await self._api.patch(WORKFLOWS, metadata.namespace, metadata.name, ops, subresource="status")
+            stored = await self._to_its_end(
+                self._api.patch(WORKFLOWS, metadata.namespace, metadata.name, ops, subresource="status")
+            )
         except errors.NotFound:
             self._observer.lost_workflow(workflow)
             return True
@@ -109,7 +114,19 @@ class Applier:
         """Lift our finalizer from a pod."""
         if not self._leads():
             raise errors.Unavailable("another leads")
-        await self._pods.let_go(action)
+        await self._to_its_end(self._pods.let_go(action))
+
+    async def settled(self) -> None:
+        """Return once no write is under way: what another leader is to know of must be there before it looks."""
+        while self._under_way:
+            await asyncio.wait(set(self._under_way))
+
+    async def _to_its_end(self, write: Coroutine[Any, Any, T]) -> T:
+        """Cancelling who asked for it cuts no write short: the API server may carry it out all the same, some time."""
+        task = asyncio.create_task(write)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(task)
 
     async def _in_turn(self, workflow: Workflow, chain: Iterable[Action]) -> bool:
         for action in chain:
@@ -122,7 +139,7 @@ class Applier:
             async with self._room:
                 if not self._leads():
                     return False
-                await self._apply(workflow, action)
+                await self._to_its_end(self._apply(workflow, action))
         except (errors.LostRace, errors.Conflict, errors.NotFound):
             return True
         except errors.ApiError as error:

@@ -67,12 +67,15 @@ class Reconciler:
         self._memories: defaultdict[Key, Memory] = defaultdict(Memory)
 
     async def run(self) -> None:
-        """Work until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._resync())
-            group.create_task(self._orphans.run(self._applier))
-            for _ in range(self._settings.reconcilers):
-                group.create_task(self._work())
+        """Work until cancelled; what is being written then is written to its end, for the next leader to see."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._resync())
+                group.create_task(self._orphans.run(self._applier))
+                for _ in range(self._settings.reconcilers):
+                    group.create_task(self._work())
+        finally:
+            await self._applier.settled()
 
     async def _work(self) -> Never:
         while True:
