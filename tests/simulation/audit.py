@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from torpor.runtime import main
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
 from torpor_api.transport import Response
 from torpor_wire import keys
 from torpor_wire.reason import Reason
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 REQUESTS_A_SECOND = 120
 """Of one process, in a world of a dozen TaskRuns."""
+
+LEASE = "torpor-operator"
+_LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS))
 
 INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10")
 
@@ -47,6 +50,7 @@ class Audit(Watcher):
         self.breach: Breach | None = None
         self.checks: Counter[str] = Counter()
         self.creations = Creations(self.expect)
+        self._leader = ""
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
         self._inside: dict[str, dict[Execution, str]] = {}
@@ -76,13 +80,24 @@ class Audit(Watcher):
 
     def changed(self, writer: Process, entry: Entry) -> None:
         """One commit."""
+        if writer.kind == "operator" and entry.address.kind in _LED:
+            self._led(writer, entry)
         match entry.address.kind:
+            case kind if kind == collection(LEASES) and entry.address.name == LEASE:
+                self._leader = (entry.after or {}).get("spec", {}).get("holderIdentity", "")
             case kind if kind == collection(TASKRUNS):
                 self._taskrun(writer, entry)
             case kind if kind == collection(PODS):
                 self._pod(entry)
             case kind if kind == collection(WORKFLOWS) and entry.after is not None:
                 self.creations.workflow(entry.before, entry.after)
+
+    def _led(self, writer: Process, entry: Entry) -> None:
+        """Only who leads writes: what two do at a time, each takes for what it sees."""
+        led = not self.creations.prompt or self._leader == writer.name
+        self.expect(
+            "I10", led, f"{entry.address.name} is written by {writer.name}, while {self._leader or 'none'} leads"
+        )
 
     def _taskrun(self, writer: Process, entry: Entry) -> None:
         match entry.before, entry.after:

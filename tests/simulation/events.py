@@ -68,13 +68,15 @@ def break_watches(world: "World", process: Process, how: str, seconds: float) ->
 
 
 def pause(world: "World", process: Process, seconds: float) -> None:
-    """SIGSTOP, and SIGCONT later."""
+    """SIGSTOP, and SIGCONT later; of several, the one that lasts longest counts."""
     world.note(f"{process.name} is stopped for {seconds} s")
     process.paused = True
+    process.paused_until = max(process.paused_until, world.loop.time() + seconds)
 
     def go_on() -> None:
-        world.note(f"{process.name} goes on")
-        process.paused = False
+        if world.loop.time() >= process.paused_until:
+            world.note(f"{process.name} goes on")
+            process.paused = False
 
     world.person.call_later(seconds, go_on)
 

@@ -15,7 +15,7 @@ from tests.simulation.process import Process
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-_PAUSE_AT_CREATION = 0.06
+_PAUSE_IN_A_FAN_OUT = 0.25
 _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
@@ -29,10 +29,15 @@ def seize(world: "World", writer: Process, entry: Entry) -> None:
         world.person.call_later(0.0, _kill_leader, world)
     if "restart" in kinds and world.rng.random() < _RESTART:
         world.person.call_later(0.0, _restart_leader, world)
-    if "pause" in kinds and world.rng.random() < (_PAUSE if entry.before else _PAUSE_AT_CREATION):
-        world.person.call_later(0.0, _pause_leader, world)
+    if "pause" in kinds and world.rng.random() < _pause(kinds, entry):
+        world.person.call_later(0.0, _pause_leader, world, entry)
     if entry.address.kind == collection(TASKRUNS):
         _seize_taskrun(world, kinds, writer, entry)
+
+
+def _pause(kinds: frozenset[str], entry: Entry) -> float:
+    """How likely the leader is stopped now: in the middle of a fan-out what it does next may be undone by a person."""
+    return _PAUSE_IN_A_FAN_OUT if "edits" in kinds and _begins_a_fan_out(entry) else _PAUSE
 
 
 def meanwhile(world: "World", process: Process) -> None:
@@ -90,17 +95,21 @@ def _restart_leader(world: "World") -> None:
         world.stop(process)
 
 
-def _pause_leader(world: "World") -> None:
+def _pause_leader(world: "World", entry: Entry) -> None:
     """While it is stopped, another goes on; and what that one has made, somebody may delete before the first wakes."""
     if (process := events.leader(world)) is None or process.paused:
         return
-    seconds = world.rng.choice((7.0, 12.0))
+    seconds = world.rng.choice((9.0, 12.0))
     events.pause(world, process, seconds)
-    if "edits" in world.climate.kinds:
-        world.person.call_later(seconds - 0.1, _delete_latest, world)
+    if "edits" in world.climate.kinds and _begins_a_fan_out(entry) and entry.after is not None:
+        world.person.call_later(seconds - 0.1, _delete_latest, world, entry.after["spec"]["task"])
 
 
-def _delete_latest(world: "World") -> None:
-    runs = world.fake.history.of_kind(collection(TASKRUNS))
+def _begins_a_fan_out(entry: Entry) -> bool:
+    return entry.before is None and entry.address.kind == collection(TASKRUNS)
+
+
+def _delete_latest(world: "World", task: str) -> None:
+    runs = [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["task"] == task]
     if runs:
         events.delete_run(world, max(runs, key=lambda run: str(run["metadata"]["uid"])))

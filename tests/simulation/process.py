@@ -18,6 +18,7 @@ class Process:
         self.name = name
         self.alive = True
         self.paused = False
+        self.paused_until = 0.0
         self.cut_until = 0.0  # no request of it arrives before
         self.loop = loop
         self.offset = offset

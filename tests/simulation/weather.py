@@ -6,7 +6,10 @@
 import random
 from dataclasses import dataclass
 
+from torpor_api.resources import PODS, TASKRUNS
+
 from tests.fake_api import Request
+from tests.fake_api.history import collection
 from tests.simulation.process import Process
 from tests.simulation.server import Fate
 
@@ -54,22 +57,24 @@ _MEETINGS = (
 )
 """Kinds that show together what each alone hides."""
 _OF_REQUESTS = ("lost", "dropped", "late", "errors", "crash")
+_BEHIND = 15.0
 _STATUSES = (429, 500, 503, 504)
 
 
 @dataclass(slots=True, kw_only=True)
 class Climate:
-    """The kinds of trouble of a world, and until when."""
+    """The kinds of trouble of a world, how often they come (the fewer there are, the oftener), and until when."""
 
     kinds: frozenset[str]
     until: float
+    often: float = 1.0
 
     @classmethod
     def drawn(cls, rng: random.Random) -> "Climate":
         """Some worlds have no kinds, some nearly all; in a third, those meet that make each other worse."""
         until = rng.uniform(10.0, 30.0)
         if rng.random() < _MEET:
-            return cls(kinds=frozenset(rng.choice(_MEETINGS)), until=until)
+            return cls(kinds=frozenset(rng.choice(_MEETINGS)), until=until, often=2.0)
         likely = rng.choice((0.0, 0.2, 0.4, 0.6, 0.6, 0.9))
         return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=until)
 
@@ -96,15 +101,18 @@ class Sky:
             fate.stale = self._staleness(process)
         if process.cut_until > process.loop.time():
             fate.dropped = True
-        elif self._ill and rng.random() < (0.15 if _matters(request) else 0.04):
-            self._befall(fate, rng.choice(self._ill), request)
+        elif self._ill and rng.random() < self._climate.often * (0.15 if _matters(request) else 0.04):
+            self._befall(process, fate, rng.choice(self._ill), request)
         return fate
 
-    def _befall(self, fate: Fate, kind: str, request: Request) -> None:
+    def _befall(self, process: Process, fate: Fate, kind: str, request: Request) -> None:
         match kind:
             case "lost":
                 # Or it comes when nobody counts on it any more.
                 fate.lost, fate.back = self._rng.random() < 0.6, self._rng.choice((0.5, 4.0))
+                if "lag" in self._climate.kinds and request.path.endswith(f"/{PODS.plural}"):
+                    # The same trouble holds up the stream that would tell, and not the others.
+                    self._slow[process, collection(PODS)], self._slow[process, collection(TASKRUNS)] = _BEHIND, 0.01
             case "dropped":
                 fate.dropped = True
             case "late" if request.method in {"PATCH", "POST", "PUT", "DELETE"}:
@@ -121,7 +129,7 @@ class Sky:
         stream = (process, collection)
         if stream not in self._slow or rng.random() < 0.04:
             # One stream falls behind while the others do not: what they tell meets in the wrong order.
-            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 6.0, 15.0))
+            self._slow[stream] = rng.choice((0.01, 0.01, 1.0, 6.0, _BEHIND))
         return self._slow[stream] * rng.random() + 0.005
 
     def _staleness(self, process: Process) -> int:

@@ -67,7 +67,7 @@ class World:
         self.rng = random.Random(seed)
         self.climate = Climate.drawn(self.rng)
         if kinds is not None:
-            self.climate.kinds = kinds
+            self.climate.kinds, self.climate.often = kinds, 2.0
         self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
         self.sky = Sky(self.climate, random.Random(self.rng.getrandbits(32)))
         self.server = Server(self.loop, self.sky)

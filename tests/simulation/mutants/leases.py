@@ -34,6 +34,13 @@ def _asked_before_each_write() -> None:
     put(Applier, "__init__", init)
 
 
+def _to_its_end() -> None:
+    async def cut_short(_: Applier, write: Coroutine[Any, Any, Any]) -> Any:
+        return await write
+
+    put(Applier, "_to_its_end", cut_short)
+
+
 MUTANTS = (
     Mutant(name="lease", without="every replica leads", switch=_lease),
     Mutant(name="lease given up", without="a leader that cannot renew leads on", switch=_given_up),
@@ -41,5 +48,10 @@ MUTANTS = (
         name="lease check before write",
         without="who was stopped writes what it had in its hand",
         switch=_asked_before_each_write,
+    ),
+    Mutant(
+        name="writes end before the release",
+        without="who is told to stop gives up the Lease with writes under way",
+        switch=_to_its_end,
     ),
 )
