@@ -183,8 +183,10 @@ class Leadership:
             started = self._clock.monotonic()
             try:
                 found = await fetch(self._api, self._terms)
-                seen = sight(seen, found, started) if found else None
-                if seen is None or may_acquire(seen, self._terms.identity, started):
+                # As of the answer: what it tells of may have been written while it was on its way.
+                now = self._clock.monotonic()
+                seen = sight(seen, found, now) if found else None
+                if seen is None or may_acquire(seen, self._terms.identity, now):
                     await acquire(self._api, self._terms, found)
                     self._until = started + self._terms.duration * GIVE_UP
                 if self.holds():

@@ -87,6 +87,23 @@ async def test_a_silent_leader_is_replaced_as_soon_as_its_lease_has_expired(fake
     await second.stop()
 
 
+async def test_a_renewal_that_is_read_late_counts_from_when_it_was_read(fake: FakeApi, clock: VirtualClock) -> None:
+    held = {"holderIdentity": "alive", "leaseDurationSeconds": 15, "renewTime": "2026-11-20T08:00:00.000000Z"}
+    fake.put(LEASES, {"metadata": {"name": "leader", "namespace": "ns"}, "spec": held})
+    fake.latency = 3.0  # each way
+    second = Replica(fake, clock, "second", jitter=0.2)
+    await clock.advance(2)
+    fake.edit(LEASES, "ns", "leader", {"spec": {"renewTime": "2026-11-20T08:00:02.000000Z"}})
+    await clock.advance(4)
+    fake.latency = 0.0
+    early = []
+    for seconds in (13.9, 1.2):
+        await clock.advance(seconds)
+        early.append(second.leading)
+    assert early == [False, True]
+    await second.stop()
+
+
 async def test_a_leader_cut_off_stops_before_another_takes_over(fake: FakeApi, clock: VirtualClock) -> None:
     first = Replica(fake, clock, "first")
     await settle()
