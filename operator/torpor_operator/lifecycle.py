@@ -7,13 +7,13 @@ TaskRun, and nothing is decided on a pod's absence from the store alone: absence
 from torpor_api.taskrun import TriggerCall
 from torpor_wire import edge, keys, retry, times, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import State
 
-from torpor_operator import containers, steps
-from torpor_operator.actions import ConfirmPod, ConfirmPods, DeleteTaskRun, PatchTaskRun
+from torpor_operator import containers, going, steps
+from torpor_operator.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.snapshot import Presence
-from torpor_operator.view import NOTHING, Step, View, both, soonest
+from torpor_operator.view import NOTHING, Step, View, both
 
 _PULL_FAILURES = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 _ROUNDING = 0.002  # moments on the object are of milliseconds
@@ -23,7 +23,7 @@ _CONFIG_FAILURES = {"CreateContainerConfigError", "CreateContainerError", "RunCo
 def next_step(view: View) -> Step:
     """What the TaskRun's state and pods ask for; one that is being deleted starts nothing more."""
     if view.taskrun.metadata.deletion_timestamp is not None:
-        return containers.let_go(view)
+        return going.held_up(view)
     return both(_next_step(view), containers.let_go(view))
 
 
@@ -38,45 +38,7 @@ def _next_step(view: View) -> Step:
         case State.UP_FOR_RETRY:
             return _up_for_retry(view)
         case _:
-            return _ended(view)
-
-
-def make_way(view: View) -> Step:
-    """A TaskRun that is to be made anew: it goes, its pods first."""
-    metadata = view.taskrun.metadata
-    going = metadata.deletion_timestamp is not None
-    gone = DeleteTaskRun(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
-    return both(Step(actions=() if going else (gone,)), containers.let_go(view))
-
-
-def cancel(view: View, message: str) -> Step:
-    """What ends the TaskRun: its pods deleted, its wait killed by its triggerer first."""
-    status = view.taskrun.status
-    if status.state in TERMINAL:
-        return next_step(view)
-    if status.state is State.DEFERRED:
-        return _cancel_wait(view, message)
-    stop = tuple(steps.delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
-    patch = edge.cancel(view.taskrun.pin(), message=message, now=view.now)
-    return both(
-        Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch), *stop)),
-        containers.let_go(view),
-    )
-
-
-def _cancel_wait(view: View, message: str) -> Step:
-    """`on_kill` is the triggerer's to run; after its grace the operator writes Cancelled itself."""
-    asked = view.taskrun.status.cancel
-    if asked is None:
-        return Step(
-            actions=(PatchTaskRun(taskrun=view.taskrun, patch=edge.ask_cancel(view.taskrun.pin(), now=view.now)),),
-            again_at=view.now + view.settings.triggerer_grace,
-        )
-    due = times.epoch(asked) + view.settings.triggerer_grace
-    if view.now < due:
-        return Step(again_at=due)
-    patch = edge.cancel(view.taskrun.pin(), message=f"{message} (no triggerer answered)", now=view.now)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+            return going.see_off(view)
 
 
 def _scheduled(view: View) -> Step:
@@ -124,8 +86,8 @@ def _former(view: View) -> Step:
     if not view.former_pods:
         return Step(wants_pod=True, again_at=_attempt_deadline(view))
     late = next((pod for pod in view.former_pods if pod.overdue is not None), None)
-    if late is not None and late.overdue is not None:
-        return _overdue(view, late, late.overdue)
+    if late is not None:
+        return _overdue(view, late)
     status = view.taskrun.status
     since = status.fired_at or status.deferred_at or status.retry_at
     return steps.dismiss(view, view.former_pods, since=since, grace=view.settings.former_pod_grace)
@@ -154,17 +116,12 @@ def _alive(view: View, pod: Pod) -> Step:
     if pod.waiting_reason in _PULL_FAILURES | _CONFIG_FAILURES:
         return _stuck(view, pod)
     if pod.overdue is not None:
-        return _overdue(view, pod, pod.overdue)
+        return _overdue(view, pod)
     return Step(again_at=_attempt_deadline(view))
 
 
-def _overdue(view: View, pod: Pod, ends: str) -> Step:
-    """A pod past its deletion on a node that does not answer may still run a process: nobody else may start."""
-    due = times.epoch(ends) + view.settings.node_grace
-    if view.now < due:
-        return Step(again_at=soonest((due, _attempt_deadline(view))))
-    message = f"pod {pod.name} was to end at {ends}, and its node does not say that it did: mend or delete the node"
-    return steps.explain(view, Reason.NODE_LOST, message, again_at=_attempt_deadline(view))
+def _overdue(view: View, pod: Pod) -> Step:
+    return both(steps.node_lost(view, pod), Step(again_at=_attempt_deadline(view)))
 
 
 def _deferred(view: View) -> Step:
@@ -283,11 +240,3 @@ def _stuck(view: View, pod: Pod) -> Step:
         failed = steps.fail(view, reason, message)
         return Step(actions=(*failed.actions, steps.delete(pod)))
     return steps.explain(view, reason, message, again_at=due)
-
-
-def _ended(view: View) -> Step:
-    """A pod that was told to end is told again soon; one that ended its TaskRun by its own word has time."""
-    status, settings = view.taskrun.status, view.settings
-    stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
-    grace = settings.former_pod_grace if stopped else settings.finished_pod_grace
-    return steps.dismiss(view, view.pods, since=status.completion_time, grace=grace)

@@ -13,7 +13,7 @@ from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, clear, graph, launch, lifecycle, status, tasks
+from torpor_operator import announce, clear, going, graph, launch, lifecycle, status, tasks
 from torpor_operator.actions import (
     Action,
     CreatePod,
@@ -88,10 +88,9 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
     )
 
 
-def _old(snapshot: Snapshot) -> list[Step]:
+def _old(snapshot: Snapshot) -> list[View]:
     """What makes way for TaskRuns that are made anew."""
-    former = [name for name, run in snapshot.taskruns.items() if clear.old(snapshot.workflow, run)]
-    return [lifecycle.make_way(_view(snapshot, name)) for name in former]
+    return [_view(snapshot, name) for name, run in snapshot.taskruns.items() if clear.old(snapshot.workflow, run)]
 
 
 def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
@@ -107,7 +106,7 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
         outcomes,
         [turn.outcome for turn in hooks],
         verdict,
-        replace(made, actions=(*_actions(_old(snapshot)), *made.actions), again_at=again_at),
+        _also(replace(made, again_at=again_at), [going.make_way(view) for view in _old(snapshot)]),
     )
 
 
@@ -168,25 +167,30 @@ def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Pl
     ended = ordered.tasks if wanted else ordered.order
     outcomes = [tasks.as_it_is(snapshot, task) for task in ended]
     runs = [run.metadata.name for outcome in outcomes for run in outcome.runs.values()]
-    steps = [*_old(snapshot), *(lifecycle.cancel(_view(snapshot, name), ending.message) for name in runs)]
+    steps = [going.make_way(view) for view in _old(snapshot)]
+    steps += [going.cancel(_view(snapshot, name), ending.message) for name in runs]
     verdict = status.verdict(snapshot.workflow, outcomes, ending)
     hooks = tasks.hooks(snapshot, ordered, outcomes, verdict) if wanted else []
-    made = _worked(snapshot, hooks)
-    made = replace(
+    made = _also(_worked(snapshot, hooks), steps)
+    return _stated(snapshot, outcomes, [turn.outcome for turn in hooks], verdict, made)
+
+
+def _also(made: Plan, steps: Sequence[Step]) -> Plan:
+    """A plan with these steps before its own."""
+    return replace(
         made,
         actions=(*_actions(steps), *made.actions),
         needs=(*_needs((), steps), *made.needs),
         events=(*_events(steps), *made.events),
         again_at=soonest([made.again_at, *(step.again_at for step in steps)]),
     )
-    return _stated(snapshot, outcomes, [turn.outcome for turn in hooks], verdict, made)
 
 
 def _finished(snapshot: Snapshot) -> Plan:
     """Over: the last pods are seen off, the finalizer is lifted, and the time to live runs."""
     workflow = snapshot.workflow
     # What came to be after the end (a creation that was under way, or not seen when the run was cancelled) ends too.
-    steps = [lifecycle.cancel(_view(snapshot, name), "the run has ended") for name in snapshot.taskruns]
+    steps = [going.cancel(_view(snapshot, name), "the run has ended") for name in snapshot.taskruns]
     actions: list[Action] = [*_actions(steps)]
     if keys.FINALIZER in workflow.metadata.finalizers:
         kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)
@@ -214,7 +218,8 @@ def _stated(
     verdict = status.finishing(result, hooks)
     runs = [run for outcome in every for run in outcome.runs.values()]
     told = (*announce.failures(runs), *announce.hooks(workflow, hooks), *announce.verdict(workflow, verdict))
-    stands = status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot))
+    kept = next(filter(None, map(going.kept_by, _old(snapshot))), "")
+    stands = status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot), kept=kept)
     return replace(made, status=stands, events=(*made.events, *told))
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torpor_api.schema import Condition
-from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
@@ -57,10 +56,19 @@ def finishing(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
     return Verdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
 
 
-def build(
-    workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float, *, cleared: bool = True
+def build(  # noqa: PLR0913 - all that a status tells of
+    workflow: Workflow,
+    outcomes: Sequence[Outcome],
+    result: Verdict,
+    now: float,
+    *,
+    cleared: bool = True,
+    kept: str = "",
 ) -> WorkflowStatus:
-    """The status to be stored; equal to the present one when nothing has changed. `cleared`: no clearing goes on."""
+    """The status to be stored; equal to the present one when nothing has changed.
+
+    `cleared`: no clearing goes on. `kept`: what keeps a TaskRun that is to be made anew.
+    """
     former = workflow.status
     started = former.start_time or times.rfc3339(now)
     completed = (former.completion_time or times.rfc3339(now)) if result.final else None
@@ -75,7 +83,7 @@ def build(
         tasks=tasks,
         clears=former.clears,
         clearing=None if cleared or result.final else former.clearing,
-        conditions=_conditions(workflow, outcomes, result, now),
+        conditions=_conditions(workflow, result, _lost(outcomes, kept), now),
     )
 
 
@@ -91,15 +99,14 @@ def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus]
             "tasks": tuple(tasks),
             "clears": former.clears + 1,
             "clearing": clearing,
-            "conditions": _conditions(workflow, (), opened, now),
+            "conditions": _conditions(workflow, opened, "", now),
         }
     )
 
 
-def _conditions(workflow: Workflow, outcomes: Sequence[Outcome], result: Verdict, now: float) -> tuple[Condition, ...]:
-    lost = _lost(outcomes)
-    stalled = result.succeeded == "False" or lost is not None
-    reason, message = (lost.status.reason or "", lost.status.message or "") if lost else (result.reason, result.message)
+def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> tuple[Condition, ...]:
+    stalled = result.succeeded == "False" or bool(lost)
+    reason, message = (Reason.NODE_LOST, lost) if lost else (result.reason, result.message)
     wanted = (
         ("Succeeded", result.succeeded, result.reason, result.message),
         ("Reconciling", "False" if result.final else "True", result.reason, ""),
@@ -116,10 +123,11 @@ def _trouble(outcomes: Sequence[Outcome]) -> str:
     return f"TaskRun {first.metadata.name}: {first.status.message}" if first else ""
 
 
-def _lost(outcomes: Sequence[Outcome]) -> TaskRun | None:
-    """A TaskRun whose pod is on a node that does not answer: it goes on only when somebody acts on the node."""
+def _lost(outcomes: Sequence[Outcome], kept: str) -> str:
+    """Of a TaskRun whose pod is on a node that does not answer: it goes on only when somebody acts on the node."""
     runs = (run for outcome in outcomes for run in outcome.runs.values() if run.status.state not in TERMINAL)
-    return next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)
+    lost = next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)
+    return kept if lost is None else lost.status.message or ""
 
 
 def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917

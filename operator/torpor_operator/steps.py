@@ -2,6 +2,7 @@
 
 from torpor_wire import edge, retry, times
 from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
 
 from torpor_operator.actions import DeletePod, PatchTaskRun, PostEvent
 from torpor_operator.pods import Pod
@@ -9,15 +10,34 @@ from torpor_operator.view import NOTHING, Step, View
 
 
 def explain(view: View, reason: Reason, message: str, again_at: float | None = None) -> Step:
-    """Say on the object, once, why it does not move."""
+    """Say on the object, once, why it does not move; what has ended keeps its last word, and there is the Event."""
     if view.taskrun.status.reason == reason:
         return Step(again_at=again_at)
+    told = event(view, reason, message)
+    if view.taskrun.status.state in TERMINAL:
+        return Step(events=(told,), again_at=again_at)
     patch = edge.explain(view.taskrun.pin(launch=True), reason=reason, message=message)
     return Step(
         actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),),
-        events=(event(view, reason, message),),
+        events=(told,),
         again_at=again_at,
     )
+
+
+def node_lost(view: View, pod: Pod) -> Step:
+    """A pod past its deletion on a node that does not answer may still run a process: nobody else may start."""
+    message = lost_with_its_node(view, pod)
+    if message is None:
+        return Step(again_at=times.epoch(pod.overdue) + view.settings.node_grace if pod.overdue else None)
+    return explain(view, Reason.NODE_LOST, message)
+
+
+def lost_with_its_node(view: View, pod: Pod) -> str | None:
+    """What is to be said of a pod that should have ended by now; None where it has time, or has ended."""
+    if pod.terminal or pod.overdue is None or view.now < times.epoch(pod.overdue) + view.settings.node_grace:
+        return None
+    message = f"pod {pod.name} was to end at {pod.overdue}, and its node does not say that it did"
+    return f"{message}: mend or delete the node"
 
 
 def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:

@@ -69,16 +69,26 @@ def _over(world: "World", flow: Object) -> bool:
     if flow.get("status", {}).get("completionTime"):
         return True
     runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
-    # One that stalls holds its slot, and others may wait for that.
-    return any(_stalled(world, run) for run in runs)
+    # One that stalls holds its slot, and others may wait for that; one that has ended may keep its successor waiting.
+    return any(_stalled(world, run) for run in runs) or _kept(world, flow)
 
 
 def _stalled(world: "World", run: Object) -> bool:
     """NodeLost, naming a pod on a node that really does not answer."""
     status = run["status"]
+    return status.get("reason") == Reason.NODE_LOST and _names_a_lost_pod(world, status.get("message", ""))
+
+
+def _kept(world: "World", flow: Object) -> bool:
+    """A clearing waits for a TaskRun that cannot go, and the Workflow says why."""
+    conditions = flow.get("status", {}).get("conditions", [])
+    told = next((entry for entry in conditions if entry["type"] == "Stalled" and entry["status"] == "True"), None)
+    return told is not None and told["reason"] == Reason.NODE_LOST and _names_a_lost_pod(world, told["message"])
+
+
+def _names_a_lost_pod(world: "World", message: str) -> bool:
     lost = [box for box in world.kubelet.boxes.values() if not box.machine.answers]
-    named = any(f"pod {box.name} " in status.get("message", "") for box in lost)
-    return status.get("reason") == Reason.NODE_LOST and named
+    return any(f"pod {box.name} " in message for box in lost)
 
 
 def _runs(world: "World", flow: Object) -> list[Object]:

@@ -2,7 +2,7 @@
 
 import pytest
 from torpor_operator.actions import CreatePod, CreateTaskRun
-from torpor_wire import keys
+from torpor_wire import keys, times
 from torpor_wire.state import State
 
 from tests.unit.controller.bodies import container, python
@@ -81,6 +81,27 @@ def test_nothing_is_made_anew_before_the_old_pods_have_gone() -> None:
     world.settle()
     assert world.run("a").metadata.uid != old
     assert world.succeed("a").status.state == "Succeeded"
+
+
+@pytest.mark.parametrize("state", ["Running", "Failed"])
+def test_a_clearing_that_waits_for_a_node_that_does_not_answer_says_which_pod_it_is(state: str) -> None:
+    world = World(python("a")).settle()
+    world.claim("a")
+    world.api.graceful = True
+    if state == "Failed":
+        world.fail("a")
+    clear(world, "a")
+    (pod,) = world.pods.values()
+    pod["status"] = {"phase": "Running"}
+    pod["metadata"]["deletionTimestamp"] = times.rfc3339(world.now)
+    world.now += 3600
+    stalled = next(entry for entry in world.settle().status.conditions if entry.type == "Stalled")
+    assert (stalled.status, stalled.reason) == ("True", "NodeLost")
+    assert f"pod {pod['metadata']['name']} was to end" in stalled.message
+    assert [event.reason for event in world.events].count("NodeLost") == 1
+    world.reap()
+    world.api.collect()
+    assert world.settle().succeed("a").status.state == "Succeeded"
 
 
 def test_a_container_is_let_go_when_its_process_has_ended() -> None:
