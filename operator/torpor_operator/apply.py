@@ -61,7 +61,7 @@ class Applier:
         self._api = api
         self._clock = clock
         self._observer = observer
-        self._pods = PodWriter(api, clock, observer, self._patch_taskrun)
+        self._pods = PodWriter(api, clock, observer, self._patch_taskrun, node_grace=settings.node_grace)
         self._room = asyncio.Semaphore(settings.apply_concurrency)
         self._under_way: set[asyncio.Task[Any]] = set()
 

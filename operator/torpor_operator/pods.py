@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torpor_api.taskrun import TaskRun
-from torpor_wire import keys, names
+from torpor_wire import keys, names, times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,3 +97,11 @@ def _ending(status: Mapping[str, Any], terminated: Mapping[str, Any]) -> str:
     why = f"{terminated.get('reason', 'exited')}, exit code {terminated.get('exitCode')}"
     said = str(terminated.get("message") or "").strip()
     return f"{why}: {said[-600:]}" if said else why
+
+
+def lost_with_its_node(pod: Pod, since: float) -> str | None:
+    """What is to be said of a pod that was to end before `since` (seconds since the epoch) and did not, or None."""
+    if pod.terminal or pod.overdue is None or since < times.epoch(pod.overdue):
+        return None
+    message = f"pod {pod.name} was to end at {pod.overdue}, and its node does not say that it did"
+    return f"{message}: mend or delete the node"

@@ -27,13 +27,20 @@ _SET_UP = "; manifests/namespace sets a namespace up for workflows"
 
 
 class PodWriter:
-    """`write` stores a transition of the pod's TaskRun."""
+    """`write` stores a transition of the pod's TaskRun; `node_grace` is how many seconds a lost pod has to end."""
 
     def __init__(
-        self, api: Api, clock: Clock, observer: Observer, write: Callable[[PatchTaskRun], Awaitable[None]]
+        self,
+        api: Api,
+        clock: Clock,
+        observer: Observer,
+        write: Callable[[PatchTaskRun], Awaitable[None]],
+        *,
+        node_grace: float,
     ) -> None:
         self._api = api
         self._clock = clock
+        self._node_grace = node_grace
         self._observer = observer
         self._write = write
 
@@ -60,8 +67,11 @@ class PodWriter:
         self._observer.pods.store.absorb(stored)
 
     async def _taken(self, action: CreatePod, other: Pod) -> None:
-        """The name is another's; a former TaskRun of our name is gone, and takes its pod with it."""
+        """The name is another's; a former TaskRun of our name is gone, and takes its pod with it: a lost one, never."""
         if other.owner_name == action.taskrun.metadata.name:
+            lost = pods.lost_with_its_node(other, self._clock.now() - self._node_grace)
+            if lost is not None and action.taskrun.status.reason != Reason.NODE_LOST:
+                await self._explain(action, Reason.NODE_LOST, lost)
             raise errors.Unavailable(f"pod {other.name} is of a former TaskRun of that name and has not gone yet")
         await self._launch_failed(action, f"a pod named {other.name} is there and is not ours; delete it")
 
@@ -70,12 +80,14 @@ class PodWriter:
         if _NO_ROLE in error.message:
             raise error
         if _QUOTA in error.message:
-            pin = action.taskrun.pin(launch=True)
-            patch = edge.explain(pin, reason=Reason.LAUNCH_FAILED, message=f"waits for quota: {error.message}")
-            await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+            await self._explain(action, Reason.LAUNCH_FAILED, f"waits for quota: {error.message}")
             raise error
         hint = _SET_UP if "service account" in error.message else ""
         await self._launch_failed(action, f"its pod was refused: {error.message}{hint}")
+
+    async def _explain(self, action: CreatePod, reason: Reason, message: str) -> None:
+        patch = edge.explain(action.taskrun.pin(launch=True), reason=reason, message=message)
+        await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
 
     async def _launch_failed(self, action: CreatePod, message: str) -> None:
         """A pod that can never be made fails its TaskRun at once; a retry would meet the same."""

@@ -4,6 +4,7 @@ from torpor_wire import edge, retry, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
+from torpor_operator import pods
 from torpor_operator.actions import DeletePod, PatchTaskRun, PostEvent
 from torpor_operator.pods import Pod
 from torpor_operator.view import NOTHING, Step, View
@@ -34,10 +35,7 @@ def node_lost(view: View, pod: Pod) -> Step:
 
 def lost_with_its_node(view: View, pod: Pod) -> str | None:
     """What is to be said of a pod that should have ended by now; None where it has time, or has ended."""
-    if pod.terminal or pod.overdue is None or view.now < times.epoch(pod.overdue) + view.settings.node_grace:
-        return None
-    message = f"pod {pod.name} was to end at {pod.overdue}, and its node does not say that it did"
-    return f"{message}: mend or delete the node"
+    return pods.lost_with_its_node(pod, view.now - view.settings.node_grace)
 
 
 def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:

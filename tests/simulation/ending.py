@@ -66,9 +66,9 @@ def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
 def _over(world: "World", flow: Object) -> bool:
     if keys.CLEAR in flow["metadata"].get("annotations", {}):
         return False
-    if flow.get("status", {}).get("completionTime"):
-        return True
     runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+    if flow.get("status", {}).get("completionTime"):
+        return not runs  # one that an old list had not shown is cancelled a moment later
     # One that stalls holds its slot, and others may wait for that; one that has ended may keep its successor waiting.
     return any(_stalled(world, run) for run in runs) or _kept(world, flow)
 

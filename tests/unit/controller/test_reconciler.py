@@ -294,3 +294,26 @@ async def test_a_workflow_that_vanished_unseen_is_forgotten_at_the_next_resync(r
     assert rig.observer.workflows
     await rig.advance(Settings().resync + 1)
     assert not rig.observer.workflows
+
+
+async def test_a_pod_of_a_former_taskrun_that_is_lost_with_its_node_is_named(rig: Rig) -> None:
+    rig.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
+    rig.create("run", python("a"))
+    await rig.clock.advance(0.1)
+    taskrun = rig.taskrun("run", "a")["metadata"]["name"]
+    former = {"kind": "TaskRun", "name": taskrun, "uid": "a-former-one", "controller": True}
+    metadata = {
+        "name": f"{taskrun}-a1-s0",
+        "namespace": NAMESPACE,
+        "ownerReferences": [former],
+        "deletionTimestamp": times.rfc3339(rig.clock.now()),
+    }
+    rig.fake.put(PODS, {"metadata": metadata, "spec": {}, "status": {"phase": "Running"}})
+    await rig.advance(20)
+    assert "reason" not in rig.taskrun("run", "a")["status"]
+    await rig.advance(120)
+    status = rig.taskrun("run", "a")["status"]
+    assert (status["state"], status["reason"]) == ("Scheduled", "NodeLost")
+    assert f"pod {taskrun}-a1-s0 was to end" in status["message"]
+    stalled = next(one for one in rig.workflow("run")["status"]["conditions"] if one["type"] == "Stalled")
+    assert (stalled["status"], stalled["reason"]) == ("True", "NodeLost")
