@@ -1,66 +1,8 @@
 """Whose word a person's word is: what the policy says to the annotations of a TaskRun."""
 
-from typing import Any
-
 import pytest
 
-from tests.integration.conftest import Answer, Server, collection, eventually
-
-_RBAC = "rbac.authorization.k8s.io"
-_WAIT = {"class": "approval", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "approval"}
-
-
-class Desk:
-    """A TaskRun that waits for a word, and two people who may give it, by tokens of their own."""
-
-    def __init__(self, server: Server, namespace: str) -> None:
-        self.server = server
-        self.namespace = namespace
-        self.tokens = {name: self._person(name) for name in ("ann", "bob")}
-        self.path = f"{collection('taskruns', namespace)}/deploy"
-        spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "trigger": {"class": "approval"}}
-        body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "deploy"}, "spec": spec}
-        server.create("taskruns", namespace, body).expect(201)
-
-    def stands(self, state: str = "Deferred", **status: Any) -> None:
-        """Let the TaskRun stand so."""
-        waiting = {"trigger": _WAIT, "deferredAt": "2026-01-01T00:00:00Z"} if state == "Deferred" else {}
-        fields = {"state": state, **waiting, **status}
-        patch = [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
-        self.server.patch_status(self.namespace, "deploy", patch).expect(200)
-
-    def name(self, person: str) -> str:
-        """As the API server knows somebody."""
-        return f"system:serviceaccount:{self.namespace}:{person}"
-
-    def says(self, person: str, **words: str | None) -> Answer:
-        """Annotate, as `kubectl annotate --overwrite` does: `by` is `torpor.dev/approval-by`."""
-        keys = {word: "torpor.dev/approval" + (f"-{word}" if word != "word" else "") for word in words}
-        patch = {"metadata": {"annotations": {keys[word]: value for word, value in words.items()}}}
-        token = self.tokens[person]
-        return self.server.request("PATCH", self.path, patch, token=token, content_type="application/merge-patch+json")
-
-    def begins(self, word: str) -> Answer:
-        """Try to create a TaskRun with a word on it."""
-        body = self.server.request("GET", self.path).expect(200)
-        body["metadata"] = {"name": "other", "annotations": {"torpor.dev/approval": word}}
-        return self.server.create("taskruns", self.namespace, body, dryRun="All")
-
-    def _person(self, name: str) -> str:
-        metadata = {"name": name, "namespace": self.namespace}
-        self.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-        role = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "torpor-approve"}
-        subject = {"kind": "ServiceAccount", **metadata}
-        binding = {"apiVersion": f"{_RBAC}/v1", "kind": "RoleBinding", "metadata": metadata}
-        self.server.apply({**binding, "roleRef": role, "subjects": [subject]})
-        return self.server.token(self.namespace, name)
-
-
-@pytest.fixture
-def desk(server: Server, namespace: str) -> Desk:
-    made = Desk(server, namespace)
-    eventually(lambda: "torpor-approval" in made.begins("approved").message, "the policy is in force")
-    return made
+from tests.integration.door.desk import Desk
 
 
 def test_whoever_may_answers_with_his_own_name(desk: Desk) -> None:
@@ -141,9 +83,7 @@ def test_other_changes_are_let_through_whatever_has_been_said(desk: Desk) -> Non
     desk.stands()
     desk.says("ann", word="approved", by=desk.name("ann")).expect(200)
     desk.stands("Succeeded")
-    patch = {"metadata": {"annotations": {"example.org/note": "x"}, "labels": {"a": "b"}}}
-    content_type = "application/merge-patch+json"
-    desk.server.request("PATCH", desk.path, patch, content_type=content_type).expect(200)
+    desk.changes(None, annotations={"example.org/note": "x"}, labels={"a": "b"}).expect(200)
 
 
 def test_a_task_pod_may_not_answer_for_itself(desk: Desk) -> None:
