@@ -51,6 +51,7 @@ class Reflector(Generic[T]):
         self.store: Store[T] = Store(parse, on_change, index=index)
         self.synced = asyncio.Event()
         self.relists = 0
+        self.watches = 0
         self._api = api
         self._resource = resource
         self._namespace = namespace
@@ -111,6 +112,7 @@ class Reflector(Generic[T]):
     async def _watch(self, version: str) -> str:
         """One watch; returns where the next one goes on. One that was short and brought nothing counts as a failure."""
         failure: errors.ApiError | None = None
+        self.watches += 1
         started = self._api.clock.monotonic()
         self._failures += 1
         events = self._api.watch(

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from prometheus_client import disable_created_metrics
 from torpor_api.api import Api
 from torpor_api.client import connect
 from torpor_api.clock import SystemClock
@@ -15,6 +16,7 @@ from torpor_cel.evaluator import Evaluator
 from torpor_triggerer import health, registry, settings, web
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
+from torpor_triggerer.metrics import CONTENT_TYPE
 from torpor_triggerer.seals import Seals
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
@@ -44,7 +46,10 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
             lends_identity=given.lends_identity,
         )
         triggerer = Triggerer(sources, known, given, journal=journal, seals=Seals(sources.api, given))
-        async with health.serve(given.health_port, {"/healthz": triggerer.ails, "/livez": triggerer.hangs}) as port:
+        triggerer.metrics.watch_process()
+        checks = {"/healthz": triggerer.ails, "/livez": triggerer.hangs}
+        pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
+        async with health.serve(given.health_port, checks, pages) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             await triggerer.run(stopping)
         await sources.clients.closed()
@@ -53,6 +58,7 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
 def main() -> int:
     """The process."""
     given = settings.parse(sys.argv[1:], os.environ)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
     journal = Journal()
     logging.basicConfig(level=logging.INFO, handlers=[journal.handler(sys.stderr)])
     try:

@@ -64,6 +64,11 @@ class Membership:
         """This replica among the members."""
         return self._terms.name
 
+    @property
+    def count(self) -> int:
+        """How many live replicas it counts, this one among them; 0 before it is one."""
+        return len(self._members)
+
     def silent_for(self) -> float:
         """Seconds since this replica's Lease was last renewed; infinite before it was taken."""
         return self._clock.monotonic() - self._renewed

@@ -60,6 +60,11 @@ class Registry:
         self._classes = dict(classes)
         self._broken = dict(broken or {})
 
+    @property
+    def names(self) -> frozenset[str]:
+        """All that are registered, usable or not."""
+        return frozenset(self._classes.keys() | self._broken.keys())
+
     def find(self, name: str) -> TriggerClass | Unknown:
         """The class registered by this name."""
         found = self._classes.get(name)

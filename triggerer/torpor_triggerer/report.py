@@ -17,6 +17,7 @@ from torpor_wire.edge import Patch
 from torpor_wire.reason import Reason
 
 from torpor_triggerer import outcome as outcomes
+from torpor_triggerer.metrics import Metrics
 from torpor_triggerer.notices import Notices
 from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, TimedOut
 from torpor_triggerer.wait import Wait
@@ -31,13 +32,17 @@ log = logging.getLogger(__name__)
 class Reporter:
     """One for a process: it bounds how many writes are under way."""
 
-    def __init__(self, api: Api, notices: Notices, *, concurrency: int) -> None:
+    def __init__(self, api: Api, notices: Notices, metrics: Metrics, *, concurrency: int) -> None:
         self._api = api
         self._notices = notices
+        self._metrics = metrics
         self._room = asyncio.Semaphore(concurrency)
 
-    async def report(self, wait: Wait, outcome: Outcome, left: Callable[[], bool]) -> None:
-        """Write it, until it is written or there is nothing to write: `left` says the TaskRun no longer waits."""
+    async def report(self, wait: Wait, outcome: Outcome, left: Callable[[], bool], *, due: float | None = None) -> None:
+        """Write it, until it is written or there is nothing to write: `left` says the TaskRun no longer waits.
+
+        `due` is the moment at which it should have been there, in seconds since the epoch.
+        """
         patch = outcomes.patch(wait, outcome, self._api.clock.now())
         for tries in itertools.count():
             if left():
@@ -46,6 +51,7 @@ class Reporter:
                 await self._write(wait, patch)
             except (errors.LostRace, errors.NotFound) as error:
                 log.info("the wait was over already: %s", error.message)
+                self._metrics.lost(wait)
                 return
             except errors.Refused as error:
                 await self._refused(wait, outcome, error, left)
@@ -56,6 +62,7 @@ class Reporter:
             except errors.ApiError as error:
                 await self._forbidden(wait, error, tries)
             else:
+                self._metrics.ended(wait, outcome, None if due is None else self._api.clock.now() - due)
                 self._written(wait, outcome)
                 return
 

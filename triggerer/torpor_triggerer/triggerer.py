@@ -10,12 +10,13 @@ from typing import Any
 
 from torpor_api.store import Key, Unreadable
 
-from torpor_triggerer import rendezvous, streams
+from torpor_triggerer import metrics, rendezvous, streams
 from torpor_triggerer.health import LATE, Heartbeat
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.lifecycle import Lifecycle, Means
 from torpor_triggerer.membership import Membership
+from torpor_triggerer.metrics import Metrics, Standing
 from torpor_triggerer.notices import Notices
 from torpor_triggerer.progress import Progress
 from torpor_triggerer.registry import Registry
@@ -47,8 +48,9 @@ class Triggerer:
         self._seals = seals
         self._settings = settings
         self._notices = Notices(sources.api, settings)
-        self._reporter = Reporter(sources.api, self._notices, concurrency=settings.concurrency)
-        self._heartbeat = Heartbeat(sources.api.clock)
+        self.metrics = Metrics(settings.pool, registry.names)
+        self._reporter = Reporter(sources.api, self._notices, self.metrics, concurrency=settings.concurrency)
+        self._heartbeat = Heartbeat(sources.api.clock, self.metrics.lagged)
         self._membership = Membership(sources.api, settings, on_members=self._divide)
         self._tasks = asyncio.TaskGroup()
         means = Means(
@@ -73,6 +75,8 @@ class Triggerer:
         self._watches = Watches(
             sources.api, self._tasks.create_task, on_change=self._runner.settle, on_unreadable=self._complain
         )
+        self._owned = 0
+        self.metrics.watch(self._standing)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until `stopping` is set, then hand over: triggers end with `cleanup`, the Lease is given up."""
@@ -108,11 +112,24 @@ class Triggerer:
             return "the lease is not taken yet"
         return f"the lease was not renewed for {silent:.0f} s" if silent > self._settings.lease_duration else ""
 
+    def _standing(self) -> Standing:
+        return Standing(
+            capacity=self._settings.capacity,
+            running=metrics.by_class(run.wait for run in self._runner.runs),
+            shards=self._owned,
+            members=self._membership.count,
+            silent=self._membership.silent_for(),
+            streams=len(self._watches),
+            restarts=self._watches.restarts,
+            dropped=self._notices.dropped,
+        )
+
     def _find(self, key: Key) -> Wait | None:
         return self._watches.find(key)
 
     def _divide(self, members: frozenset[str]) -> None:
         owned = rendezvous.owned(self._membership.name, members)
+        self._owned = len(owned)
         log.info("%d of the shards are this replica's", len(owned))
         self._runner.own(owned)
         self._watches.want(streams.selectors(self._settings.pool, owned))

@@ -44,6 +44,15 @@ class Watches:
         self._on_unreadable = on_unreadable
         self._wanted: frozenset[str] = frozenset()
         self._streams: dict[str, _Stream] = {}
+        self._retired_restarts = 0
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    @property
+    def restarts(self) -> int:
+        """How often a stream was listed or watched again since the start."""
+        return self._retired_restarts + sum(map(_restarts, self._streams.values()))
 
     def find(self, key: Key) -> Wait | None:
         """A wait as last seen; None where no stream shows it."""
@@ -93,6 +102,7 @@ class Watches:
             return
         for selector in self._streams.keys() - self._wanted:
             stream = self._streams.pop(selector)
+            self._retired_restarts += _restarts(stream)
             _cancel(stream)
             for one in _shown(stream):
                 self._on_change(Key(one.namespace, one.name))
@@ -107,6 +117,11 @@ class Watches:
 
 def _shown(stream: _Stream) -> list[Wait]:
     return list(stream.reflector.store.values())
+
+
+def _restarts(stream: _Stream) -> int:
+    """Beyond its one list and its one watch."""
+    return max(stream.reflector.relists - 1, 0) + max(stream.reflector.watches - 1, 0)
 
 
 def _cancel(stream: _Stream) -> None:

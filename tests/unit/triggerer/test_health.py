@@ -34,3 +34,17 @@ async def test_what_is_no_request_disturbs_nobody() -> None:
         writer.write(b"x" * 100_000)
         writer.close()
         assert (await ask(port, "/livez"))[1] == "ok\n"
+
+
+async def test_a_page_is_its_text_and_a_query_changes_nothing() -> None:
+    page = health.Page("text/csv", lambda: b"a,b\n")
+    async with health.serve(0, {"/livez": lambda: ""}, {"/page": page}) as port:
+        assert await ask(port, "/page?a=1") == ("HTTP/1.1 200 OK", "a,b\n")
+        assert await ask(port, "/none") == ("HTTP/1.1 404 Not Found", "there are /livez, /page\n")
+
+
+async def test_a_page_that_cannot_be_made_says_so_and_the_others_are_answered(caplog: pytest.LogCaptureFixture) -> None:
+    async with health.serve(0, {"/livez": lambda: ""}, {"/page": health.Page("text/csv", lambda: bytes(-1))}) as port:
+        assert (await ask(port, "/page"))[0] == "HTTP/1.1 500 Internal Server Error"
+        assert (await ask(port, "/livez"))[1] == "ok\n"
+    assert "cannot be made" in caplog.text
