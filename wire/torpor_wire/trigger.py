@@ -22,6 +22,8 @@ SEVERAL = frozenset({"any_of", "all_of"})
 SEALED = "encrypted__"
 SECRET_REF = "secretRef"  # noqa: S105 - the name of a field
 _SUMMARY_MAX = 100
+_SHOWN_FIRST = ("url", "kind", "name", "host", "path", "list", "stream")
+"""What is looked at, before how: the API server keeps kwargs by the alphabet, and a line is short."""
 
 
 class TriggerError(ValueError):
@@ -200,9 +202,16 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             kwargs = {name: value for name, value in kwargs.items() if name != "after"}
         case _:
             pass
-    shown = [typed.plain(value) for name, value in kwargs.items() if not name.startswith(SEALED) and value is not None]
-    values = [value if isinstance(value, str) else canonical.plain(value) for value in shown]
-    return _line(class_name.rpartition(".")[2], *values)
+    shown = [(name, typed.plain(value)) for name, value in kwargs.items() if not name.startswith(SEALED)]
+    values = [value for _, value in sorted(shown, key=_place) if value is not None]
+    words = [value if isinstance(value, str) else canonical.plain(value) for value in values]
+    return _line(class_name.rpartition(".")[2], *words)
+
+
+def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:
+    name, value = argument
+    place = _SHOWN_FIRST.index(name) if name in _SHOWN_FIRST else len(_SHOWN_FIRST)
+    return place, isinstance(value, Mapping | list | tuple)
 
 
 def _line(*words: str) -> str:

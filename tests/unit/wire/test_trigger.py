@@ -145,6 +145,25 @@ def test_a_description_of_a_moment_says_until_when() -> None:
     assert build("duration", {"duration": 60}).waits_for == f"until {times.rfc3339(NOW + 60)}"
 
 
+@pytest.mark.parametrize(
+    ("class_name", "kwargs", "words"),
+    [
+        (
+            "webhook",
+            {"body": {"text": "x" * 200}, "url": "https://example.org/hook"},
+            "webhook https://example.org/hook {",
+        ),
+        ("http", {"body_condition": "response.json.ok", "url": "http://a"}, "http http://a response.json.ok"),
+        ("kubernetes", {"api_version": "batch/v1", "kind": "Job", "name": "train"}, "kubernetes Job train batch/v1"),
+        ("file", {"count": 3, "path": "/data/*.csv"}, "file /data/*.csv 3"),
+        ("workflow", {"state": "succeeded", "name": "ingest"}, "workflow ingest succeeded"),
+        ("sql", {"params": {"a": 1}, "query": "SELECT 1", "url": "sqlite:////d"}, "sql sqlite:////d SELECT 1 {"),
+    ],
+)
+def test_a_description_begins_with_what_is_looked_at(class_name: str, kwargs: dict[str, Json], words: str) -> None:
+    assert trigger.describe(class_name, kwargs).startswith(words)
+
+
 def test_a_description_never_shows_a_sealed_value() -> None:
     made = build("http", {"url": "https://example.org", "encrypted__token": "c2VhbGVk", "retries": None})
     assert made.waits_for == "http https://example.org"
