@@ -7,7 +7,7 @@ limit, and what it does with a cancellation that was not ours is not taken for o
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Protocol
 
 from torpor.triggers import BaseTrigger
 from torpor_api import limits
@@ -19,6 +19,35 @@ from torpor_triggerer.outcome import Failed, Fired
 _LOOK_MAX = 300
 
 log = logging.getLogger(__name__)
+
+
+class Hosts(Protocol):
+    """Where triggers run."""
+
+    async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
+        """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+
+    async def tell(self, class_name: str, trigger: Any, method: str) -> None:
+        """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
+
+
+class OnLoop:
+    """Implements `Hosts`: on the loop of whoever calls. `seconds` is how long `cleanup` and `on_kill` may take."""
+
+    def __init__(self, clock: Clock, *, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+
+    async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
+        """As `Hosts` says."""
+        del class_name
+        return await first_event(trigger)
+
+    async def tell(self, class_name: str, trigger: Any, method: str) -> None:
+        """As `Hosts` says."""
+        del class_name
+        if answers(trigger, method):
+            await tell(self._clock, trigger, method, seconds=self._seconds)
 
 
 async def first_event(trigger: Any) -> Fired | Failed:
@@ -74,6 +103,32 @@ def _is_ours(error: BaseException) -> bool:
     return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
+def shareable(trigger: Any) -> bool:
+    """Whether one can serve several waits that ask for the same; a class may say that its own cannot.
+
+    A stranger's that has a timeout counts it from when it began, which is too early for a wait that joins it.
+    """
+    counts = not isinstance(trigger, BaseTrigger) and _read(trigger, "timeout", None) is not None
+    return not counts and _read(trigger, "shareable", True) is True
+
+
+def pace(trigger: Any) -> float:
+    """Every how many seconds it looks, as far as it says so."""
+    for name in ("interval", "poke_interval"):
+        value = _read(trigger, name, None)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    return float("inf")
+
+
+def _read(trigger: Any, name: str, default: object) -> object:
+    try:
+        return getattr(trigger, name, default)
+    except Exception as error:
+        log.warning("%s of the trigger failed", name, exc_info=error)
+        return default
+
+
 def due(trigger: Any) -> float | None:
     """The moment at which it will fire, where it knows; then it needs no task."""
     try:
@@ -99,9 +154,5 @@ def payload(trigger: Any) -> Fired | Failed:
 
 def last_look(trigger: Any) -> str:
     """What it found when it last looked, in its own words; empty where it does not say."""
-    try:
-        found = getattr(trigger, "last_look", "")
-        return found[:_LOOK_MAX] if isinstance(found, str) else ""
-    except Exception as error:
-        log.warning("last_look of the trigger failed", exc_info=error)
-        return ""
+    found = _read(trigger, "last_look", "")
+    return found[:_LOOK_MAX] if isinstance(found, str) else ""

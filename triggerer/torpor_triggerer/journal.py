@@ -1,4 +1,4 @@
-"""What triggers say in the log: told apart by the wait that speaks, the last lines kept, secrets blacked out.
+"""What triggers say in the log: told apart by who speaks, the last lines kept, secrets blacked out.
 
 A context variable says whose code runs, so that the lines of a library count too, by whatever logger they come. Tasks
 and threads that a trigger starts inherit it. A line that comes from none of them is searched for every secret that is
@@ -10,46 +10,83 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TextIO
+from typing import NamedTuple, Protocol, TextIO
 from weakref import WeakSet
 
 from torpor_triggerer import blots
-from torpor_triggerer.wait import Wait
 
 LINES = 20
 LINE_MAX = 300
 
-_ASIDE = frozenset({"torpor_triggerer.conduct", "torpor_triggerer.lifecycle", "torpor_triggerer.report"})
+_ASIDE = frozenset(
+    {"torpor_triggerer.conduct", "torpor_triggerer.lifecycle", "torpor_triggerer.pokes", "torpor_triggerer.report"}
+)
 """What these say of a trigger stands in its outcome, and would take the place of what it said itself."""
 
 _speaking: ContextVar["Page | None"] = ContextVar("torpor_triggerer.page", default=None)
 
 
-class Page:
-    """What one wait's trigger said; holds nothing until it says something."""
-
-    __slots__ = ("__weakref__", "_blots", "_journal", "_lines", "_wait")
-
-    def __init__(self, wait: Wait, journal: "Journal") -> None:
-        self._wait = wait
-        self._journal = journal
-        self._lines: deque[str] | None = None
-        self._blots: blots.Blots = ()
+class Speaker(Protocol):
+    """Whoever lines are of."""
 
     @property
     def tag(self) -> str:
-        """Whose line it is: namespace, TaskRun, attempt and segment."""
-        turn = self._wait.turn
-        return f"[{self._wait.namespace}/{self._wait.name} a{turn.attempt} s{turn.segment}]"
+        """How its lines are marked."""
+
+
+class Line(NamedTuple):
+    """One line; `number` counts the lines of the process."""
+
+    number: int
+    text: str
+
+
+class Page:
+    """What one speaker said; holds nothing until it says something."""
+
+    __slots__ = ("__weakref__", "_blots", "_heard", "_journal", "_lines", "_since", "_speaker")
+
+    def __init__(self, speaker: Speaker, journal: "Journal") -> None:
+        self._speaker = speaker
+        self._journal = journal
+        self._lines: deque[Line] | None = None
+        self._blots: blots.Blots = ()
+        self._heard: Page | None = None
+        self._since = 0
+
+    @property
+    def tag(self) -> str:
+        """Whose line it is."""
+        return self._speaker.tag
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The last lines, oldest first, without their tag."""
-        return tuple(self._lines or ())
+        """The last lines, oldest first, without their tag: its own, and those of whom it has heard."""
+        heard = () if self._heard is None else self._heard.said(self._since)
+        return tuple(line.text for line in sorted((*self.said(), *heard))[-LINES:])
+
+    def said(self, since: int = 0) -> tuple[Line, ...]:
+        """Its own last lines from a number on."""
+        return tuple(line for line in self._lines or () if line.number >= since)
+
+    def hear(self, other: "Page") -> None:
+        """What the other says from now on is said for this one too."""
+        self._heard, self._since = other, self._journal.numbered
 
     def hide(self, secrets: Collection[str]) -> None:
         """Black these out from now on."""
         self._blots = blots.of(secrets)
+        if self._blots:
+            self._journal.secretive.add(self)
+
+    @property
+    def blotted(self) -> blots.Blots:
+        """What it blacks out."""
+        return self._blots
+
+    def hide_as(self, other: "Page") -> None:
+        """Black out what another does, from now on."""
+        self._blots = other.blotted
         if self._blots:
             self._journal.secretive.add(self)
 
@@ -65,7 +102,8 @@ class Page:
         """Remember a line, as one of the last."""
         if self._lines is None:
             self._lines = deque(maxlen=LINES)
-        self._lines.append(line if len(line) <= LINE_MAX else line[: LINE_MAX - 3] + "...")
+        text = line if len(line) <= LINE_MAX else line[: LINE_MAX - 3] + "..."
+        self._lines.append(Line(self._journal.number(), text))
 
     def open(self) -> None:
         """Everything that the present task says from now on is said by this wait."""
@@ -86,10 +124,17 @@ class Journal:
 
     def __init__(self) -> None:
         self.secretive: WeakSet[Page] = WeakSet()
+        self.numbered = 0
+        """How many lines have been kept so far."""
 
-    def page(self, wait: Wait) -> Page:
+    def page(self, speaker: Speaker) -> Page:
         """A new page."""
-        return Page(wait, self)
+        return Page(speaker, self)
+
+    def number(self) -> int:
+        """Of the next line."""
+        self.numbered += 1
+        return self.numbered - 1
 
     def black_out(self, text: str) -> str:
         """The text without any secret known here, whosever it is."""

@@ -1,8 +1,9 @@
-"""The life of one run: made, looking, told to end, reported. What runs at all is the runner's to say.
+"""The life of one wait: admitted, looked for, told to end, reported. What runs at all is the runner's to say.
 
-A trigger whose moment is known lies in a heap and has no task; each other has one. Whatever happens, `cleanup` is
-called once its trigger was made, `on_kill` only where the wait was cancelled, and both before the outcome is written:
-so the next attempt begins after them, or after their limit.
+A trigger whose moment is known lies in a heap and has no task; each other is run by a poke, which several waits may
+share. Whatever happens, `cleanup` is called once a trigger was made, `on_kill` only where a wait was cancelled and
+nobody else waits for the same, and both before the outcome is written: so the next attempt begins after them, or after
+their limit.
 """
 
 import asyncio
@@ -18,11 +19,14 @@ from torpor_wire.reason import Reason
 from torpor_triggerer import admission, conduct, ending, outcome, reveal
 from torpor_triggerer.admission import Call
 from torpor_triggerer.alarms import Alarms
+from torpor_triggerer.conduct import Hosts
 from torpor_triggerer.ending import Evaluate
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.notices import Notices
 from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
+from torpor_triggerer.poke import Poke
+from torpor_triggerer.pokes import Pokes, key_of
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
 from torpor_triggerer.reveal import Open, Revealer
@@ -50,6 +54,7 @@ class Means:
     clock: Clock
     evaluate: Evaluate
     revealer: Revealer
+    hosts: Hosts
     lend: Callable[[Wait], Lent]
     spawn: Spawn
 
@@ -63,10 +68,11 @@ class Lifecycle:
         self._clock = means.clock
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
+        self.pokes = Pokes(means.hosts, means.journal, self._track, self._over)
 
     def begin(self, wait: Wait) -> Run:
         """Serve a wait."""
-        run = Run(wait=wait, page=self._means.journal.page(wait), services=self._means.lend(wait))
+        run = Run(wait=wait, page=self._means.journal.page(wait))
         with run.page.speaking():
             self._begin(run)
         return run
@@ -80,11 +86,13 @@ class Lifecycle:
         run.left = True
         if run.timer is not None:
             self.alarms.discard(run.timer)
-        if run.task is None:
-            if conduct.answers(run.trigger, "cleanup"):
-                self._spawn(run, self._tell(run, "cleanup"))
-        elif not run.reporting:
-            run.task.cancel()
+        if run.task is not None:
+            if not run.reporting:
+                run.task.cancel()
+        elif run.poke is not None:
+            self.pokes.part(run)
+        elif conduct.answers(run.trigger, "cleanup"):
+            self._spawn(run, self._tell(run, "cleanup"))
 
     async def stop(self) -> None:
         """Give all that were left so long to end."""
@@ -145,7 +153,17 @@ class Lifecycle:
             return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
 
     def _admit(self, run: Run, call: Call) -> None:
-        made = admission.admit(run.wait, call, self._means.registry, run.services)
+        """Let it be looked for: by a trigger that runs, by one of its own, or by none where the moment is known."""
+        asked = run.wait.asked
+        if asked is None:
+            return
+        key = key_of(asked, call.kwargs)
+        running = self.pokes.find(key, asked)
+        if running is not None:
+            self._join(run, running)
+            return
+        services = self._means.lend(run.wait)
+        made = admission.admit(run.wait, call, self._means.registry, services)
         run.trigger = made.trigger
         if run.wait.cancelled or made.problem is not None:
             self._conclude(run, Cancelled() if run.wait.cancelled or made.problem is None else made.problem)
@@ -153,11 +171,18 @@ class Lifecycle:
         self._say_that_it_waits(run.wait)
         due = conduct.due(run.trigger)
         if due is None:
-            self._spawn(run, self._conduct(run))
+            self.pokes.serve(run, asked, made.trigger, services, key)
         elif run.timer is None or due <= run.timer.moment:
             if run.timer is not None:
                 self.alarms.discard(run.timer)
             run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
+
+    def _join(self, run: Run, running: Poke) -> None:
+        if run.wait.cancelled:
+            self._conclude(run, Cancelled())
+            return
+        self._say_that_it_waits(run.wait)
+        self.pokes.join(run, running)
 
     def _say_that_it_waits(self, wait: Wait) -> None:
         """Of one that is taken over it was said before."""
@@ -195,11 +220,13 @@ class Lifecycle:
             self.alarms.discard(run.timer)
         if run.task is not None:
             run.task.cancel()
-        if not run.looking:
+        if run.poke is None:
             self._spawn(run, self._end(run, verdict))
-            return
-        patience = 2 * self._settings.kill_seconds + self._settings.stop_seconds
-        run.timer = self.alarms.add(self._clock.now() + patience, (run, Due.ABANDON))
+        elif self.pokes.part(run, kill=isinstance(verdict, Cancelled)):
+            patience = 2 * self._settings.kill_seconds + self._settings.stop_seconds
+            run.timer = self.alarms.add(self._clock.now() + patience, (run, Due.ABANDON))
+        else:
+            self._spawn(run, self._end(run, verdict))
 
     def _abandon(self, run: Run) -> None:
         if run.reporting or run.left or run.verdict is None:
@@ -207,24 +234,15 @@ class Lifecycle:
         log.error("its trigger does not stop when it is cancelled")
         self._spawn(run, self._report(run, run.verdict))
 
-    async def _conduct(self, run: Run) -> None:
+    async def _over(self, run: Run, ends: Fired | Failed | None) -> None:
+        """Its trigger has ended, by itself or because the wait was over."""
+        verdict = ends or run.verdict
+        if verdict is None or run.left or (ends is None and run.reporting):
+            return
         run.page.open()
-        ends: Outcome
-        run.looking = True
-        try:
-            ends = await conduct.first_event(run.trigger)
-            run.reporting = True
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if run.verdict is None or run.left or task is None:
-                raise
-            task.uncancel()
-            ends = run.verdict
-            if isinstance(ends, Cancelled):
-                await self._tell(run, "on_kill")
-        finally:
-            await self._tell(run, "cleanup")
-        await self._report(run, ends)
+        if run.timer is not None:
+            self.alarms.discard(run.timer)
+        await self._report(run, verdict)
 
     async def _end(self, run: Run, ends: Outcome) -> None:
         """The end of a wait whose trigger does not run here; what it began elsewhere is still to be killed."""
@@ -235,9 +253,8 @@ class Lifecycle:
         await self._report(run, ends)
 
     async def _tell(self, run: Run, method: str) -> None:
-        seconds = self._settings.kill_seconds
-        if conduct.answers(run.trigger, method):
-            await conduct.tell(self._clock, run.trigger, method, seconds=seconds)
+        if run.trigger is not None and run.wait.asked is not None:
+            await self._means.hosts.tell(run.wait.asked.class_name, run.trigger, method)
 
     async def _report(self, run: Run, ends: Outcome) -> None:
         """Until it is written or not needed: what nobody has thought of must not keep a TaskRun waiting for ever."""
@@ -259,10 +276,13 @@ class Lifecycle:
         return outcome.told(ends, run.page)
 
     def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
+        run.task = self._track(work)
+
+    def _track(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._means.spawn(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        run.task = task
+        return task
 
 
 async def _all(tasks: set[asyncio.Task[None]]) -> None:

@@ -67,12 +67,12 @@ class Progress:
         if run.told is None:
             return True
         changed = hash(look) != run.told.look
-        counted = run.services.looks.tries != run.told.tries
+        counted = run.looks.tries != run.told.tries
         return (changed and now >= run.told.at + AGAIN_AFTER) or (counted and now >= run.told.at + COUNTED_AFTER)
 
     async def _say(self, run: Run, look: str) -> None:
         now = self._clock.now()
-        run.told = Told(now, hash(look), run.services.looks.tries)
+        run.told = Told(now, hash(look), run.looks.tries)
         said = run.page.black_out(sentence(run, look, now))
         with run.page.speaking():
             log.info("%s", said)
@@ -84,7 +84,7 @@ class Progress:
 
 def sentence(run: Run, look: str, now: float) -> str:
     """What is waited for, what was found, how often, and when it is looked for again."""
-    looks = run.services.looks
+    looks = run.looks
     parts = [f"Waiting for {run.wait.subject}: {look}"]
     if looks.tries:
         parts.append(f"{looks.tries} {'try' if looks.tries == 1 else 'tries'}")

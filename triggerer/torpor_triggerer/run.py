@@ -4,14 +4,17 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from torpor_triggerer import conduct
 from torpor_triggerer.journal import Page
-from torpor_triggerer.lent import Lent
+from torpor_triggerer.lent import Looks
 from torpor_triggerer.outcome import Outcome
 from torpor_triggerer.timers import Timer
 from torpor_triggerer.wait import Wait
+
+if TYPE_CHECKING:
+    from torpor_triggerer.poke import Poke
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
@@ -34,20 +37,27 @@ class Told(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Run:
-    """`verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks."""
+    """`poke` is what looks for it, `task` what else is being done for it: its kwargs revealed, or its end written.
+
+    `verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks.
+    """
 
     wait: Wait
     page: Page
-    services: Lent
     trigger: Any = None
+    poke: "Poke | None" = None
     task: asyncio.Task[None] | None = None
     timer: Timer[tuple["Run", Due]] | None = None
     verdict: Outcome | None = None
     hint: str = ""
     told: Told | None = None
-    looking: bool = False
     reporting: bool = False
     left: bool = False
+
+    @property
+    def looks(self) -> Looks:
+        """How often its trigger has looked, and when it looks again."""
+        return Looks() if self.poke is None else self.poke.services.looks
 
     @property
     def last_look(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from torpor_api.store import Key, Unreadable
 
 from torpor_triggerer import metrics, rendezvous, streams
+from torpor_triggerer.conduct import OnLoop
 from torpor_triggerer.health import LATE, Heartbeat
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
@@ -61,6 +62,7 @@ class Triggerer:
             clock=sources.api.clock,
             evaluate=sources.evaluate,
             revealer=Revealer(vault=Vault(sources.api), seals=seals),
+            hosts=OnLoop(sources.api.clock, seconds=settings.kill_seconds),
             lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,
         )

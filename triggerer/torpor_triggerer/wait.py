@@ -78,6 +78,11 @@ class Wait:
         return self.deferred_before + max(now - self.deferred_at, 0.0)
 
     @property
+    def tag(self) -> str:
+        """How its lines are marked in the log: namespace, TaskRun, attempt and segment."""
+        return f"[{self.namespace}/{self.name} a{self.turn.attempt} s{self.turn.segment}]"
+
+    @property
     def subject(self) -> str:
         """What is waited for, in a sentence."""
         return self.asked.waits_for if self.asked and self.asked.waits_for else "its trigger"

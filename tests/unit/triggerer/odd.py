@@ -24,6 +24,7 @@ RAISED: dict[str, BaseException] = {
 YIELDED: dict[str, Any] = {
     "cleans up slowly": TriggerEvent(1),
     "fires": TriggerEvent({"b": 1, "a": 1.0, "none": None}),
+    "fires in a minute": TriggerEvent("now"),
     "yields 3 kB": TriggerEvent("x" * 3 * 1024),
     "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
     "yields an object": TriggerEvent(object()),
@@ -40,6 +41,7 @@ class Odd(BaseTrigger):
         self._log = log
         self._does = does
         self._name = name
+        self.shareable = does != "is its own"
         if does == "exits at once":
             raise SystemExit(3)
         if does == "refuses what it was given":
@@ -54,6 +56,7 @@ class Odd(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         self._log.append(("run", self._name))
+        await self._begin()
         if self._does in {"says much and raises", "says much and ends", "says much"}:
             for number in range(30):
                 spoken.info("line %d of %s %s", number, self._name, "x" * 150)
@@ -77,6 +80,10 @@ class Odd(BaseTrigger):
             await self._stubborn()
             return
         await self.services.sleep(1e9)
+
+    async def _begin(self) -> None:
+        if self._does == "fires in a minute":
+            await self.services.sleep(60)
 
     async def _stubborn(self) -> None:
         while "released" not in {what for what, _ in self._log}:

@@ -1,0 +1,162 @@
+"""Runs triggers, each for all the waits that ask for the same: one poke for many (AIP-17).
+
+Waits share a trigger that agree in their key, in what is hidden in their kwargs, and in the class's own `timeout`; of
+their intervals the shortest counts. Joining and leaving is possible at any time until the trigger's first event, and
+whoever comes after that gets a new one. `cleanup` is called when the last has left, `on_kill` where the last was
+cancelled by a person: what one wait was cancelled for, others may still wait for.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Hashable, Mapping
+from typing import Any, TypeAlias
+
+from torpor_wire import canonical, trigger
+
+from torpor_triggerer import conduct, reveal
+from torpor_triggerer.conduct import Hosts
+from torpor_triggerer.journal import Journal
+from torpor_triggerer.lent import Lent
+from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.poke import Poke
+from torpor_triggerer.run import Run, Spawn
+from torpor_triggerer.wait import Asked
+
+Over: TypeAlias = Callable[[Run, Fired | Failed | None], Coroutine[Any, Any, None]]
+"""What follows for a wait whose trigger has ended, None where it ends by its own verdict."""
+
+log = logging.getLogger(__name__)
+
+
+def key_of(asked: Asked, kwargs: Mapping[str, Any]) -> Hashable:
+    """What waits must agree in to share a trigger; `kwargs` are as they are when nothing in them is hidden any more.
+
+    A wait that comes after a Secret has changed does not join those that still use what it was. What was sealed for
+    one is not for another.
+    """
+    stand = trigger.parse(asked.kwargs)
+    if reveal.is_sealed(stand):
+        return None
+    hidden = canonical.digest(kwargs) if reveal.is_hidden(stand) else ""
+    return asked.key, canonical.plain(stand.get("timeout")), hidden
+
+
+class Pokes:
+    """All running triggers of this process."""
+
+    def __init__(self, hosts: Hosts, journal: Journal, spawn: Spawn, over: Over) -> None:
+        self._hosts = hosts
+        self._journal = journal
+        self._spawn = spawn
+        self._over = over
+        self._open: dict[Hashable, Poke] = {}
+
+    def find(self, key: Hashable, asked: Asked) -> Poke | None:
+        """The running trigger that a wait can join as it is: the very same kwargs, interval and all."""
+        found = self._open.get(key)
+        return found if found is not None and found.asked.kwargs == asked.kwargs else None
+
+    def join(self, run: Run, poke: Poke) -> None:
+        """Let a wait take part."""
+        run.trigger, run.poke = poke.trigger, poke
+        poke.members[run] = None
+        run.page.hear(poke.page)
+        if len(poke.members) > 1:
+            log.info("shares %s with %d others", poke.name, len(poke.members) - 1)
+
+    def serve(self, run: Run, asked: Asked, made: Any, services: Lent, key: Hashable) -> None:
+        """Run a trigger for a wait, or let the wait join the one that runs where that looks as often."""
+        key = key if conduct.shareable(made) else None
+        former = None if key is None else self._open.get(key)
+        if former is not None and conduct.pace(former.trigger) <= conduct.pace(made):
+            self.join(run, former)
+            return
+        poke = Poke(
+            key=key,
+            asked=asked,
+            namespace=run.wait.namespace,
+            trigger=made,
+            services=services,
+            journal=self._journal,
+        )
+        self._begin(poke, run)
+        if former is not None:
+            self._take_over(poke, former)
+
+    def part(self, run: Run, *, kill: bool = False) -> bool:
+        """Let a wait leave. Whether its trigger is stopped with it: then what follows for the wait follows that."""
+        poke = run.poke
+        if poke is None or poke.closed:
+            return poke is not None
+        if len(poke.members) > 1:
+            del poke.members[run]
+            run.poke = run.trigger = None
+            return False
+        poke.killed = kill
+        self._stop(poke)
+        return True
+
+    def _begin(self, poke: Poke, run: Run) -> None:
+        poke.page.hide_as(run.page)
+        if poke.key is not None:
+            self._open[poke.key] = poke
+        self.join(run, poke)
+        poke.task = self._spawn(self._conduct(poke))
+
+    def _take_over(self, poke: Poke, former: Poke) -> None:
+        """The waits of one that looks more seldom."""
+        waits = list(former.members)
+        former.members.clear()
+        self._stop(former)
+        for run in waits:
+            self.join(run, poke)
+
+    def _stop(self, poke: Poke) -> None:
+        """Whatever its task still has to do, it does; one that has not begun will never."""
+        self._close(poke)
+        if poke.task is not None:
+            poke.task.cancel()
+        if not poke.looking:
+            poke.task = self._spawn(self._wind_up(poke))
+
+    def _close(self, poke: Poke) -> None:
+        poke.closed = True
+        if self._open.get(poke.key) is poke:
+            del self._open[poke.key]
+
+    async def _conduct(self, poke: Poke) -> None:
+        poke.page.open()
+        poke.looking = True
+        ends: Fired | Failed | None = None
+        try:
+            ends = await self._hosts.first_event(poke.asked.class_name, poke.trigger)
+            self._close(poke)
+            for run in poke.members:
+                run.reporting = True
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not poke.closed or all(run.left for run in poke.members) or task is None:
+                raise
+            task.uncancel()
+            if poke.killed:
+                await self._tell(poke, "on_kill")
+        finally:
+            await self._tell(poke, "cleanup")
+        await self._end(poke, ends)
+
+    async def _wind_up(self, poke: Poke) -> None:
+        """The end of a trigger that was never run; what it began elsewhere is still to be killed."""
+        poke.page.open()
+        if poke.killed:
+            await self._tell(poke, "on_kill")
+        await self._tell(poke, "cleanup")
+        await self._end(poke, None)
+
+    async def _tell(self, poke: Poke, method: str) -> None:
+        await self._hosts.tell(poke.asked.class_name, poke.trigger, method)
+
+    async def _end(self, poke: Poke, ends: Fired | Failed | None) -> None:
+        for run in list(poke.members)[1:]:
+            run.task = self._spawn(self._over(run, ends))
+        for run in list(poke.members)[:1]:
+            await self._over(run, ends)
