@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MESSAGE_MAX = 299
+_EXPRESSION_SHOWN = 200
+_IN = "; in "
 
 
 class Reason(StrEnum):
@@ -28,6 +30,13 @@ class ExpressionError:
     def under(self, path: str) -> "ExpressionError":
         """The same error, its message naming where the expression stands."""
         return ExpressionError(reason=self.reason, message=shorten(f"{path}: {self.message}")) if path else self
+
+    def of(self, expression: str) -> "ExpressionError":
+        """The same error, its message naming the expression, 200 characters of it at most."""
+        shown = shorten(expression, _EXPRESSION_SHOWN)
+        return ExpressionError(
+            reason=self.reason, message=f"{shorten(self.message, MESSAGE_MAX - len(shown) - len(_IN))}{_IN}{shown}"
+        )
 
 
 def invalid(message: str) -> ExpressionError:

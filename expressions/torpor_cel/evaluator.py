@@ -37,7 +37,7 @@ class Evaluating(Protocol):
 
 def evaluate_here(expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
     """The value, computed in this process without any limit of time: for tests and simulations."""
-    return evaluation.evaluate(expression, variables)
+    return _told(expression, evaluation.evaluate(expression, variables))
 
 
 class InProcess:
@@ -87,6 +87,9 @@ class Evaluator:
 
     async def evaluate(self, expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
         """The expression's value, or what is wrong with it. Raises Unavailable where no child can be started."""
+        return _told(expression, await self._asked(expression, variables))
+
+    async def _asked(self, expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
         try:
             frame = frames.encode({"expression": expression, "variables": variables})
         except UnicodeEncodeError:
@@ -109,6 +112,10 @@ class Evaluator:
                     request.answer.cancel()
         finally:
             await child.end()
+
+
+def _told(expression: str, found: Value | ExpressionError) -> Value | ExpressionError:
+    return found.of(expression) if isinstance(found, ExpressionError) else found
 
 
 async def _serve(child: "_Child", request: _Request) -> None:

@@ -5,8 +5,8 @@ One set of sources for the process, one small value for each wait, since all a w
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
 from torpor.triggers.services import Answer, NotYetError, Request, TaskRunRef
@@ -18,7 +18,9 @@ from torpor_cel.value import JSON, Value
 from torpor_wire.canonical import Json
 
 from torpor_triggerer import objects, ports
-from torpor_triggerer.clients import Clients
+from torpor_triggerer.clients import Clients, Kept
+from torpor_triggerer.crowd import Looks
+from torpor_triggerer.polls import Polls, Terms
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.threads import Threads
 from torpor_triggerer.wait import Wait
@@ -46,13 +48,16 @@ class Sources:
     web: Web
     threads: Threads = field(default_factory=Threads)
     clients: Clients = field(default_factory=Clients)
+    polls: Polls = field(default_factory=Polls)
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
 
     def lend(self, wait: Wait, registry: Registry) -> "Lent":
         """For one wait; `registry` has the classes that it may make others of."""
         taskrun = TaskRunRef(wait.name, *wait.turn)
-        return Lent(namespace=wait.namespace, taskrun=taskrun, sources=self, registry=registry)
+        return Lent(
+            namespace=wait.namespace, account=wait.account, taskrun=taskrun, sources=self, registry=registry
+        )
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Value | ExpressionError:
         """What an expression comes to, as soon as there is a process to compute it in."""
@@ -64,23 +69,17 @@ class Sources:
                 await self.api.clock.sleep(UNAVAILABLE_DELAY)
 
 
-@dataclass(slots=True)
-class Looks:
-    """How often a trigger has looked, and when it looks again (seconds since the epoch)."""
-
-    tries: int = 0
-    next_at: float = 0.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lent:
-    """Implements `torpor.triggers.services.Services`."""
+    """Implements `torpor.triggers.services.Services`. `kept`: clients that end only when a source does."""
 
     namespace: str
+    account: str = ""
     taskrun: TaskRunRef
     sources: Sources
     registry: Registry
     looks: Looks = field(default_factory=Looks)
+    kept: Kept | None = None
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """A trigger of a registered class."""
@@ -108,7 +107,7 @@ class Lent:
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """The value of an expression, as soon as there is a process to compute it in."""
-        return _value(expression, await self.sources.evaluate(expression, variables))
+        return _value(await self.sources.evaluate(expression, variables))
 
     async def request(self, asked: Request) -> Answer:
         """One HTTP request."""
@@ -125,6 +124,19 @@ class Lent:
         subject = objects.Subject(api_version, kind, self.namespace, name, managed)
         return objects.versions(self.sources.api, self.sources.clients, subject)
 
+    async def polled(self, trigger: Any) -> Any:
+        """The event of a trigger whose class has `poll_many`."""
+        terms = Terms(
+            owner=(self.namespace, self.account),
+            clock=self.sources.api.clock,
+            jitter=self.sources.api.jitter,
+            lend=self._lend,
+        )
+        return await self.sources.polls.event(trigger, self.looks, terms)
+
+    def _lend(self, until: AsyncExitStack) -> "Lent":
+        return replace(self, looks=Looks(), kept=Kept(self.sources.clients, until))
+
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises."""
         return await self.sources.threads.call(work)
@@ -133,7 +145,8 @@ class Lent:
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
         """The process's one client for a key."""
-        return self.sources.clients.lend(key, connect, close)
+        clients = self.kept or self.sources.clients
+        return clients.lend(key, connect, close)
 
     @property
     def folders(self) -> Sequence[str]:
@@ -146,11 +159,11 @@ class Lent:
         return self.sources.lends_identity
 
 
-def _value(expression: str, found: Value | ExpressionError) -> Json:
+def _value(found: Value | ExpressionError) -> Json:
     match found:
         case Value(json=value):
             return cast("Json", value)
         case ExpressionError(reason=Reason.FAILED, message=message):
             raise NotYetError(message)
         case ExpressionError(message=message):
-            raise ValueError(f"{expression[:200]!r}: {message}")
+            raise ValueError(message)

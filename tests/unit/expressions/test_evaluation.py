@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.errors import MESSAGE_MAX, ExpressionError, Reason
 from torpor_cel.evaluator import evaluate_here
 from torpor_cel.value import JSON, Value
 
@@ -109,6 +109,15 @@ def test_what_fails_on_these_values_says_why(expression: str, message: str) -> N
     found = problem(expression, params={"one": 1, "list": [1], "big": 2**63 - 1, "regex": "("})
     assert found.reason is Reason.FAILED
     assert message in found.message
+
+
+def test_what_fails_names_the_expression_as_far_as_a_message_reaches() -> None:
+    assert problem("params.nope  > 1", params={}).message == 'no such key: "nope"; in params.nope > 1'
+    long = f"params.nope + '{'a' * 200}'"
+    assert problem(long, params={}).message == f'no such key: "nope"; in {long[:199]}…'
+    found = problem(f"params['{'b' * 400}']", params={}).message
+    assert len(found) <= MESSAGE_MAX
+    assert found.endswith("; in params['" + "b" * 191 + "…")
 
 
 def test_an_unknown_name_is_refused_by_the_variables_given() -> None:

@@ -139,7 +139,8 @@ async def test_what_takes_too_long_is_stopped_by_the_child_itself(monkeypatch: p
     monkeypatch.setattr(module, "_GRACE_SECONDS", 1000)
     async with asyncio.timeout(30), Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
         outcome = await pool.evaluate(SLOW, {"s": "ab" * 20_000})
-        assert outcome == ExpressionError(reason=Reason.TOO_EXPENSIVE, message="the expression took longer than 0.2 s")
+        message = f"the expression took longer than 0.2 s; in {SLOW}"
+        assert outcome == ExpressionError(reason=Reason.TOO_EXPENSIVE, message=message)
         assert await good(pool)
 
 
@@ -163,7 +164,7 @@ async def test_a_child_that_crashes_each_time_fails_only_its_expression(
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     async with Evaluator(children=1) as pool:
         outcome = await pool.evaluate("666", {})
-        assert outcome == ExpressionError(reason=Reason.FAILED, message="the expression crashes CEL")
+        assert outcome == ExpressionError(reason=Reason.FAILED, message="the expression crashes CEL; in 666")
         assert await good(pool)
 
 
