@@ -89,6 +89,7 @@ class Sky:
         self.calm = False
         self._slow: dict[tuple[Process, str], float] = {}
         self._stale: dict[Process, int] = {}
+        self._deaf_until: dict[Process, float] = {}
 
     def fate(self, process: Process, request: Request) -> Fate:
         rng, kinds = self._rng, self._climate.kinds
@@ -99,7 +100,7 @@ class Sky:
             fate.there = rng.choice((0.5, 2.0))
         if "stale" in kinds and request.method == "GET":
             fate.stale = self._staleness(process)
-        if process.cut_until > process.loop.time():
+        if max(process.cut_until, self._deaf_to(process, request)) > process.loop.time():
             fate.dropped = True
         elif self._ill and rng.random() < self._climate.often * (0.15 if _matters(request) else 0.04):
             self._befall(process, fate, rng.choice(self._ill), request)
@@ -111,8 +112,9 @@ class Sky:
                 # Or it comes when nobody counts on it any more.
                 fate.lost, fate.back = self._rng.random() < 0.6, self._rng.choice((0.5, 4.0))
                 if "lag" in self._climate.kinds and request.path.endswith(f"/{PODS.plural}"):
-                    # The same trouble holds up the stream that would tell, and not the others.
+                    # The same trouble holds up the stream that would tell, and who asks again; not the other streams.
                     self._slow[process, collection(PODS)], self._slow[process, collection(TASKRUNS)] = _BEHIND, 0.01
+                    self._deaf_until[process] = process.loop.time() + self._rng.choice((0.0, 2.0, 4.0))
             case "dropped":
                 fate.dropped = True
             case "late" if request.method in {"PATCH", "POST", "PUT", "DELETE"}:
@@ -121,6 +123,10 @@ class Sky:
                 fate.status = self._rng.choice(_STATUSES)
             case "crash":
                 fate.crash = self._rng.choice(("before", "after"))
+
+    def _deaf_to(self, process: Process, request: Request) -> float:
+        """Until when nothing comes of such a request."""
+        return self._deaf_until.get(process, 0.0) if f"/{PODS.plural}" in request.path else 0.0
 
     def lag(self, process: Process, collection: str) -> float:
         rng, kinds = self._rng, self._climate.kinds
