@@ -154,5 +154,14 @@ def payload(trigger: Any) -> Fired | Failed:
 
 def last_look(trigger: Any) -> str:
     """What it found when it last looked, in its own words; empty where it does not say."""
-    found = _read(trigger, "last_look", "")
+    return _words(trigger, "last_look")
+
+
+def asks(trigger: Any) -> str:
+    """What a person can do about it while it waits, in its own words; empty for nearly all."""
+    return _words(trigger, "asks")
+
+
+def _words(trigger: Any, name: str) -> str:
+    found = _read(trigger, name, "")
     return found[:_LOOK_MAX] if isinstance(found, str) else ""

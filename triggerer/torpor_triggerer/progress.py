@@ -85,7 +85,7 @@ class Progress:
 def sentence(run: Run, look: str, now: float) -> str:
     """What is waited for, what was found, how often, and when it is looked for again."""
     looks = run.looks
-    parts = [f"Waiting for {run.wait.subject}: {look}"]
+    parts = ["; ".join(words for words in (f"Waiting for {run.wait.subject}: {look}", run.asks) if words)]
     if looks.tries:
         parts.append(f"{looks.tries} {'try' if looks.tries == 1 else 'tries'}")
     if looks.next_at > now:

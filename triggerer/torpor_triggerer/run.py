@@ -64,3 +64,9 @@ class Run:
         """What its trigger found when it last looked, or what is missing for it to look at all."""
         with self.page.speaking():
             return self.hint if self.trigger is None else conduct.last_look(self.trigger)
+
+    @property
+    def asks(self) -> str:
+        """What a person can do about it while it waits."""
+        with self.page.speaking():
+            return "" if self.trigger is None else conduct.asks(self.trigger)

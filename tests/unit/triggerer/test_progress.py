@@ -126,7 +126,7 @@ async def test_that_a_task_goes_on_after_a_timeout_is_an_event() -> None:
         await begun(made, "a", timeout=5, status=resume)
         await made.pass_time(6)
         reason, note = min(made.events("a", "Normal"))
-        assert (reason, note) == ("TimedOut", "odd waits a did not happen before the deadline, and the task goes on")
+        assert (reason, note) == ("TimedOut", "odd a waits did not happen before the deadline, and the task goes on")
 
 
 async def test_a_wait_that_is_taken_over_is_not_told_again() -> None:

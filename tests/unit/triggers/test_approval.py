@@ -112,19 +112,44 @@ async def test_a_word_on_a_taskrun_answers_no_other() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, "nobody has answered yet; to answer: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/app"),
+        ({}, "nobody has answered yet"),
         ({"approval": "yes", "approval_by": "ann"}, "torpor.dev/approval is 'yes', neither approved nor rejected"),
         ({"approval": "approved"}, "torpor.dev/approval-by is missing"),
         ({"approval": "approved", "approval_for": "a0-s0"}, "what was approved is an earlier wait of this TaskRun"),
     ],
 )
-async def test_a_wait_that_nobody_answers_says_how_to(words: dict[str, str], said: str) -> None:
+async def test_a_wait_that_nobody_answers_says_how_to_while_it_waits(words: dict[str, str], said: str) -> None:
+    how = "; to answer: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
     async with world() as made:
         await asked(made)
         say(made, **words)
-        await made.pass_time(601)
+        await made.pass_time(20)
+        assert f": {said}{how}" in made.status("a")["message"]
+        await made.pass_time(600)
         assert made.stands("a") == ("Failed", "DeferralTimeout")
-        assert said in made.status("a")["message"]
+        assert made.status("a")["message"].endswith(f"; at the last look: {said}")
+
+
+async def test_among_several_it_says_how_to_as_well() -> None:
+    parts = [{"class": "approval", "kwargs": {}}, {"class": "time", "kwargs": {"at": "2030-01-01T00:00:00Z"}}]
+    async with world() as made:
+        made.taskrun("a", "any_of", {"triggers": parts}, timeout=600)
+        await made.start()
+        await made.pass_time(20)
+        assert ": nobody has answered yet; to answer: kubectl annotate" in made.status("a")["message"]
+        await made.pass_time(600)
+        assert made.status("a")["message"].endswith("; at the last look: nobody has answered yet")
+
+
+async def test_a_moment_that_has_not_come_yet_is_not_believed() -> None:
+    fields: dict[str, Any] = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
+    async with world() as made:
+        await asked(made)
+        managed = [{"manager": "m", "time": "2099-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields}]
+        made.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
+        say(made, approval="approved", approval_by="ann")
+        await made.rest()
+        assert made.status("a")["event"].endswith('"at":"2023-11-14T22:13:20.000Z"}')
 
 
 def test_the_command_names_the_wait_where_there_have_been_others() -> None:

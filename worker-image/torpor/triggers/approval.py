@@ -34,6 +34,11 @@ class Approval(BaseTrigger):
         """The question, if there is one."""
         return "approval", {} if self.question is None else {"question": self.question}
 
+    @property
+    def asks(self) -> str:
+        """What a person does about it, said for as long as it can be done."""
+        return f"to answer: {command(self.services.namespace, self.services.taskrun)}"
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look at the TaskRun as it is, then at each change."""
         from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
@@ -48,16 +53,15 @@ class Approval(BaseTrigger):
 
     def _answer(self, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
         written = metadata.get("annotations") or {}
-        problem = _problem(written, self.services.taskrun)
-        if problem:
-            self.last_look = f"{problem}; to answer: {command(self.services.namespace, self.services.taskrun)}"
+        self.last_look = _problem(written, self.services.taskrun)
+        if self.last_look:
             return None
         note = written.get(keys.APPROVAL_NOTE)
         return {
             "approved": WORDS[written[keys.APPROVAL]],
             "by": written[keys.APPROVAL_BY][:_BY_MAX],
             "note": note and note[:_NOTE_MAX],
-            "at": _written_at(metadata) or times.rfc3339(self.services.now()),
+            "at": _written_at(metadata, by=times.rfc3339(self.services.now())),
         }
 
 
@@ -92,14 +96,14 @@ def _problem(written: Mapping[str, str], taskrun: TaskRunRef) -> str:
     return "" if written.get(keys.APPROVAL_BY) else f"{keys.APPROVAL_BY} is missing"
 
 
-def _written_at(metadata: Mapping[str, Any]) -> str | None:
-    """When the field's manager wrote last: the word, or something else after it."""
+def _written_at(metadata: Mapping[str, Any], *, by: str) -> str:
+    """When the field's manager wrote last: the word, or something else after it. Never after `by`, the present."""
     moments = [
         str(entry["time"])
         for entry in metadata.get("managedFields") or ()
         if f"f:{keys.APPROVAL}" in _annotations(entry) and entry.get("time")
     ]
-    return max(moments, default=None)
+    return min(max(moments, default=by), by)
 
 
 def _annotations(entry: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -41,7 +41,12 @@ class _Several(BaseTrigger):
     @property
     def last_look(self) -> str:  # type: ignore[override]
         """What those have to say that still wait."""
-        return "; ".join(look for look in (str(getattr(one, "last_look", "")) for one in self._waiting()) if look)
+        return self._said("last_look")
+
+    @property
+    def asks(self) -> str:
+        """What a person does about those that still wait."""
+        return self._said("asks")
 
     async def cleanup(self) -> None:
         """Clean up after each of them."""
@@ -50,6 +55,9 @@ class _Several(BaseTrigger):
     async def on_kill(self) -> None:
         """Kill those that still wait."""
         await self._tell("on_kill", self._waiting())
+
+    def _said(self, name: str) -> str:
+        return "; ".join(words for words in (str(getattr(one, name, "")) for one in self._waiting()) if words)
 
     def _waiting(self) -> list[Any]:
         return [one for number, one in enumerate(self._made) if number not in self._ended]
