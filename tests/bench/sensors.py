@@ -1,7 +1,7 @@
 """`python -m tests.bench.sensors`: a hundred waits, each in a pod that blocks, and then each deferred.
 
-The sensors, the store that they wait for and the Workflow are examples/sensors'. Both runs are alike but for the name
-of the sensor's class. Pods are counted as the API server has them; processor time and memory are from the cgroups of
+The sensor, the store that it asks and the Workflow are examples/sensors'. Both runs are alike but for the sensor's
+`deferrable`. Pods are counted as the API server has them; processor time and memory are from the cgroups of
 the pods of tasks, triggerers and operators, so this needs the kind cluster.
 """
 
@@ -29,7 +29,7 @@ from tests.bench.samples import MIB, Run, Sample
 from tests.bench.watch import Watch
 
 IMAGE = Image(name="sensors:dev", context=ROOT / "examples/sensors")
-SENSORS = {"blocking": "sensors.blocking:KeySensor", "deferrable": "sensors.deferrable:KeySensorAsync"}
+SENSORS = {"blocking": False, "deferrable": True}
 COLORS = {"blocking": "#c2410c", "deferrable": "#1d4ed8"}
 SERVICES = Resource(group="", version="v1", plural="services", kind="Service")
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
@@ -112,11 +112,12 @@ async def _run(on: Course, meter: Meter, sensor: str, waits: int, after: float) 
 
 
 def spec(sensor: str, waits: int) -> dict[str, Any]:
-    """The example's Workflow with so many keys and this kind of sensor."""
+    """The example's Workflow with so many keys, whose sensor is deferrable or is not."""
     found: dict[str, Any] = yaml.safe_load((IMAGE.context / "sensors.yaml").read_text())["spec"]
     (task,) = found["tasks"]
     params = {"store": f"http://store.{NAMESPACE}.svc.cluster.local:8000", "keys": [f"/{n:03}" for n in range(waits)]}
-    return {**found, "params": params, "parallelism": waits, "tasks": [{**task, "python": SENSORS[sensor]}]}
+    told = {**task, "args": {**task["args"], "deferrable": SENSORS[sensor]}}
+    return {**found, "params": params, "parallelism": waits, "tasks": [told]}
 
 
 @asynccontextmanager

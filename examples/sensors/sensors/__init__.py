@@ -1,4 +1,4 @@
-"""An example of Torpor: the same sensor written to block and to defer, so that what each costs can be compared.
+"""An example of Torpor: a sensor that holds its pod or gives it back as its user says, so that both can be compared.
 
-`blocking` sleeps in its pod, `deferrable` gives the pod back, `store` is what both of them ask.
+`key` is the sensor, `store` is what it asks.
 """

@@ -1,9 +1,16 @@
 """What the comparison of sensors reads, reckons and draws."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from sensors.key import KeySensor
+from sensors.store import Store
+from torpor import testing
 
 from tests.bench import cgroups, chart, samples, sensors
 from tests.bench.cgroups import Usage
@@ -122,8 +129,38 @@ def test_the_picture_has_a_line_for_each_sensor_in_each_panel_and_one_for_waits_
     )
 
 
-def test_both_runs_are_the_examples_workflow_but_for_the_sensors_class() -> None:
+def test_both_runs_are_the_examples_workflow_but_for_what_its_sensor_is_told() -> None:
     one, other = sensors.spec("blocking", 100), sensors.spec("deferrable", 100)
     assert len(one["params"]["keys"]) == one["parallelism"] == 100
-    assert {task.pop("python") for each in (one, other) for task in each["tasks"]} == set(sensors.SENSORS.values())
+    assert [task["args"].pop("deferrable") for each in (one, other) for task in each["tasks"]] == [False, True]
     assert one == other
+
+
+@contextmanager
+def store(after: float) -> Iterator[str]:
+    """A store whose keys come to be after so many seconds; gives the url of one."""
+    with Store(0, time.monotonic() + after) as serving:
+        thread = Thread(target=serving.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}/a"
+        serving.shutdown()
+        thread.join()
+
+
+def test_the_examples_sensor_gives_its_pod_back_to_a_trigger_that_looks_for_the_same() -> None:
+    with store(after=60) as url:
+        found = testing.run(KeySensor, {"url": url, "poke_interval": 10, "timeout": "1h"}, events=[{"status": 200}])
+    (wait,) = found.deferrals
+    assert (wait.class_name, wait.kwargs, wait.timeout) == ("http", {"url": url, "interval": 10}, 3600)
+    assert found.result == url
+
+
+def test_the_examples_sensor_looks_in_its_own_pod_where_it_is_told_to() -> None:
+    with store(after=0.05) as url:
+        found = testing.run(KeySensor, {"url": url, "poke_interval": 0.02, "deferrable": False})
+    assert (found.result, found.deferrals) == (url, ())
+
+
+def test_what_is_there_already_is_not_waited_for() -> None:
+    with store(after=0) as url:
+        assert testing.run(KeySensor, {"url": url}).deferrals == ()
