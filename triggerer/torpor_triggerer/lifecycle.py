@@ -68,7 +68,7 @@ class Lifecycle:
         self._clock = means.clock
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
-        self.pokes = Pokes(means.hosts, means.journal, self._track, self._over)
+        self.pokes = Pokes(means.hosts, means.journal, means.clock, self._track, self._over)
 
     def begin(self, wait: Wait) -> Run:
         """Serve a wait."""
@@ -199,7 +199,8 @@ class Lifecycle:
 
     def _ring(self, alarm: tuple[Run, Due]) -> None:
         run, due = alarm
-        run.timer = None
+        if run.timer is not None:
+            run.due, run.timer = run.timer.moment, None
         with run.page.speaking():
             match due:
                 case Due.PAYLOAD:
@@ -262,7 +263,8 @@ class Lifecycle:
         delay = FIRST_DELAY
         while not run.left:
             try:
-                await self._means.reporter.report(run.wait, await self._told(run, ends), lambda: run.left)
+                told = await self._told(run, ends)
+                await self._means.reporter.report(run.wait, told, lambda: run.left, due=run.due)
             except Exception:
                 log.exception("its outcome cannot be written, trying again in %.0f s", delay)
                 await self._clock.sleep(delay)

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine, Hashable, Mapping
 from typing import Any, TypeAlias
 
+from torpor_api.clock import Clock
 from torpor_wire import canonical, trigger
 
 from torpor_triggerer import conduct, reveal
@@ -44,8 +45,9 @@ def key_of(asked: Asked, kwargs: Mapping[str, Any]) -> Hashable:
 class Pokes:
     """All running triggers of this process."""
 
-    def __init__(self, hosts: Hosts, journal: Journal, spawn: Spawn, over: Over) -> None:
+    def __init__(self, hosts: Hosts, journal: Journal, clock: Clock, spawn: Spawn, over: Over) -> None:
         self._hosts = hosts
+        self._clock = clock
         self._journal = journal
         self._spawn = spawn
         self._over = over
@@ -131,8 +133,9 @@ class Pokes:
         try:
             ends = await self._hosts.first_event(poke.asked.class_name, poke.trigger)
             self._close(poke)
+            now = self._clock.now()
             for run in poke.members:
-                run.reporting = True
+                run.reporting, run.due = True, now
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if not poke.closed or all(run.left for run in poke.members) or task is None:

@@ -39,7 +39,8 @@ class Told(NamedTuple):
 class Run:
     """`poke` is what looks for it, `task` what else is being done for it: its kwargs revealed, or its end written.
 
-    `verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks.
+    `verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks;
+    `due`: when its event was there, or should have been.
     """
 
     wait: Wait
@@ -51,8 +52,14 @@ class Run:
     verdict: Outcome | None = None
     hint: str = ""
     told: Told | None = None
+    due: float | None = None
     reporting: bool = False
     left: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether another wait's trigger looks for it."""
+        return self.poke is not None and next(iter(self.poke.members), self) is not self
 
     @property
     def looks(self) -> Looks:

@@ -118,6 +118,7 @@ class Triggerer:
         return Standing(
             capacity=self._settings.capacity,
             running=metrics.by_class(run.wait for run in self._runner.runs),
+            shared=metrics.by_class(run.wait for run in self._runner.runs if run.is_shared),
             shards=self._owned,
             members=self._membership.count,
             silent=self._membership.silent_for(),

@@ -3,14 +3,16 @@
 import re
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from torpor_triggerer.metrics import Metrics, Standing
 from torpor_triggerer.registry import BUILT_IN
 
-from tests.unit.triggerer.world import world
+from tests.unit.triggerer.world import answer, world
 
 _PAGE = Path(__file__).resolve().parents[3] / "docs/metrics.md"
 _ROW = re.compile(r"^\| `(torpor_\w+)` \| (\w+) \|", re.MULTILINE)
+Labels = dict[str, str]
 
 
 def read(metrics: Metrics, name: str, **labels: str) -> float:
@@ -50,6 +52,31 @@ async def test_an_outcome_that_another_wrote_first_is_counted_as_lost_and_not_as
         await made.pass_time(6)
         assert read(replica.metrics, "torpor_triggers_lost_total") == 1
         assert read(replica.metrics, "torpor_triggers_fired_total") == 0
+
+
+async def test_of_waits_that_share_a_trigger_all_but_one_are_shared() -> None:
+    async with world() as made:
+        replica = await made.start()
+        made.web.answers = [answer(404)]
+        for number in range(5):
+            made.taskrun(f"t{number}", "http", {"url": "http://here/"})
+        made.taskrun("other", "http", {"url": "http://there/"})
+        await made.rest()
+        assert read(replica.metrics, "torpor_triggers_running", **{"class": "http"}) == 6
+        assert read(replica.metrics, "torpor_triggers_shared", **{"class": "http"}) == 4
+
+
+@pytest.mark.parametrize(
+    ("class_name", "kwargs"), [("duration", {"duration": "5s"}), ("odd", {"does": "fires in a minute"})]
+)
+async def test_how_late_a_fire_was_is_from_its_moment_until_it_is_written(class_name: str, kwargs: Labels) -> None:
+    async with world(latency=0.3) as made:
+        replica = await made.start()
+        await made.pass_time(5)
+        made.taskrun("soon", class_name, kwargs | ({"name": "soon"} if class_name == "odd" else {}))
+        await made.pass_time(70)
+        assert read(replica.metrics, "torpor_fire_lateness_seconds_count") == 1
+        assert 0.3 <= read(replica.metrics, "torpor_fire_lateness_seconds_sum") < 1
 
 
 async def test_what_strangers_call_their_classes_makes_no_labels() -> None:
