@@ -7,7 +7,7 @@ and what cannot be closed is only logged.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -62,6 +62,24 @@ class Clients:
         task = asyncio.create_task(_within(closing))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+
+
+class Kept:
+    """The same clients, for one who uses them again and again: each is kept until the stack is unwound."""
+
+    def __init__(self, clients: Clients, until: AsyncExitStack) -> None:
+        self._clients = clients
+        self._until = until
+        self._held: dict[Hashable, Any] = {}
+
+    @asynccontextmanager
+    async def lend(
+        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+    ) -> AsyncIterator[T]:
+        """The client of a key."""
+        if key not in self._held:
+            self._held[key] = await self._until.enter_async_context(self._clients.lend(key, connect, close))
+        yield self._held[key]
 
 
 async def _within(closing: Awaitable[None]) -> None:

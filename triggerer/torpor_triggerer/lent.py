@@ -20,8 +20,9 @@ from torpor_wire.canonical import Json
 from torpor_triggerer import objects, ports
 from torpor_triggerer.clients import Clients, Kept
 from torpor_triggerer.crowd import Looks
-from torpor_triggerer.polls import Polls, Terms
+from torpor_triggerer.polls import Polls
 from torpor_triggerer.registry import Registry
+from torpor_triggerer.source import Terms
 from torpor_triggerer.threads import Threads
 from torpor_triggerer.wait import Wait
 
@@ -55,9 +56,7 @@ class Sources:
     def lend(self, wait: Wait, registry: Registry) -> "Lent":
         """For one wait; `registry` has the classes that it may make others of."""
         taskrun = TaskRunRef(wait.name, *wait.turn)
-        return Lent(
-            namespace=wait.namespace, account=wait.account, taskrun=taskrun, sources=self, registry=registry
-        )
+        return Lent(namespace=wait.namespace, account=wait.account, taskrun=taskrun, sources=self, registry=registry)
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Value | ExpressionError:
         """What an expression comes to, as soon as there is a process to compute it in."""

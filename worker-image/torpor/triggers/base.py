@@ -4,7 +4,7 @@ Whatever has `serialize` and `run` is a trigger, so Airflow's own run unmodified
 the optional parts. A trigger may run more than once, on more than one machine: it must not have effects of its own.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from typing import Any
 
 from torpor.triggers import polling
@@ -30,12 +30,37 @@ class BaseTrigger:
     and the payload is fired at that moment. `last_look` says for people what was found when it was last looked.
 
     A class whose looking blocks says `blocking = True` and has `look()` in place of `run`: it is called in a worker
-    thread, every `interval` seconds. `requires` names the packages outside the standard library that it imports, and
-    `extra` what pip installs for them: where one is missing, a TaskRun that asks for the class fails with that.
+    thread, every `interval` seconds. Waits that ask for the same share one running trigger; `shareable = False` is for
+    a class whose answer, or effect, is one wait's own. `requires` names the packages outside the standard library that
+    it imports, and `extra` what pip installs for them: where one is missing, a TaskRun that asks for the class fails
+    with that.
+
+    A class that can answer many waits by one query has, in place of `run`, a `source` and
+
+        @classmethod
+        async def poll_many(cls, waits, services) -> Sequence[TriggerEvent | Exception | None]
+
+    All waits of a namespace and service account with an equal `source` (None: each by itself) are polled together, the
+    first time at once, then as often as the shortest of their intervals says, `poll_at_once` of them in one call at
+    most. It gives one answer for each wait, in their order: its event, None for not yet, or the error that ends this
+    wait and no other. It says in each wait's `last_look` what it found. What it raises means:
+
+    - PermissionError: the source refuses its credentials; all of these waits fail with it.
+    - TimeoutError: too much was asked; they go on waiting, and fewer are asked for at once.
+    - any other OSError: no answer now; all go on waiting with its words as their last look, and the source is left in
+      peace longer each time, or for its `retry_after` seconds (`polling.BusyError`).
+    - anything else: one of them is to blame. They are asked for in halves, until who is fails, alone.
+
+    `source` holds whatever makes an answer another, such as the query's text and the revealed credentials; it is never
+    shown. Any wait may come and go between two polls and during one, so state stays on the waits; clients that are
+    `services.shared` are kept until the last wait of the source has gone. A poll may take two minutes.
     """
 
     blocking = False
-    interval = polling.INTERVAL
+    shareable = True
+    interval: float = polling.INTERVAL
+    source: Hashable = None
+    poll_at_once = 1000
     last_look = ""
     requires: Sequence[str] = ()
     extra = ""
@@ -56,9 +81,12 @@ class BaseTrigger:
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield an event when what is waited for has happened; only the first one counts. An async generator."""
-        if not self.blocking:
+        if hasattr(type(self), "poll_many"):
+            yield await self.services.polled(self)
+        elif self.blocking:
+            yield TriggerEvent(await polling.found(self.services, self._look_in_thread, self.interval))
+        else:
             raise NotImplementedError(f"{type(self).__name__} has no run()")
-        yield TriggerEvent(await polling.found(self.services, self._look_in_thread, self.interval))
 
     async def cleanup(self) -> None:
         """Called whenever `run` has ended, for whatever reason."""

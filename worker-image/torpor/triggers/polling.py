@@ -9,6 +9,14 @@ INTERVAL = 5.0
 INTERVAL_MIN = 0.1
 
 
+class BusyError(OSError):
+    """There is no answer now, and none is to be asked for before so many seconds have passed."""
+
+    def __init__(self, words: str, retry_after: float) -> None:
+        super().__init__(words)
+        self.retry_after = retry_after
+
+
 async def found(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
     """What `look` finds once that is not None; `interval` is in seconds.
 

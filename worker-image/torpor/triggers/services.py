@@ -93,6 +93,9 @@ class Services(Protocol):
         has no namespace, PermissionError where it is not allowed.
         """
 
+    async def polled(self, trigger: Any) -> Any:
+        """The event of a trigger whose class has `poll_many`: asked for with all that wait on its `source`."""
+
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises, from a worker thread; it goes on there where the caller is cancelled."""
 

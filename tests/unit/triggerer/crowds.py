@@ -1,0 +1,111 @@
+"""Triggers with `poll_many` over a table in memory that misbehaves as told, and what waits for them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torpor.triggers import TriggerEvent
+from torpor_triggerer.crowd import Looks
+from torpor_triggerer.polls import Polls
+from torpor_triggerer.source import Terms
+
+from tests.fake_api import VirtualClock
+from tests.fake_api.clock import settle
+
+
+@dataclass(eq=False)
+class Table:
+    """`asked` has the ids of each poll; `raises`: what asking for one of these comes to; `latency` in seconds."""
+
+    rows: set[int] = field(default_factory=set)
+    asked: list[list[int]] = field(default_factory=list)
+    raises: dict[int, BaseException] = field(default_factory=dict)
+    down: BaseException | None = None
+    latency: float = 0.0
+    room: int = 1_000_000
+
+
+class Row:
+    """A wait for a row of a table; `source` is the table but for those who say otherwise."""
+
+    poll_at_once = 1000
+
+    def __init__(self, table: Table, number: int, *, interval: Any = 10.0, source: Any = "table") -> None:
+        self.table = table
+        self.number = number
+        self.interval = interval
+        self.source = source
+        self.last_look = ""
+
+    @classmethod
+    async def poll_many(cls, waits: Sequence["Row"], services: Any) -> list[Any]:
+        table: Table = waits[0].table
+        table.asked.append([one.number for one in waits])
+        if table.latency:
+            await services.clock.sleep(table.latency)
+        if table.down is not None:
+            raise table.down
+        for one in waits:
+            if one.number in table.raises:
+                raise table.raises[one.number]
+        if len(waits) > table.room:
+            raise TimeoutError("too many")
+        for one in waits:
+            one.last_look = "no row"
+        return [TriggerEvent(one.number) if one.number in table.rows else None for one in waits]
+
+
+@dataclass(kw_only=True)
+class Crowd:
+    """Waits on one table, in virtual time. `clock` is what the polls are lent."""
+
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    polls: Polls = field(default_factory=Polls)
+    table: Table = field(default_factory=Table)
+    tasks: dict[int, asyncio.Task[Any]] = field(default_factory=dict)
+    rows: dict[int, Row] = field(default_factory=dict)
+
+    def wait(self, *numbers: int, owner: tuple[str, str] = ("workflows", "default"), **given: Any) -> None:
+        """For these rows; `given` are the triggers'."""
+        kind = given.pop("kind", Row)
+        terms = Terms(owner, self.clock, lambda: 0.5, lambda _: self)  # type: ignore[arg-type, return-value]
+        for number in numbers:
+            row = self.rows[number] = kind(self.table, number, **given)
+            self.tasks[number] = asyncio.create_task(self.polls.event(row, Looks(), terms))
+
+    async def pass_time(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def rest(self) -> None:
+        await settle()
+
+    def told(self) -> dict[int, Any]:
+        """What the waits that have ended were told: payloads, and errors."""
+        return {number: _told(task) for number, task in self.tasks.items() if task.done() and not task.cancelled()}
+
+    def waiting(self) -> set[int]:
+        return {number for number, task in self.tasks.items() if not task.done()}
+
+    def polled(self) -> list[int]:
+        """How many each poll since the last call was for."""
+        found = [len(one) for one in self.table.asked]
+        self.table.asked.clear()
+        return found
+
+
+def _told(task: asyncio.Task[Any]) -> Any:
+    return task.exception() or task.result().payload
+
+
+@asynccontextmanager
+async def crowd(**table: Any) -> AsyncIterator[Crowd]:
+    found = Crowd(table=Table(**table))
+    try:
+        yield found
+    finally:
+        for task in found.tasks.values():
+            task.cancel()
+        await asyncio.gather(*found.tasks.values(), return_exceptions=True)
+        await found.polls.ended()

@@ -1,0 +1,295 @@
+"""One query for many: who is asked for with whom and when, and whose trouble a failure is."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from torpor.triggers import TriggerEvent
+from torpor.triggers.polling import BusyError
+from torpor_triggerer.answers import POLL_SECONDS
+
+from tests.unit.triggerer.crowds import Crowd, Row, crowd
+
+
+async def test_all_waits_on_a_source_are_one_poll_an_interval() -> None:
+    async with crowd() as them:
+        them.wait(*range(1000))
+        await them.pass_time(35)
+        assert them.polled() == [1000] * 4
+
+
+async def test_more_than_fit_are_a_few_polls() -> None:
+    async with crowd() as them:
+        them.wait(*range(2500))
+        await them.rest()
+        assert them.polled() == [1000, 1000, 500]
+
+
+async def test_only_those_fire_whose_row_has_come() -> None:
+    async with crowd() as them:
+        them.wait(*range(100))
+        await them.pass_time(5)
+        them.table.rows |= {7, 70, 700}
+        await them.pass_time(10)
+        assert them.told() == {7: 7, 70: 70}
+        await them.pass_time(10)
+        assert them.polled() == [100, 100, 98]
+
+
+async def test_the_first_is_asked_for_at_once_and_those_who_come_after_it_together() -> None:
+    async with crowd() as them:
+        them.wait(0)
+        await them.rest()
+        assert them.polled() == [1]
+        for number in range(1, 100):
+            them.wait(number)
+            await them.rest()
+        assert them.polled() == []
+        await them.pass_time(1)
+        assert them.polled() == [99]
+        await them.pass_time(30)
+        assert them.polled() == [100] * 3
+
+
+async def test_who_comes_during_a_poll_is_asked_for_right_after_it() -> None:
+    async with crowd(latency=3.0) as them:
+        them.wait(1)
+        await them.pass_time(1)
+        them.wait(2)
+        await them.pass_time(2.1)
+        assert them.table.asked == [[1], [2]]
+
+
+async def test_who_leaves_during_a_poll_holds_up_nobody() -> None:
+    async with crowd(latency=3.0, rows={1, 2}) as them:
+        them.wait(1, 2, 3)
+        await them.pass_time(1)
+        them.tasks[1].cancel()
+        await them.pass_time(3)
+        assert them.told() == {2: 2}
+        await them.pass_time(10)
+        assert them.table.asked == [[1, 2, 3], [3]]
+
+
+async def test_a_poll_that_nobody_waits_for_is_stopped_and_a_newcomer_gets_a_new_one() -> None:
+    async with crowd(latency=3.0, rows={1}) as them:
+        them.wait(1)
+        await them.pass_time(1)
+        them.tasks[1].cancel()
+        await asyncio.sleep(0)
+        them.wait(1)
+        await them.rest()
+        assert len(them.polls) == 1
+        await them.pass_time(3)
+        assert them.told() == {1: 1}
+        await them.polls.ended()
+        assert len(them.polls) == 0
+
+
+async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_often_than_he_wants() -> None:
+    async with crowd() as them:
+        them.wait(*range(10), interval=60.0)
+        them.wait(99, interval=5.0)
+        await them.pass_time(62)
+        asked = them.polled()
+        assert asked.count(1) == 11
+        assert asked.count(11) == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "polls"),
+    [
+        ({}, 1),
+        ({"owner": ("other", "default")}, 2),
+        ({"owner": ("workflows", "other")}, 2),
+        ({"source": "other"}, 2),
+        ({"source": None}, 2),
+        ({"kind": type("Other", (Row,), {})}, 2),
+    ],
+)
+async def test_only_who_agrees_in_class_namespace_account_and_source_shares(other: dict[str, Any], polls: int) -> None:
+    async with crowd() as them:
+        them.wait(1)
+        them.wait(2, **other)
+        await them.rest()
+        assert len(them.polled()) == polls
+
+
+async def test_waits_without_a_source_are_polled_each_by_itself() -> None:
+    async with crowd() as them:
+        them.wait(1, 2, 3, source=None)
+        await them.rest()
+        assert them.polled() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("given", [{"source": []}, {"interval": "soon"}, {"interval": 0}, {"interval": float("nan")}])
+async def test_a_wait_that_cannot_be_polled_fails_alone(given: dict[str, Any]) -> None:
+    async with crowd() as them:
+        them.wait(1)
+        them.wait(2, **given)
+        await them.rest()
+        assert isinstance(them.told()[2], TypeError | ValueError)
+        assert them.waiting() == {1}
+
+
+@pytest.mark.parametrize("error", [ValueError("bad id"), SystemExit(2), asyncio.CancelledError(), StopIteration()])
+async def test_who_spoils_the_poll_is_found_and_fails_alone_within_the_round(error: BaseException) -> None:
+    async with crowd(raises={3: error, 777: error}, rows={1}) as them:
+        them.wait(*range(1000))
+        await them.rest()
+        told = them.told()
+        assert set(told) == {1, 3, 777}
+        assert all(type(error).__name__ in f"{type(one).__name__} {one}" for one in (told[3], told[777]))
+        assert len(them.polled()) < 50
+
+
+async def test_after_that_the_others_are_soon_asked_for_together_again() -> None:
+    async with crowd(raises={3: ValueError("bad id")}) as them:
+        them.wait(*range(1000))
+        await them.pass_time(300)
+        them.polled()
+        await them.pass_time(10)
+        assert them.polled() == [999]
+
+
+async def test_who_makes_the_poll_take_too_long_ends_up_by_himself() -> None:
+    async with crowd(raises={3: TimeoutError("slow")}) as them:
+        them.wait(*range(64))
+        await them.pass_time(1000)
+        them.polled()
+        them.table.rows |= set(range(64))
+        await them.pass_time(20)
+        assert set(them.told()) == set(range(64)) - {3}
+        assert them.rows[3].last_look == "slow"
+        del them.table.raises[3]
+        await them.pass_time(100)
+        assert them.told()[3] == 3
+
+
+async def test_a_source_that_answers_so_many_at_once_is_asked_for_so_many() -> None:
+    async with crowd(room=100) as them:
+        them.wait(*range(1000))
+        await them.pass_time(600)
+        them.table.rows |= set(range(1000))
+        await them.pass_time(120)
+        assert len(them.told()) == 1000
+
+
+async def test_a_source_without_an_answer_is_asked_less_and_less_often_and_its_waits_go_on() -> None:
+    async with crowd(down=ConnectionError("refused")) as them:
+        them.wait(*range(2000))
+        await them.pass_time(10 + 20 + 40 + 60 + 60 + 1)
+        assert them.polled() == [1000] * 6
+        assert {one.last_look for one in them.rows.values()} == {"refused"}
+        them.table.down = None
+        them.table.rows |= {5}
+        await them.pass_time(60)
+        assert them.told() == {5: 5}
+        them.polled()
+        await them.pass_time(10)
+        assert them.polled() == [1000, 999]
+
+
+async def test_who_comes_while_it_is_left_in_peace_waits_for_its_end_and_knows_why() -> None:
+    async with crowd(down=BusyError("come back later", 90.0)) as them:
+        them.wait(1)
+        await them.rest()
+        them.wait(2)
+        await them.pass_time(90)
+        assert them.polled() == [1]
+        assert them.rows[2].last_look == "come back later"
+        await them.pass_time(10)
+        assert them.polled() == [2]
+
+
+async def test_one_that_hangs_is_given_up_on_and_its_waits_go_on() -> None:
+    async with crowd(latency=1e9) as them:
+        them.wait(1, 2)
+        await them.pass_time(POLL_SECONDS + 1)
+        them.table.latency = 0.0
+        them.table.rows |= {1, 2}
+        await them.pass_time(30)
+        assert them.told() == {1: 1, 2: 2}
+
+
+async def test_a_server_that_hung_for_long_is_soon_asked_for_many_at_once_again() -> None:
+    async with crowd(latency=1e9) as them:
+        them.wait(*range(1000))
+        await them.pass_time(1800)
+        them.table.latency = 0.0
+        await them.pass_time(600)
+        them.polled()
+        await them.pass_time(10)
+        assert them.polled() == [1000]
+
+
+async def test_credentials_that_are_refused_fail_all_by_one_poll() -> None:
+    async with crowd(down=PermissionError("wrong password")) as them:
+        them.wait(*range(100))
+        await them.rest()
+        assert {str(error) for error in them.told().values()} == {"wrong password"}
+        assert them.polled() == [100]
+
+
+class Odd(Row):
+    """Answers as its table's `down` says."""
+
+    @classmethod
+    async def poll_many(cls, waits: Any, services: Any) -> Any:
+        return [waits[0].table.down if one.number == 3 else TriggerEvent(one.number) for one in waits]
+
+
+class Short(Row):
+    @classmethod
+    async def poll_many(cls, waits: Any, services: Any) -> Any:
+        return []
+
+
+class Plain(Row):
+    @classmethod
+    def poll_many(cls, waits: Any, services: Any) -> Any:
+        return [None for _ in waits]
+
+
+@pytest.mark.parametrize("answer", [KeyError("mine"), "an event", 7])
+async def test_an_error_or_nonsense_among_the_answers_fails_that_wait_alone(answer: Any) -> None:
+    async with crowd(down=answer) as them:
+        them.wait(1, 2, 3, kind=Odd)
+        await them.rest()
+        told = them.told()
+        assert (told[1], told[2]) == (1, 2)
+        assert isinstance(told[3], KeyError | TypeError)
+
+
+@pytest.mark.parametrize(("kind", "words"), [(Short, "gave 0 answers to 1 waits"), (Plain, "await")])
+async def test_a_class_that_does_not_keep_the_contract_is_told(kind: Any, words: str) -> None:
+    async with crowd() as them:
+        them.wait(1, 2, kind=kind)
+        await them.rest()
+        assert all(words in str(error) for error in them.told().values())
+        assert len(them.told()) == 2
+
+
+async def test_what_a_wait_says_of_its_tries_is_counted_for_each() -> None:
+    async with crowd() as them:
+        them.wait(1)
+        await them.pass_time(12)
+        them.wait(2)
+        await them.pass_time(1)
+        assert {one.trigger.number: one.looks.tries for one in _members(them)} == {1: 2, 2: 1}
+        assert {one.trigger.number: one.looks.next_at - them.clock.now() for one in _members(them)} == {1: 7, 2: 9}
+
+
+async def test_nothing_is_left_behind() -> None:
+    async with crowd(rows={1}) as them:
+        them.wait(*range(100))
+        await them.rest()
+        for task in them.tasks.values():
+            task.cancel()
+        await them.rest()
+        assert len(them.polls) == 0
+        assert them.polls._sources == {}
+
+
+def _members(them: Crowd) -> list[Any]:
+    return [member for source in them.polls._tasks for member in source.members]

@@ -1,0 +1,82 @@
+"""The border to a stranger's `poll_many`: whatever it gives or raises becomes an outcome of the waits it was asked for.
+
+One that does not come to an end is given up on, and nothing that it raises ends the loop or passes for our own
+cancellation.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from torpor.triggers.services import Services
+from torpor_api import limits
+from torpor_api.clock import Clock
+
+POLL_SECONDS = 120.0
+
+
+async def of(kind: Any, triggers: Sequence[Any], services: Services, clock: Clock) -> list[Any] | Exception:
+    """An answer for each of the triggers, or what became of the poll as a whole."""
+    try:
+        return await limits.within(clock, POLL_SECONDS, _polled(kind, triggers, services))
+    except TimeoutError as error:
+        return error
+
+
+def tell(waiting: "asyncio.Future[Any]", answer: object) -> None:
+    """Give a wait its answer: an event, or an error."""
+    if isinstance(answer, BaseException):
+        fail(waiting, answer)
+    elif not hasattr(answer, "payload"):
+        fail(waiting, TypeError(f"poll_many() gave a {type(answer).__name__} in place of an event, an error or None"))
+    elif not waiting.done():
+        waiting.set_result(answer)
+
+
+def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
+    """End a wait with an error."""
+    if not waiting.done():
+        waiting.set_exception(_bearable(error))
+        waiting.exception()  # so that nobody complains where the wait has gone at this very moment
+
+
+def say(trigger: Any, trouble: OSError) -> None:
+    """Let a wait say that there was no answer, and why."""
+    with suppress(Exception):
+        trigger.last_look = str(trouble) or type(trouble).__name__
+
+
+def retry_after(trouble: OSError) -> float:
+    """For how many seconds the source asks to be left in peace."""
+    asked = getattr(trouble, "retry_after", 0.0)
+    return float(asked) if isinstance(asked, int | float) else 0.0
+
+
+async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
+    try:
+        found = list(await kind.poll_many(triggers, services))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if _is_ours(error):
+            raise
+        return _bearable(error)
+    if len(found) != len(triggers):
+        return RuntimeError(f"poll_many() gave {len(found)} answers to {len(triggers)} waits")
+    return found
+
+
+def _bearable(error: BaseException) -> Exception:
+    """What a future takes, and what ends no loop where it is raised."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {error}")
+    bearable.__cause__ = error
+    return bearable
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it is the cancellation of the task that this runs in."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)

@@ -1,0 +1,185 @@
+"""One source and all who wait on it here: polled in rounds by one task, for as long as there is anybody.
+
+A round asks for all whose turn it is, in as few calls as their limits allow (`crowd`). What fails is the source's
+trouble where nothing else was answered since the last trouble, else that of those who were asked for: so one wait that
+spoils its query ends up by itself, and a server that is down does not scatter those who wait on it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
+
+from torpor.triggers.services import Services
+from torpor_api.clock import Clock
+
+from torpor_triggerer import answers, crowd
+from torpor_triggerer.crowd import Member
+
+GATHER_SECONDS = 0.25
+"""Between two rounds for those who have just come, so that thousands who come one by one are a few queries."""
+AT_ONCE = 1000
+SLICE = 100
+"""How many events are handed out before others have the loop."""
+
+log = logging.getLogger(__name__)
+
+
+class Terms(NamedTuple):
+    """How a source is polled. `owner`: whose waits may share it; `lend`: services for it, until a stack is unwound."""
+
+    owner: tuple[str, str]
+    clock: Clock
+    jitter: Callable[[], float]
+    lend: Callable[[AsyncExitStack], Services]
+
+
+class Source:
+    """`kind`: the class of its triggers; `expel` takes a wait that is to be asked for by itself from now on."""
+
+    def __init__(self, kind: Any, terms: Terms, expel: Callable[["Source", Member], None]) -> None:
+        self.kind = kind
+        self.terms = terms
+        self.members: dict[Member, None] = {}
+        self.closed = False
+        self.most = max(1, int(getattr(kind, "poll_at_once", AT_ONCE)))
+        self._clock = terms.clock
+        self._expel = expel
+        self._sleeper: asyncio.Future[None] | None = None
+        self._began = float("-inf")
+        self._newcomers = False
+        self._is_well = False
+        self._failures = 0
+        self._trouble: OSError | None = None
+
+    def join(self, member: Member) -> None:
+        """Ask for a wait too: at once, unless the source is left in peace."""
+        member.home, member.most = self, min(member.most, self.most)
+        self.members[member] = None
+        self._newcomers = True
+        if self._trouble is not None:
+            answers.say(member.trigger, self._trouble)
+        elif self._sleeper is not None:
+            self._sleeper.cancel()
+
+    async def run(self) -> None:
+        """Poll until nobody is left."""
+        try:
+            async with AsyncExitStack() as until:
+                services = self.terms.lend(until)
+                while self.members:
+                    await self._round(services)
+                    if self.members:
+                        await self._rest()
+                self.closed = True
+        except Exception as error:
+            log.exception("a source of %s cannot be polled", self.kind.__name__)
+            for member in self.members:
+                answers.fail(member.answer, error)
+        finally:
+            self.closed = True
+
+    async def _round(self, services: Services) -> None:
+        self._began, self._newcomers = self._clock.monotonic(), False
+        asked: list[Member] = []
+        left = crowd.lots(crowd.due(self.members, self._clock.now()))
+        while left:
+            lot = [one for one in left.pop(0) if one in self.members]
+            if not lot:
+                continue
+            asked += lot
+            found = await answers.of(self.kind, [one.trigger for one in lot], services, self._clock)
+            match found:
+                case PermissionError():
+                    await self._hand_out(lot, [found] * len(lot))
+                case OSError():
+                    if not self._bear(lot, found):
+                        break
+                case Exception() if len(lot) > 1:
+                    left[:0] = crowd.halves(lot)
+                case Exception():
+                    await self._hand_out(lot, [found])
+                case _:
+                    await self._hand_out(lot, found)
+                    self._recover(lot)
+        self._note(asked)
+
+    def _recover(self, lot: Sequence[Member]) -> None:
+        self._is_well, self._failures, self._trouble = True, 0, None
+        crowd.grow(lot, self.most)
+
+    def _bear(self, lot: Sequence[Member], trouble: OSError) -> bool:
+        """Take no answer for what it is. Whether the others are still to be asked for in this round."""
+        is_theirs, self._is_well = self._is_well, False
+        if is_theirs and len(lot) == 1 and lot[0].most == 1 and len(self.members) > 1:
+            answers.say(lot[0].trigger, trouble)
+            self._part(lot[0])
+            return True
+        is_theirs = is_theirs and isinstance(trouble, TimeoutError)
+        blamed: Iterable[Member] = lot if is_theirs else self.members
+        for one in blamed:
+            answers.say(one.trigger, trouble)
+        if isinstance(trouble, TimeoutError):
+            crowd.shrink(lot if is_theirs else tuple(self.members), len(lot) // 2)
+        if not is_theirs:
+            self._failures += 1
+            self._trouble = trouble
+        return False
+
+    def _part(self, member: Member) -> None:
+        del self.members[member]
+        member.looked(self._clock.now(), self._factor())
+        self._expel(self, member)
+
+    def _note(self, asked: Iterable[Member]) -> None:
+        now, factor = self._clock.now(), self._factor()
+        for one in asked:
+            if one in self.members:
+                one.looked(now, factor)
+
+    async def _hand_out(self, lot: Sequence[Member], found: Sequence[Any]) -> None:
+        told = 0
+        for member, answer in zip(lot, found, strict=True):
+            if answer is None or member not in self.members:
+                continue
+            del self.members[member]
+            answers.tell(member.answer, answer)
+            told += 1
+            if told % SLICE == 0:
+                await asyncio.sleep(0)
+
+    async def _rest(self) -> None:
+        """Until it is somebody's turn, or somebody comes."""
+        if self._trouble is not None:
+            await self._leave_in_peace(self._trouble)
+            return
+        pause = min(one.next_at for one in self.members) - self._clock.now()
+        if pause > 0 and not self._newcomers:
+            await self._nap(pause)
+        since = self._clock.monotonic() - self._began
+        if self._newcomers and since < GATHER_SECONDS:
+            await self._clock.sleep(GATHER_SECONDS - since)
+
+    async def _leave_in_peace(self, trouble: OSError) -> None:
+        if self._failures == 1:
+            log.info("no answer to %d waits of %s: %s", len(self.members), self.kind.__name__, trouble)
+        interval = crowd.fastest(self.members)
+        pause = crowd.peace(interval, self._failures, answers.retry_after(trouble), self.terms.jitter())
+        for one in self.members:
+            one.next_at = one.looks.next_at = self._clock.now() + pause
+        await self._clock.sleep(pause)
+
+    async def _nap(self, seconds: float) -> None:
+        """A sleep that ends where somebody comes."""
+        sleeper = self._sleeper = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait((sleeper,))
+        finally:
+            self._sleeper = None
+            sleeper.cancel()
+        if not sleeper.cancelled():
+            sleeper.result()
+
+    def _factor(self) -> float:
+        return 0.9 + 0.2 * self.terms.jitter()
