@@ -1,0 +1,126 @@
+"""Who keeps an event loop, told from a thread beside it: real threads, real time."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from torpor_triggerer import marks, watchdog
+from torpor_triggerer.marks import Mark
+from torpor_triggerer.watchdog import Block, Pulse, Told, Watchdog
+
+
+class Trigger:
+    async def sleeps(self) -> None:
+        await asyncio.sleep(0.01)
+        time.sleep(0.6)  # noqa: ASYNC251 - that is the point
+
+    async def computes(self) -> None:
+        await asyncio.sleep(0.01)
+        sum(range(50_000_000))
+
+    async def is_busy(self) -> None:
+        for _ in range(100):
+            time.sleep(0.001)  # noqa: ASYNC251 - that is the point
+            await asyncio.sleep(0)
+
+
+def mark(subject: object) -> Mark:
+    return Mark(class_name="odd", subject=subject)
+
+
+@asynccontextmanager
+async def watched(began: list[Block], ended: list[Block]) -> AsyncIterator[None]:
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(marks.factory)
+    dog = Watchdog()
+    dog.watch(Pulse(loop, threading.get_ident(), Told(began=began.append, ended=ended.append)))
+    dog.start()
+    try:
+        yield
+        await asyncio.sleep(0.3)
+    finally:
+        dog.stop()
+
+
+async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -> None:
+    began: list[Block] = []
+    ended: list[Block] = []
+    trigger = Trigger()
+    async with watched(began, ended):
+        await marks.running(mark(trigger), trigger.sleeps())
+    assert [one.sight.mark.subject for one in began] == [trigger]
+    assert [one.sight.places[0].function for one in ended] == ["Trigger.sleeps"]
+    assert ended[0].seconds > 0.4
+    assert ended[0].started == began[0].started
+
+
+async def test_it_is_told_while_it_lasts() -> None:
+    told_at: list[float] = []
+    loop = asyncio.get_running_loop()
+    dog = Watchdog()
+    told = Told(began=lambda _: told_at.append(time.monotonic()), ended=lambda _: None)
+    dog.watch(Pulse(loop, threading.get_ident(), told))
+    dog.start()
+    await asyncio.sleep(0.1)
+    marks.call(mark(1), lambda: time.sleep(1))
+    over = time.monotonic()
+    dog.stop()
+    assert told_at[0] < over
+
+
+async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> None:
+    ended: list[Block] = []
+    trigger = Trigger()
+    async with watched([], ended):
+        await marks.running(mark(trigger), trigger.computes())
+    assert [one.sight.mark.subject for one in ended] == [trigger]
+
+
+async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
+    began: list[Block] = []
+    async with watched(began, []):
+        await asyncio.gather(*(marks.running(mark(number), Trigger().is_busy()) for number in range(10)))
+    assert began == []
+
+
+async def test_many_short_calls_in_one_step_are_nobodys_fault() -> None:
+    began: list[Block] = []
+    async with watched(began, []):
+        for number in range(100):
+            marks.call(mark(number), lambda: time.sleep(0.005))
+    assert began == []
+
+
+@contextmanager
+def kept(pulse: Pulse, times: list[float]) -> Iterator[None]:
+    """The loop asked at the first of these moments and looked at in the others, while one step keeps it."""
+
+    def looks() -> None:
+        for now in times:
+            pulse.look(now)
+
+    marks.call(mark(1), looks)
+    yield
+
+
+async def test_a_process_that_stood_still_blames_nobody() -> None:
+    began: list[Block] = []
+    pulse = Pulse(asyncio.get_running_loop(), threading.get_ident(), Told(began=began.append, ended=lambda _: None))
+    now = time.monotonic()
+    with kept(pulse, [now, now + 60, now + 60.05]):
+        assert began == []
+    with kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.25]):
+        assert [round(one.seconds, 2) for one in began] == [0.2]
+
+
+async def test_a_loop_that_is_closed_is_no_longer_looked_after() -> None:
+    dog = Watchdog()
+    loop = asyncio.new_event_loop()
+    dog.watch(Pulse(loop, threading.get_ident(), Told(began=lambda _: None, ended=lambda _: None)))
+    loop.close()
+    dog.start()
+    await asyncio.sleep(4 * watchdog.TICK)
+    assert dog._pulses == []
+    dog.stop()

@@ -1,0 +1,162 @@
+"""A thread that sees when an event loop is late, and whose code keeps it.
+
+It asks each loop for a sign of life twenty times a second. A loop that gives none is looked at: one that is busy is in
+another step each time, and nobody's fault; one that is found in the same step again is kept by whoever's step that is.
+
+It runs beside whatever hangs, so it waits for no loop, and what it finds is told from its own thread.
+"""
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FrameType
+
+from torpor_triggerer import marks
+from torpor_triggerer.marks import Sight
+
+TICK = 0.05
+LATE = 0.2
+BURNT = LATE / 2
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What keeps a loop, or kept it: since when (monotonic), for how many seconds.
+
+    `apart` is the class that has this loop to itself; empty for the loop of all.
+    """
+
+    sight: Sight
+    started: float
+    seconds: float
+    apart: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Who is told, in the watchdog's thread: of what begins to keep a loop, and of what no longer does."""
+
+    began: Callable[[Block], None]
+    ended: Callable[[Block], None]
+
+
+class Pulse:
+    """One loop, which must be running in the thread `thread` when it is made."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, thread: int, told: Told, apart: str = "") -> None:
+        self.block: Block | None = None
+        self._loop = loop
+        self._thread = thread
+        self._told = told
+        self._apart = apart
+        self._cpu_clock = time.pthread_getcpuclockid(thread)
+        self._cpu = time.clock_gettime(self._cpu_clock)
+        self._looked_at = self._asked_at = time.monotonic()
+        self._answered_at: float | None = self._asked_at
+        self._step: FrameType | None = None
+
+    def look(self, now: float) -> None:
+        """Whether it lives. Raises RuntimeError where the loop is closed."""
+        before = self._looked_at
+        slept, burnt = self._since(now)
+        if slept >= LATE and burnt:
+            self._after_the_fact(before, now)
+        elif self._answered_at is not None:
+            self._step = None
+            self._end(self._answered_at)
+            self._ask(now)
+        elif slept >= LATE:
+            self._asked_at = now  # the whole process stood still, this thread too
+        else:
+            self._judge(now, at_once=False)
+
+    def _after_the_fact(self, before: float, now: float) -> None:
+        """What computes without ever letting another thread run is seen when it does: it has not got far since."""
+        if self._answered_at is not None:
+            self._end(self._answered_at)
+            self._ask(before)
+        self._judge(now, at_once=True)
+
+    def _judge(self, now: float, *, at_once: bool) -> None:
+        """`at_once`: one look is enough."""
+        sight = marks.read(sys._current_frames().get(self._thread))  # noqa: SLF001 - the one way there is
+        step = sight.step if sight else None
+        if step is not self._step:
+            self._end(now)
+            self._step = step
+            if not at_once:
+                return
+        late = now - self._asked_at
+        if sight is not None and late >= LATE:
+            began = self.block is None
+            self.block = Block(sight=sight, started=self._asked_at, seconds=late, apart=self._apart)
+            if began:
+                self._told.began(self.block)
+
+    def _end(self, at: float) -> None:
+        if self.block is not None:
+            ended = replace(self.block, seconds=at - self.block.started)
+            self.block = None
+            self._told.ended(ended)
+
+    def _ask(self, now: float) -> None:
+        self._asked_at, self._answered_at = now, None
+        self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        self._answered_at = time.monotonic()
+
+    def _since(self, now: float) -> tuple[float, bool]:
+        """Seconds since the last look, and whether the loop's thread computed meanwhile.
+
+        Code in Python gives way to other threads each 5 ms, so one that did not held the interpreter to itself.
+        """
+        slept, self._looked_at = now - self._looked_at, now
+        cpu = time.clock_gettime(self._cpu_clock)
+        burnt, self._cpu = cpu - self._cpu >= BURNT, cpu
+        return slept, burnt
+
+
+class Watchdog:
+    """Looks after loops; one for a process."""
+
+    def __init__(self) -> None:
+        self._pulses: list[Pulse] = []
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Look from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopped.set()
+        self._thread.join()
+
+    def watch(self, pulse: Pulse) -> None:
+        """Look after this loop too."""
+        self._pulses.append(pulse)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(TICK):
+            for pulse in tuple(self._pulses):
+                self._look(pulse)
+
+    def _look(self, pulse: Pulse) -> None:
+        try:
+            began = time.monotonic()
+            pulse.look(began)
+            if time.monotonic() - began >= LATE:  # it was kept from its work in the midst of it
+                pulse.look(time.monotonic())
+        except RuntimeError:
+            self._pulses.remove(pulse)
+            log.debug("a loop is closed")
+        except Exception:
+            log.exception("a loop cannot be looked after")
