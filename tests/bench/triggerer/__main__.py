@@ -1,0 +1,67 @@
+"""`python -m tests.bench.triggerer`: what the triggerer takes and costs, beside what Airflow's was measured to.
+
+The shipped triggerer as a process against a real API server, no operator. Prints a Markdown table and writes JSON.
+Airflow's figures are quoted (see docs/figures.md), not taken again.
+"""
+
+import argparse
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from torpor_demo.cluster import ROOT
+from torpor_dev.progress import say
+from torpor_wire import times
+
+from tests.bench.triggerer import figures, fires, plane, starts, waits
+from tests.bench.triggerer.figures import Figure
+from tests.bench.triggerer.scene import Scene, Sizes
+
+SCENARIOS: Mapping[str, Callable[[Scene], Awaitable[list[Figure]]]] = {
+    "start": starts.tasks,
+    "timers": starts.timers,
+    "idle": starts.idle,
+    "burst": fires.at_once,
+    "steady": fires.steady,
+}
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="these scenarios alone")
+    parser.add_argument("--into", type=Path, default=ROOT / "docs/triggerer.json", help="where the JSON goes")
+    parser.add_argument("--logs", type=Path, help="a folder in which to leave the triggerers' logs")
+    for each in fields(Sizes):
+        parser.add_argument(f"--{each.name}", type=type(each.default), default=each.default)
+    given = parser.parse_args()
+    sizes = Sizes(**{each.name: getattr(given, each.name) for each in fields(Sizes)})
+    found = asyncio.run(_measure(given.only, sizes, given.logs))
+    given.into.write_text(figures.written(found, commit=_commit(), taken=times.rfc3339(time.time())) + "\n")
+    sys.stdout.write(figures.table(found))
+
+
+async def _measure(names: list[str], sizes: Sizes, logs: Path | None) -> list[Figure]:
+    found: list[Figure] = []
+    async with plane.plane(logs) as at:
+        scene = Scene(plane=at, waits=await waits.opened(at), sizes=sizes)
+        for name in names:
+            began = time.monotonic()
+            taken = await SCENARIOS[name](scene)
+            say(f"{name}, {time.monotonic() - began:.0f} s")
+            say(figures.table(taken))
+            found += taken
+    return found
+
+
+def _commit() -> str:
+    words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

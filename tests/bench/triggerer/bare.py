@@ -1,0 +1,65 @@
+"""`python -m tests.bench.triggerer.bare FILE`: what the triggerer's fires are measured against.
+
+The least that patches the same statuses: one process, asyncio and aiohttp, the bodies made beforehand, as many under
+way as the triggerer has, its identity, one watch open as it has one. FILE is JSON of `Work`.
+"""
+
+import asyncio
+import contextlib
+import json
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+from torpor_api.transport import JSON_PATCH
+
+_DRAIN = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """`at` is when to begin (seconds since the epoch), `patches` the path and the JSON text of each."""
+
+    url: str
+    authority: str
+    token: str
+    at: float
+    concurrency: int
+    watch: str
+    patches: list[tuple[str, str]]
+
+
+async def patch(work: Work) -> None:
+    """Send them all. Raises aiohttp's error where one is refused."""
+    tls = ssl.create_default_context(cafile=work.authority)
+    headers = {"Authorization": f"Bearer {work.token}"}
+    connector = aiohttp.TCPConnector(limit=0, ssl=tls)
+    async with aiohttp.ClientSession(work.url, connector=connector, headers=headers) as session:
+        watching = asyncio.create_task(_watch(session, work.watch))
+        bodies = iter([(path, body.encode()) for path, body in work.patches])
+        await asyncio.sleep(work.at - time.time())
+        await asyncio.gather(*(_worker(session, bodies) for _ in range(work.concurrency)))
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+
+
+async def _worker(session: aiohttp.ClientSession, bodies: Iterator[tuple[str, bytes]]) -> None:
+    for path, body in bodies:
+        async with session.patch(path, data=body, headers={"Content-Type": JSON_PATCH}) as response:
+            await response.read()
+            response.raise_for_status()
+
+
+async def _watch(session: aiohttp.ClientSession, path: str) -> None:
+    async with session.get(path, timeout=aiohttp.ClientTimeout(total=None)) as response:
+        async for _ in response.content.iter_chunked(_DRAIN):
+            pass
+
+
+if __name__ == "__main__":
+    asyncio.run(patch(Work(**json.loads(Path(sys.argv[1]).read_text()))))

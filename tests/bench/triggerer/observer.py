@@ -1,0 +1,64 @@
+"""When the API server shows that a wait is over: one watch of what is Scheduled, the same beside whoever fires."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from torpor_api.resources import TASKRUNS
+from torpor_wire import keys, times
+
+from tests.bench.triggerer.plane import NAMESPACE, Plane
+
+_SELECTOR = f"spec.triggerPool={keys.DEFAULT_POOL},status.state=Scheduled"
+_LIMIT = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Both in seconds since the epoch: when the watch brought it, and what stands as `firedAt`."""
+
+    at: float
+    fired_at: float
+
+
+class Observer:
+    """What has become Scheduled, by name."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Seen] = {}
+        self._more = asyncio.Event()
+
+    async def reach(self, count: int) -> float:
+        """Return once there are so many; when the last of them came (seconds since the epoch)."""
+        async with asyncio.timeout(_LIMIT):
+            while len(self.seen) < count:
+                self._more.clear()
+                await self._more.wait()
+        return max(one.at for one in self.seen.values())
+
+    def note(self, name: str, seen: Seen) -> None:
+        """One more."""
+        self.seen[name] = seen
+        self._more.set()
+
+
+@asynccontextmanager
+async def observing(plane: Plane) -> AsyncIterator[Observer]:
+    """Watches from now on."""
+    observer = Observer()
+    version = (await plane.api.list(TASKRUNS, NAMESPACE, field_selector=_SELECTOR)).resource_version
+    task = asyncio.create_task(_watch(plane, observer, version))
+    try:
+        yield observer
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _watch(plane: Plane, observer: Observer, version: str) -> None:
+    async for event in plane.api.watch(TASKRUNS, NAMESPACE, resource_version=version, field_selector=_SELECTOR):
+        if event.type == "ADDED":
+            fired = times.epoch(event.object["status"]["firedAt"])
+            observer.note(event.object["metadata"]["name"], Seen(at=time.time(), fired_at=fired))

@@ -1,0 +1,125 @@
+"""From the start of the process to all that waits running, what that holds in memory, and what it costs idle."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tests.bench.triggerer import scene, usage
+from tests.bench.triggerer.figures import Figure
+from tests.bench.triggerer.replica import replicas
+from tests.bench.triggerer.scene import Scene
+from tests.bench.triggerer.usage import Usage
+from tests.bench.triggerer.waits import Asked
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    count: int
+    seconds: float
+    usage: Usage
+
+
+async def tasks(on: Scene) -> list[Figure]:
+    """Triggers that have a task each."""
+    few, many = await _both(on, scene.sleeping)
+    return [
+        *_seconds(few, goal="5 s", airflow="42.8 s"),
+        *_seconds(many, goal="15 s", airflow="547 s (19,500)"),
+        *_memory("trigger", few, many, goal="4 KiB", airflow="25.4 KiB (PSS, 1,000 to 19,500)"),
+        *(
+            Figure(
+                name=f"pss_{one.count}",
+                what=f"PSS of all its processes, running {one.count:,} triggers",
+                value=one.usage.pss / 1024,
+                unit="MiB",
+                airflow=airflow,
+            )
+            for one, airflow in ((few, "457 MiB"), (many, "809 MiB (19,500)"))
+        ),
+    ]
+
+
+async def timers(on: Scene) -> list[Figure]:
+    """Waits for a moment, which have none."""
+    few, many = await _both(on, lambda count: scene.timers(scene.far(count)))
+    return [
+        *_seconds(few, kind="timers"),
+        *_seconds(many, kind="timers"),
+        *_memory("timer", few, many, goal="1 KiB", airflow=""),
+    ]
+
+
+async def idle(on: Scene) -> list[Figure]:
+    """What so many triggers that do nothing cost."""
+    await on.waits.add(scene.sleeping(on.sizes.few))
+    async with replicas(on.plane) as each:
+        replica = await each.start()
+        await replica.runs(on.sizes.few)
+        await replica.settled()
+        before = usage.cpu(replica.pid)
+        await asyncio.sleep(on.sizes.idle)
+        spent = usage.cpu(replica.pid) - before
+    await on.waits.clear()
+    return [
+        Figure(
+            name="idle_cpu",
+            what=f"idle with {on.sizes.few:,} triggers, processor time a minute",
+            value=spent * _MINUTE / on.sizes.idle,
+            unit="s",
+            goal="1 s",
+            airflow="2.4 s, and 0.7 s of PostgreSQL",
+        )
+    ]
+
+
+async def _both(on: Scene, asked: Callable[[int], Sequence[Asked]]) -> tuple[_Start, _Start]:
+    few = await _start(on, asked(on.sizes.few))
+    many = await _start(on, asked(on.sizes.many - on.sizes.few))
+    await on.waits.clear()
+    return few, many
+
+
+async def _start(on: Scene, more: Sequence[Asked]) -> _Start:
+    await on.waits.add(more)
+    count = len(on.waits.names)
+    async with replicas(on.plane) as each:
+        began = time.monotonic()
+        replica = await each.start()
+        all_run = await replica.runs(count)
+        await replica.settled()
+        used = replica.usage()
+        await replica.end(signal.SIGTERM)
+    return _Start(count=count, seconds=all_run - began, usage=used)
+
+
+def _seconds(start: _Start, *, kind: str = "triggers", goal: str = "", airflow: str = "") -> list[Figure]:
+    return [
+        Figure(
+            name=f"start_{kind}_{start.count}",
+            what=f"process start to {start.count:,} {kind} running",
+            value=start.seconds,
+            unit="s",
+            goal=goal,
+            airflow=airflow,
+            aside=f"{start.usage.cpu:.1f} s of processor time with what followed",
+        )
+    ]
+
+
+def _memory(kind: str, few: _Start, many: _Start, *, goal: str, airflow: str) -> list[Figure]:
+    slope = (many.usage.rss - few.usage.rss) / (many.count - few.count)
+    return [
+        Figure(
+            name=f"rss_slope_{kind}",
+            what=f"RSS a {kind}, slope from {few.count:,} to {many.count:,}",
+            value=slope,
+            unit="KiB",
+            goal=goal,
+            airflow=airflow,
+            aside=f"{few.usage.rss / 1024:.0f} and {many.usage.rss / 1024:.0f} MiB",
+        )
+    ]

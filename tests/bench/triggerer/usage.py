@@ -1,0 +1,45 @@
+"""What a process and those it started use, as the kernel counts it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_UTIME, _STIME = 11, 12  # of /proc/PID/stat after the name in parentheses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """`rss` is of the process alone, `pss` of it and its children, both in KiB; `cpu` is its own, in seconds."""
+
+    rss: float
+    pss: float
+    cpu: float
+
+
+def of(pid: int) -> Usage:
+    """As of now."""
+    return Usage(
+        rss=_rollup(pid)["Rss"], pss=sum(_rollup(one).get("Pss", 0.0) for one in [pid, *_children(pid)]), cpu=cpu(pid)
+    )
+
+
+def cpu(pid: int) -> float:
+    """Seconds of processor time of one process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[_UTIME]) + int(fields[_STIME])) / _TICKS
+
+
+def _rollup(pid: int) -> dict[str, float]:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    return {name: float(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+
+
+def _children(pid: int) -> list[int]:
+    found = [
+        int(one) for task in Path(f"/proc/{pid}/task").iterdir() for one in (task / "children").read_text().split()
+    ]
+    return found + [deeper for one in found for deeper in _children(one)]
