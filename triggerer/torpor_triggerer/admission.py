@@ -6,7 +6,7 @@ judges the kwargs. Constructing runs the class's `__init__` and nothing else.
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from torpor.triggers.services import Services
 from torpor_wire import trigger, typed
 from torpor_wire.reason import Reason
 
+from torpor_triggerer import marks
+from torpor_triggerer.marks import Mark
 from torpor_triggerer.outcome import Failed, said, trace
 from torpor_triggerer.registry import Registry, TriggerClass, Unknown
 from torpor_triggerer.wait import Asked, Wait
@@ -59,9 +61,15 @@ def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Mad
     if isinstance(found, Unknown):
         message = f"pool {wait.pool}: {found.message}"
         return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=found.log))
+    mark = Mark(class_name=class_name, subject=wait)
+    return marks.call(mark, lambda: make(class_name, found, lambda: found(**typed.decode(absolute)), services))
+
+
+def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
+    """A trigger of this class, bound where it can be, or why there is none, whatever its code does."""
     made = None
     try:
-        made = found(**typed.decode(absolute))
+        made = construct()
         if hasattr(made, "bind"):
             made.bind(services)
         return Made(trigger=made)

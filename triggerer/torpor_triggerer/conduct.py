@@ -13,7 +13,8 @@ from torpor.triggers import BaseTrigger
 from torpor_api import limits
 from torpor_api.clock import Clock
 
-from torpor_triggerer import outcome
+from torpor_triggerer import marks, outcome
+from torpor_triggerer.marks import Mark
 from torpor_triggerer.outcome import Failed, Fired
 
 _LOOK_MAX = 300
@@ -123,7 +124,7 @@ def pace(trigger: Any) -> float:
 
 def _read(trigger: Any, name: str, default: object) -> object:
     try:
-        return getattr(trigger, name, default)
+        return marks.call(_mark(trigger), lambda: getattr(trigger, name, default))
     except Exception as error:
         log.warning("%s of the trigger failed", name, exc_info=error)
         return default
@@ -133,7 +134,7 @@ def due(trigger: Any) -> float | None:
     """The moment at which it will fire, where it knows; then it needs no task."""
     try:
         known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
-        return float(trigger.due()) if known else None
+        return float(marks.call(_mark(trigger), trigger.due)) if known else None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -144,12 +145,17 @@ def due(trigger: Any) -> float | None:
 def payload(trigger: Any) -> Fired | Failed:
     """What it fires at that moment."""
     try:
-        return outcome.of_payload(trigger.payload())
+        return outcome.of_payload(marks.call(_mark(trigger), trigger.payload))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         log.warning("payload() of the trigger failed", exc_info=error)
         return outcome.raised(error)
+
+
+def _mark(trigger: Any) -> Mark:
+    """Known by its class, since whoever asks this knows no name."""
+    return Mark(class_name="", subject=trigger)
 
 
 def last_look(trigger: Any) -> str:

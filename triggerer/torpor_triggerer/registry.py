@@ -5,7 +5,8 @@ the loop never waits for a disk, and what cannot be imported fails only who asks
 """
 
 import logging
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -54,11 +55,12 @@ class Unknown:
 
 
 class Registry:
-    """Names and classes, fixed at start."""
+    """Names and classes, fixed at start; what is made of a class may change."""
 
     def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, Unknown] | None = None) -> None:
         self._classes = dict(classes)
         self._broken = dict(broken or {})
+        self._stand_ins: dict[str, TriggerClass] = {}
 
     @property
     def names(self) -> frozenset[str]:
@@ -67,7 +69,7 @@ class Registry:
 
     def find(self, name: str) -> TriggerClass | Unknown:
         """The class registered by this name."""
-        found = self._classes.get(name)
+        found = self._stand_ins.get(name) or self._classes.get(name)
         if found is not None:
             return found
         if name in self._broken:
@@ -78,6 +80,25 @@ class Registry:
             "Name the pool that has it as triggerPool, or start this pool's triggerers with "
             "--trigger name=module:Class (or TORPOR_TRIGGERS)"
         )
+
+    @property
+    def usable(self) -> Collection[str]:
+        """Those that there is a class for."""
+        return self._classes.keys()
+
+    def name_of(self, found: type, expected: str) -> str:
+        """What a class is registered as, of several names the one that is expected; empty where it is not."""
+        names = [name for name, one in self._classes.items() if id(one) == id(found)]
+        return expected if expected in names else next(iter(names), "")
+
+    def file_of(self, name: str) -> str:
+        """The file of the module that the class is from; empty where there is none."""
+        module = sys.modules.get(getattr(self._classes.get(name), "__module__", ""))
+        return getattr(module, "__file__", None) or ""
+
+    def stand_in(self, name: str, instead: Callable[[TriggerClass], TriggerClass]) -> None:
+        """From now on, make by this name what stands in for the class."""
+        self._stand_ins[name] = instead(self._classes[name])
 
     def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
         """A trigger, bound where it can be. Raises LookupError for a name without a class, else what the class does."""

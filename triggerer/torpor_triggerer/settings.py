@@ -37,6 +37,7 @@ class Settings:
     triggers: Mapping[str, str]
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
+    apart: tuple[str, ...] = ()
     kubeconfig: str | None = None
 
 
@@ -62,6 +63,7 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         triggers=triggers,
         folders=folders,
         lends_identity=given.lend_identity,
+        apart=tuple(given.apart),
         kubeconfig=given.kubeconfig,
     )
 
@@ -98,6 +100,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         help="whose files waits may look at; {namespace} is theirs",
     )
     add("--lend-identity", action="store_true", help="let waits use what this pod is allowed elsewhere, as in a cloud")
+    add("--apart", action="append", default=[], metavar="NAME", help="a trigger class to run in a thread of its own")
     add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
     return made
 

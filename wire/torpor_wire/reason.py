@@ -32,9 +32,11 @@ class Reason(StrEnum):
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
     SEAL_INVALID = "SealInvalid"
     WAITING = "Waiting"
+    QUEUED = "Queued"  # it waits, and the triggerer whose it is has no room to look
     FIRED = "Fired"
     TIMED_OUT = "TimedOut"
     POOL_UNSERVED = "PoolUnserved"  # it waits, and no triggerer of its pool is there
+    LOOP_BLOCKED = "LoopBlocked"  # its trigger kept the triggerer's event loop
     CANCELLED = "Cancelled"
     DELETED = "Deleted"
     CLEARED = "Cleared"

@@ -1,0 +1,174 @@
+"""Where triggers run: in the loop of all, or in a thread of their class's own once the class has blocked that loop.
+
+A block cannot be cut short, only kept from happening again: so a class is moved at its third block within an hour, or
+at its first that is long enough for the pod's probes to fail. It stays there until the process ends. What runs of it at
+that moment begins anew there, as in another replica.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_api.clock import Clock
+
+from torpor_triggerer import conduct, marks
+from torpor_triggerer.apart import Apart
+from torpor_triggerer.health import LATE
+from torpor_triggerer.marks import Mark, Sight
+from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.registry import Registry
+from torpor_triggerer.standin import StandIn
+from torpor_triggerer.watchdog import Block, Pulse, Told, Watchdog
+
+BLOCKS = 3
+WITHIN = 3600.0
+LONG = LATE
+TELL_EVERY = 60.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """Who has blocked the loop of all, for how long (seconds), and whether that was once too often."""
+
+    class_name: str
+    subject: object
+    place: str
+    seconds: float
+    moved: bool
+
+
+class Hosts:
+    """Implements `conduct.Hosts`. `blocked` counts by class how often it kept a loop; `apart` has a thread for some.
+
+    `on_begin` is told of each block when it is seen, from any thread; `on_blocked`, in the loop of all, of each that
+    kept this loop, once it goes on.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        registry: Registry,
+        *,
+        seconds: float,
+        on_begin: Callable[[str], None],
+        on_blocked: Callable[[Blocked], None],
+    ) -> None:
+        self.blocked: Counter[str] = Counter()
+        self.apart: dict[str, Apart] = {}
+        self._registry = registry
+        self._seconds = seconds
+        self._clock = clock
+        self._on_begin = on_begin
+        self._on_blocked = on_blocked
+        self._blocks: dict[str, deque[float]] = {}
+        self._watchdog = Watchdog()
+        self._pulses: dict[str, Pulse] = {}
+        self._told_at: dict[str, float] = {}
+        self._home: asyncio.AbstractEventLoop | None = None
+
+    @contextmanager
+    def watched(self, apart: Collection[str] = ()) -> Iterator[None]:
+        """Watch the running loop, and let these classes run apart from the first. A simulation does without."""
+        self._home = asyncio.get_running_loop()
+        self._home.set_task_factory(marks.factory)
+        self._watchdog.watch(Pulse(self._home, threading.get_ident(), self._told))
+        for class_name in apart:
+            self._move(class_name)
+        self._watchdog.start()
+        try:
+            yield
+        finally:
+            self._watchdog.stop()
+            for one in self.apart.values():
+                one.stop()
+
+    async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
+        """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+        if isinstance(trigger, StandIn):
+            return await trigger.outcome()
+        return await marks.running(Mark(class_name=class_name, subject=trigger), conduct.first_event(trigger))
+
+    async def tell(self, class_name: str, trigger: Any, method: str) -> None:
+        """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
+        if conduct.answers(trigger, method):
+            telling = conduct.tell(self._clock, trigger, method, seconds=self._seconds)
+            await marks.running(Mark(class_name=class_name, subject=trigger), telling)
+
+    @property
+    def _told(self) -> Told:
+        return Told(began=self._begin, ended=self._end)
+
+    def _begin(self, block: Block) -> None:
+        """In the watchdog's thread: said at once, for the loop may never go on."""
+        class_name = self._class_name(block.sight)
+        self.blocked[class_name] += 1
+        self._on_begin(class_name)
+        if not block.apart:
+            log.warning("trigger %s blocks the event loop, at %s", class_name, self._place(block.sight))
+        elif block.started - self._told_at.get(class_name, float("-inf")) > TELL_EVERY:
+            self._told_at[class_name] = block.started
+            log.info("trigger %s blocks the thread that it has to itself, at %s", class_name, self._place(block.sight))
+
+    def _end(self, block: Block) -> None:
+        """In the watchdog's thread: what follows is for the loop to do, now that it goes on."""
+        if not block.apart and self._home is not None:
+            self._home.call_soon_threadsafe(self._judge, block)
+
+    def _judge(self, block: Block) -> None:
+        class_name = self._class_name(block.sight)
+        moved = self._is_too_much(class_name, block) and class_name in self._registry.usable
+        if moved and class_name not in self.apart:
+            self._move(class_name)
+            log.warning("trigger %s has a thread to itself from now on", class_name)
+        subject = block.sight.mark.subject
+        place = self._place(block.sight)
+        self._on_blocked(
+            Blocked(class_name=class_name, subject=subject, place=place, seconds=block.seconds, moved=moved)
+        )
+
+    def _is_too_much(self, class_name: str, block: Block) -> bool:
+        blocks = self._blocks.setdefault(class_name, deque(maxlen=BLOCKS))
+        blocks.append(block.started)
+        often = len(blocks) == BLOCKS and block.started - blocks[0] <= WITHIN
+        return often or block.seconds >= LONG or class_name in self.apart
+
+    def _move(self, class_name: str) -> None:
+        apart = self.apart[class_name] = Apart(class_name, self._watch, self._complaint)
+        self._registry.stand_in(class_name, lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
+
+    def _watch(self, apart: Apart) -> None:
+        """In the thread that is to be watched."""
+        pulse = Pulse(apart.loop, threading.get_ident(), self._told, apart.class_name)
+        self._pulses[apart.class_name] = pulse
+        self._watchdog.watch(pulse)
+
+    def _complaint(self, class_name: str) -> str:
+        pulse = self._pulses.get(class_name)
+        block = pulse.block if pulse else None
+        if block is None:
+            return ""
+        return f"its thread has been blocked for {block.seconds:.0f} s, at {self._place(block.sight)}"
+
+    def _class_name(self, sight: Sight) -> str:
+        """The innermost registered class whose method is under way, else whoever was begun."""
+        for found in (*sight.types, type(sight.mark.subject)):
+            name = self._registry.name_of(found, sight.mark.class_name)
+            if name:
+                return name
+        return sight.mark.class_name or type(sight.mark.subject).__qualname__
+
+    def _place(self, sight: Sight) -> str:
+        """The innermost line of the class's own module, and where it is called from there."""
+        if not sight.places:
+            return "its construction"
+        files = self._registry.file_of(self._class_name(sight))
+        own = next((place for place in sight.places if place.file == files), sight.places[-1])
+        inner = sight.places[0]
+        return str(own) if own == inner else f"{own}, in {inner}"
