@@ -13,6 +13,11 @@ class Budget:
         self._tokens = burst
         self._at = clock.monotonic()
 
+    @classmethod
+    def of_sentences(cls, clock: Clock, rate: float) -> "Budget":
+        """For what is said on TaskRuns: a second's worth at once; a rate of 0 is none at all."""
+        return cls(clock, rate=rate, burst=max(rate, 1.0) if rate > 0 else 0.0)
+
     def take(self) -> bool:
         """Whether there was a token; it is gone then."""
         now = self._clock.monotonic()

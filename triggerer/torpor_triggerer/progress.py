@@ -30,13 +30,13 @@ class Progress:
     def __init__(
         self,
         clock: Clock,
-        rate: float,
+        budget: Budget,
         *,
         runs: Callable[[], Collection[Run]],
         tell: Callable[[Run, str], Awaitable[None]],
     ) -> None:
         self._clock = clock
-        self._budget = Budget(clock, rate=rate, burst=max(rate, 1.0) if rate > 0 else 0.0)
+        self._budget = budget
         self._runs = runs
         self._tell = tell
         self._round: deque[Run] = deque()

@@ -66,9 +66,9 @@ class Reporter:
                 self._written(wait, outcome)
                 return
 
-    async def explain(self, wait: Wait, message: str) -> None:
+    async def explain(self, wait: Wait, reason: Reason, message: str) -> None:
         """Say on the TaskRun what it still waits for, best effort: the next sentence says more."""
-        patch = edge.explain(wait.pin, reason=Reason.WAITING, message=message)
+        patch = edge.explain(wait.pin, reason=reason, message=message)
         try:
             await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
         except errors.ApiError as error:

@@ -2,15 +2,16 @@
 
 Level-based: `settle` compares one TaskRun as it is now with what runs for it, and is called whenever either may have
 changed. It decides nothing about who may write: a run that ends twice, here or elsewhere, loses the second write.
+Where there are more waits than room, the oldest run; what has to make way for an older one goes back to the queue.
 """
 
-import heapq
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from torpor_api.store import Key
 
 from torpor_triggerer.lifecycle import Lifecycle
+from torpor_triggerer.room import Age, Room
 from torpor_triggerer.run import Run
 from torpor_triggerer.wait import Wait
 
@@ -18,16 +19,15 @@ log = logging.getLogger(__name__)
 
 
 class Runner:
-    """All runs of this process, `capacity` at most."""
+    """All runs of this process, `capacity` at most, but for those whose end is being written already."""
 
     def __init__(self, lifecycle: Lifecycle, capacity: int, find: Callable[[Key], Wait | None]) -> None:
         self._lifecycle = lifecycle
-        self._capacity = capacity
         self._find = find
         self._owned: frozenset[int] = frozenset()
+        self._room = Room(capacity)
         self._runs: dict[Key, Run] = {}
-        self._queue: list[tuple[float, Key]] = []
-        self._queued: set[Key] = set()
+        self._queued: dict[Key, Wait] = {}
         self._stopped = False
 
     def __len__(self) -> int:
@@ -37,6 +37,23 @@ class Runner:
     def runs(self) -> Collection[Run]:
         """All that runs."""
         return self._runs.values()
+
+    @property
+    def queued(self) -> Collection[Wait]:
+        """All that wait for room."""
+        return self._queued.values()
+
+    def queue(self) -> Iterator[Wait]:
+        """The same, oldest first."""
+        return (self._queued[key] for key in self._room.queue() if key in self._queued)
+
+    def find(self, key: Key) -> Run | None:
+        """What runs for a TaskRun."""
+        return self._runs.get(key)
+
+    def find_queued(self, key: Key) -> Wait | None:
+        """What waits for room for a TaskRun."""
+        return self._queued.get(key)
 
     def own(self, shards: frozenset[int]) -> None:
         """Serve these shards from now on; whoever calls it settles what that may change."""
@@ -51,6 +68,15 @@ class Runner:
         except Exception:
             log.exception("%s/%s: cannot be served", *key)
 
+    def begin_anew(self, concerns: Callable[[Run], bool]) -> None:
+        """Begin some runs again, as another replica would: all are left first, so that none joins what it was."""
+        keys = [key for key, run in self._runs.items() if not run.reporting and run.verdict is None and concerns(run)]
+        waits = {key: self._runs.pop(key) for key in keys}
+        for run in waits.values():
+            self._lifecycle.leave(run)
+        for key, run in waits.items():
+            self._begin(key, run.wait)
+
     async def stop(self) -> None:
         """Stop all triggers, for another replica to go on: `cleanup` is called, `on_kill` is not."""
         self._stopped = True
@@ -62,30 +88,66 @@ class Runner:
         wait = self._find(key)
         if wait is not None and wait.shard not in self._owned:
             wait = None
-        run = self._runs.get(key)
-        if run is not None and (wait is None or wait.turn != run.wait.turn):
-            self._lifecycle.leave(self._runs.pop(key))
-            self._next_in_queue()
-            run = None
+        served = self._served(key)
+        if served is not None and (wait is None or not _is_same(wait, served)):
+            self._leave(key, served)
+            served = None
         if wait is None:
             return
-        if run is None:
-            self._begin_or_queue(key, wait)
-        elif wait.cancelled and not run.wait.cancelled:
+        if served is None:
+            self._enter(key, wait)
+        elif wait.cancelled and not served.cancelled:
+            self._cancel(key, wait)
+
+    def _served(self, key: Key) -> Wait | None:
+        """The wait that runs or queues for a TaskRun."""
+        run = self._runs.get(key)
+        return self._queued.get(key) if run is None else run.wait
+
+    def _enter(self, key: Key, wait: Wait) -> None:
+        without = self._room.enter(Age(wait.deferred_at, key))
+        if without == key and not wait.cancelled:
+            self._queued[key] = wait
+            return
+        if without not in {None, key}:
+            self._make_way(without)
+        self._begin(key, wait)
+
+    def _leave(self, key: Key, wait: Wait) -> None:
+        next_one = self._room.leave(Age(wait.deferred_at, key))
+        self._queued.pop(key, None)
+        run = self._runs.pop(key, None)
+        if run is not None:
+            self._lifecycle.leave(run)
+        waiting = None if next_one is None else self._queued.pop(next_one, None)
+        if next_one is not None and waiting is not None:
+            self._begin(next_one, waiting)
+
+    def _begin(self, key: Key, wait: Wait) -> None:
+        try:
+            self._runs[key] = self._lifecycle.begin(wait)
+        except Exception:
+            log.exception("%s/%s: cannot be begun", *key)
+
+    def _make_way(self, key: Key) -> None:
+        """What is being written is not stopped for want of room: it will be over soon."""
+        run = self._runs.get(key)
+        if run is None or run.reporting or run.verdict is not None:
+            return
+        self._queued[key] = run.wait
+        self._lifecycle.leave(self._runs.pop(key))
+
+    def _cancel(self, key: Key, wait: Wait) -> None:
+        """One that queues takes no room to be cancelled: its trigger is made, and told to kill what it began before."""
+        run = self._runs.get(key)
+        if run is not None:
             run.wait = wait
             self._lifecycle.cancel(run)
+            return
+        del self._queued[key]
+        self._begin(key, wait)
 
-    def _begin_or_queue(self, key: Key, wait: Wait) -> None:
-        if len(self._runs) < self._capacity:
-            self._runs[key] = self._lifecycle.begin(wait)
-        elif key not in self._queued:
-            self._queued.add(key)
-            heapq.heappush(self._queue, (wait.deferred_at, key))
 
-    def _next_in_queue(self) -> None:
-        """The oldest wait takes the room; what left the queue meanwhile is skipped."""
-        while self._queue and len(self._runs) < self._capacity:
-            key = heapq.heappop(self._queue)[1]
-            self._queued.discard(key)
-            if key not in self._runs:
-                self.settle(key)
+def _is_same(one: Wait, other: Wait) -> bool:
+    """Whether it is still the wait that it was; one whose beginning somebody has changed is another."""
+    return (one.turn, one.deferred_at) == (other.turn, other.deferred_at)

@@ -9,8 +9,10 @@ import logging
 from typing import Any
 
 from torpor_api.store import Key, Unreadable
+from torpor_wire.reason import Reason
 
 from torpor_triggerer import metrics, rendezvous, streams
+from torpor_triggerer.budget import Budget
 from torpor_triggerer.conduct import OnLoop
 from torpor_triggerer.health import LATE, Heartbeat
 from torpor_triggerer.journal import Journal
@@ -20,6 +22,7 @@ from torpor_triggerer.membership import Membership
 from torpor_triggerer.metrics import Metrics, Standing
 from torpor_triggerer.notices import Notices
 from torpor_triggerer.progress import Progress
+from torpor_triggerer.queueing import Queueing
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.report import Reporter
 from torpor_triggerer.reveal import Revealer
@@ -68,11 +71,15 @@ class Triggerer:
         )
         self._lifecycle = Lifecycle(means, settings)
         self._runner = Runner(self._lifecycle, settings.capacity, self._find)
+        sentences = Budget.of_sentences(sources.api.clock, settings.progress_rate)
         self._progress = Progress(
             sources.api.clock,
-            settings.progress_rate,
+            sentences,
             runs=lambda: self._runner.runs,
-            tell=lambda run, said: self._reporter.explain(run.wait, said),
+            tell=lambda run, said: self._reporter.explain(run.wait, Reason.WAITING, said),
+        )
+        self._queueing = Queueing(
+            sources.api.clock, sentences, self._runner, capacity=settings.capacity, tell=self._reporter.explain
         )
         self._watches = Watches(
             sources.api, self._tasks.create_task, on_change=self._runner.settle, on_unreadable=self._complain
@@ -89,6 +96,7 @@ class Triggerer:
                 tasks.create_task(self._membership.run()),
                 tasks.create_task(self._notices.run()),
                 tasks.create_task(self._progress.run()),
+                tasks.create_task(self._queueing.run()),
             ]
             if self._seals is not None:
                 working.append(tasks.create_task(self._seals.run()))
@@ -119,6 +127,7 @@ class Triggerer:
             capacity=self._settings.capacity,
             running=metrics.by_class(run.wait for run in self._runner.runs),
             shared=metrics.by_class(run.wait for run in self._runner.runs if run.is_shared),
+            queued=metrics.by_class(self._runner.queued),
             shards=self._owned,
             members=self._membership.count,
             silent=self._membership.silent_for(),

@@ -69,17 +69,3 @@ async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() 
         assert sum(1 for one in made.fake.requests[before:] if one.path.endswith("/status")) == 64
         await made.pass_time(10)
         assert {made.stands(f"t{number}")[0] for number in range(200)} == {"Scheduled"}
-
-
-async def test_waits_beyond_capacity_queue_by_age() -> None:
-    async with world(capacity=2) as made:
-        for number, age in enumerate((1, 4, 2, 3)):
-            made.taskrun(f"t{number}", status={"deferredAt": f"2023-11-14T22:13:0{9 - age}Z"})
-        await made.start()
-        running = {f"t{number}" for number in range(4) if made.called(f"t{number}")}
-        assert len(running) == 2
-        waiting = sorted({"t0", "t1", "t2", "t3"} - running)
-        oldest = min(waiting, key=lambda name: made.status(name)["deferredAt"])
-        made.edit(min(running), cancel="2023-11-14T22:13:20Z")
-        await made.rest()
-        assert made.called(oldest) == ["run"]
