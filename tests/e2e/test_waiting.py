@@ -8,7 +8,7 @@ from torpor_wire.state import State
 from tests.e2e.crowd import one, spec, wait
 from tests.e2e.stage import Stage, of_taskrun
 
-_GIVEN_BACK = 5.0
+GIVEN_BACK = 5.0
 
 
 async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(stage: Stage) -> None:
@@ -20,7 +20,7 @@ async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(st
     (fired,) = await stage.taskruns("w", "it")
     until = deferred + times.epoch(fired.status.fired_at or "") - times.epoch(fired.status.deferred_at or "")
     assert until - deferred > 19
-    assert pods.live(deferred + _GIVEN_BACK, until) == []
+    assert pods.live(deferred + GIVEN_BACK, until) == []
     assert {state.name for state in pods.states} == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
 
 

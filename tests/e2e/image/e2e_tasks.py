@@ -1,11 +1,12 @@
 """Tasks of the e2e tests. They run in pods, from an image built FROM the worker image."""
 
+import hashlib
 import socket
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from torpor import BaseOperator, Context, Deferral, TaskFailed, context, defer, task
+from torpor import BaseOperator, BaseSensor, Context, Deferral, PokeResult, TaskFailed, context, defer, task
 from torpor.triggers import Duration
 
 
@@ -144,3 +145,23 @@ def wait_at_length(length: int) -> Deferral:
 @task
 def wait_for_object() -> Deferral:
     return defer(Written("http", {"url": object()}), then=tell, kept=None, before="")
+
+
+@task
+def wait_sealed() -> Deferral:
+    """Waits with a value that only this pod has found out."""
+    found = hashlib.sha256(str(context().uid).encode()).hexdigest()
+    return defer(Written("measures", {"encrypted__word": found}), then=tell, kept=None, before="")
+
+
+class SecondLook(BaseSensor):
+    """It is so at the second look, be that in the same pod or in the next one."""
+
+    def __init__(self, **of_every_sensor: Any) -> None:
+        super().__init__(**of_every_sensor)
+        self.looks = 0
+
+    def poke(self, context: Context) -> PokeResult:
+        self.looks += 1
+        done = context.segment + self.looks > 1
+        return PokeResult(done, {"segment": context.segment, "looks": self.looks, "here": socket.gethostname()})

@@ -1,5 +1,7 @@
-"""Trigger classes of the e2e tests: one that works, and four that do not. They run in a triggerer of a pool apart."""
+"""Trigger classes of the e2e tests: two that work, and four that do not. They run in a triggerer of a pool apart."""
 
+import hashlib
+import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -15,6 +17,20 @@ class Works(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         yield TriggerEvent({"said": self.word})
+
+
+class Measures(BaseTrigger):
+    """Tells what its word hashes to, and the word itself to whoever reads the log or the event."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        return "measures", {"encrypted__word": self.word}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        logging.getLogger(__name__).info("the word is %s", self.word)
+        yield TriggerEvent({"said": self.word, "sha256": hashlib.sha256(self.word.encode()).hexdigest()})
 
 
 class Ends(BaseTrigger):

@@ -1,0 +1,121 @@
+"""Secrets of real waits: read in the name of the task's ServiceAccount, sealed by its pod, and seen by nobody else."""
+
+import hashlib
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import yaml
+from torpor_api.resources import EVENTS, PODS, TASKRUNS, Resource
+from torpor_api.taskrun import TaskRun
+from torpor_demo.cluster import ROOT
+from torpor_demo.install import SYSTEM
+from torpor_demo.kubectl import Kubectl
+from torpor_wire.state import State
+
+from tests.e2e.crowd import IMAGE, one, spec
+from tests.e2e.stage import Stage
+
+SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
+_CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+_REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
+
+
+async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobody(
+    stage: Stage, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    value = f"Bearer {secrets.token_hex(16)}"
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "site"}, "stringData": {"authorization": value}}
+    await stage.api.create(SECRETS, stage.namespace, body)
+    _open(kubectl, stage.namespace, tmp_path)
+    url = f"http://{await _site(stage, value)}:8000/"
+    wait = {"class": "http", "kwargs": {"url": url, "headers": {"Authorization": _REFERENCE}, "interval": "1s"}}
+
+    await stage.start("denied", spec({"name": "it", "trigger": wait}))
+    denied = await stage.reached("denied", "it", State.FAILED)
+    assert denied.status.reason == "SecretForbidden"
+    assert f"ServiceAccount torpor-task may not get Secret site in namespace {stage.namespace}" in _message(denied)
+
+    # The two commands of docs/rbac.md.
+    right = ("read-site", "--verb=get", "--resource=secrets", "--resource-name=site")
+    bound = ("read-site", "--role=read-site", f"--serviceaccount={stage.namespace}:torpor-task")
+    kubectl.run("-n", stage.namespace, "create", "role", *right)
+    kubectl.run("-n", stage.namespace, "create", "rolebinding", *bound)
+    await stage.start("allowed", spec({"name": "it", "trigger": wait}))
+    allowed = await stage.reached("allowed", "it", State.SUCCEEDED)
+    answer = json.loads(allowed.status.result or "")
+    assert (answer["status"], answer["json"]) == (200, {"sent": "***"})
+
+    seen = await _seen(stage, kubectl)
+    assert f"[{stage.namespace}/{allowed.metadata.name} " in seen
+    assert value not in seen
+    assert value.removeprefix("Bearer ") not in seen
+
+
+async def test_what_a_pod_sealed_is_opened_by_its_pools_triggerer_and_seen_by_nobody(
+    stage: Stage, kubectl: Kubectl
+) -> None:
+    await stage.start("w", {**one("wait_sealed"), "triggerPool": "e2e"})
+    assert (await stage.ended("w")).status.state == "Succeeded"
+    (run,) = await stage.taskruns("w")
+    value = hashlib.sha256(run.metadata.uid.encode()).hexdigest()
+    event = json.loads(run.status.result or "")["event"]
+    assert event == {"said": "***", "sha256": hashlib.sha256(value.encode()).hexdigest()}
+
+    seen = await _seen(stage, kubectl)
+    assert f"[{stage.namespace}/{run.metadata.name} a1 s0] the word is ***" in seen
+    assert value not in seen
+
+
+def _open(kubectl: Kubectl, namespace: str, folder: Path) -> None:
+    """Add the component to the namespace, as docs/waits.md says."""
+    parts = {name: os.path.relpath(ROOT / "manifests" / name, folder.resolve()) for name in ("namespace", "components")}
+    kustomization = {
+        "namespace": namespace,
+        "resources": [parts["namespace"]],
+        "components": [f"{parts['components']}/secrets"],
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    kubectl.run("apply", "--server-side", "-k", folder)
+
+
+async def _site(stage: Stage, knows: str) -> str:
+    """The address of a site that knows this Authorization."""
+    pod = {
+        "automountServiceAccountToken": False,
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "terminationGracePeriodSeconds": 0,
+        "containers": [
+            {
+                "name": "site",
+                "image": IMAGE,
+                "imagePullPolicy": "IfNotPresent",
+                "command": ["python", "e2e_site.py", "--knows", hashlib.sha256(knows.encode()).hexdigest()],
+                "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
+                "securityContext": _CLOSED,
+            }
+        ],
+    }
+    await stage.api.create(
+        PODS, stage.namespace, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "site"}, "spec": pod}
+    )
+
+    async def ready() -> str | None:
+        status = (await stage.api.get(PODS, stage.namespace, "site"))["status"]
+        address: str | None = status.get("podIP")
+        return address if all(one["ready"] for one in status.get("containerStatuses", [{"ready": False}])) else None
+
+    return await stage.until(ready, 60, "the site to be up")
+
+
+def _message(run: TaskRun) -> str:
+    return run.status.message or ""
+
+
+async def _seen(stage: Stage, kubectl: Kubectl) -> str:
+    """What anybody may see of this namespace's waits: TaskRuns, Events, and what Torpor's own pods log."""
+    pages: list[Any] = [(await stage.api.list(kind, stage.namespace)).items for kind in (TASKRUNS, EVENTS)]
+    logs = kubectl.run("-n", SYSTEM, "logs", "-l", "app.kubernetes.io/name=torpor", "--tail=-1", "--since=10m")
+    return json.dumps(pages) + logs

@@ -1,0 +1,50 @@
+"""One sensor waits without a pod by default, and in its pod where it is told to or where nobody else would look."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from torpor_wire import times
+from torpor_wire.state import State
+
+from tests.e2e.crowd import one
+from tests.e2e.stage import Sightings, Stage, of_taskrun
+from tests.e2e.test_waiting import GIVEN_BACK
+
+_SENSOR = one("SecondLook", args={"poke_interval": 10})
+
+
+async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage: Stage) -> None:
+    await stage.start("w", _SENSOR)
+    run = await stage.reached("w", "it", State.DEFERRED)
+    async with stage.watching(of_taskrun(run)) as pods:
+        deferred = time.monotonic() - (time.time() - times.epoch(run.status.deferred_at or ""))
+        await stage.reached("w", "it", State.SUCCEEDED)
+    (ended,) = await stage.taskruns("w", "it")
+    until = deferred + times.epoch(ended.status.fired_at or "") - times.epoch(ended.status.deferred_at or "")
+    assert until - deferred > GIVEN_BACK
+    assert pods.live(deferred + GIVEN_BACK, until) == []
+    assert _names(pods) == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
+    assert _found(ended) == {"segment": 1, "looks": 1, "here": f"{run.metadata.name}-a1-s1"}
+
+
+@pytest.mark.parametrize("told", [{"deferrable": False}, {"triggerPool": "nowhere"}], ids=str)
+async def test_in_its_pod_it_waits_where_the_run_says_so_or_nobody_serves_its_pool(
+    stage: Stage, told: dict[str, Any]
+) -> None:
+    async with stage.watching("torpor.dev/task=it") as pods:
+        await stage.start("w", {**_SENSOR, **told})
+        assert (await stage.ended("w")).status.state == "Succeeded"
+    (run,) = await stage.taskruns("w", "it")
+    assert _names(pods) == {f"{run.metadata.name}-a1-s0"}
+    assert run.status.deferred_at is None
+    assert _found(run) == {"segment": 0, "looks": 2, "here": f"{run.metadata.name}-a1-s0"}
+
+
+def _names(pods: Sightings) -> set[str]:
+    return {state.name for state in pods.states}
+
+
+def _found(run: Any) -> Any:
+    return json.loads(run.status.result or "")
