@@ -27,6 +27,7 @@ _PLURALS = {
     "ServiceAccount": "serviceaccounts",
     "Secret": "secrets",
     "ConfigMap": "configmaps",
+    "PodDisruptionBudget": "poddisruptionbudgets",
     "Role": "roles",
     "ClusterRole": "clusterroles",
     "RoleBinding": "rolebindings",

@@ -132,6 +132,24 @@ def test_no_deployment_selects_anothers_pods(pool: Documents, default: Documents
     assert not selected(default, pool)
 
 
+def test_a_disruption_budget_covers_its_own_pools_pods_and_no_others(pool: Documents, default: Documents) -> None:
+    for mine, others in ((pool, default), (default, pool)):
+        budget = of(mine, "PodDisruptionBudget")["spec"]
+        selected = budget["selector"]["matchLabels"].items()
+        assert selected <= of(mine, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+        assert not selected <= of(others, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+        assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
+
+
+def test_a_pools_pods_spread_over_nodes_and_zones_each_pool_by_itself(pool: Documents, default: Documents) -> None:
+    for documents in (pool, default):
+        template = of(documents, "Deployment")["spec"]["template"]
+        spread = template["spec"]["topologySpreadConstraints"]
+        assert [each["topologyKey"] for each in spread] == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+        own = {"app.kubernetes.io/component": template["metadata"]["labels"]["app.kubernetes.io/component"]}
+        assert all(own.items() <= each["labelSelector"]["matchLabels"].items() for each in spread)
+
+
 def test_two_pools_stand_in_one_kustomization(tmp_path: Path) -> None:
     folders = [write(tmp_path / name, name).name for name in ("near", "far")]
     (tmp_path / "kustomization.yaml").write_text(json.dumps({"resources": folders}))
