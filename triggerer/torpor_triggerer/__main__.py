@@ -51,7 +51,8 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
         pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
         async with health.serve(given.health_port, checks, pages) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
-            await triggerer.run(stopping)
+            with triggerer.hosts.watched(given.apart):
+                await triggerer.run(stopping)
         await sources.clients.closed()
 
 

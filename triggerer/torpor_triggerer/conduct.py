@@ -32,25 +32,6 @@ class Hosts(Protocol):
         """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
 
 
-class OnLoop:
-    """Implements `Hosts`: on the loop of whoever calls. `seconds` is how long `cleanup` and `on_kill` may take."""
-
-    def __init__(self, clock: Clock, *, seconds: float) -> None:
-        self._clock = clock
-        self._seconds = seconds
-
-    async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
-        """As `Hosts` says."""
-        del class_name
-        return await first_event(trigger)
-
-    async def tell(self, class_name: str, trigger: Any, method: str) -> None:
-        """As `Hosts` says."""
-        del class_name
-        if answers(trigger, method):
-            await tell(self._clock, trigger, method, seconds=self._seconds)
-
-
 async def first_event(trigger: Any) -> Fired | Failed:
     """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
     events: AsyncIterator[object] | None = None

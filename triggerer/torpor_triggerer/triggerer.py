@@ -12,9 +12,10 @@ from torpor_api.store import Key, Unreadable
 from torpor_wire.reason import Reason
 
 from torpor_triggerer import metrics, rendezvous, streams
+from torpor_triggerer.blame import Blame
 from torpor_triggerer.budget import Budget
-from torpor_triggerer.conduct import OnLoop
 from torpor_triggerer.health import LATE, Heartbeat
+from torpor_triggerer.hosts import Blocked, Hosts
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.lifecycle import Lifecycle, Means
@@ -57,6 +58,13 @@ class Triggerer:
         self._heartbeat = Heartbeat(sources.api.clock, self.metrics.lagged)
         self._membership = Membership(sources.api, settings, on_members=self._divide)
         self._tasks = asyncio.TaskGroup()
+        self.hosts = Hosts(
+            sources.api.clock,
+            registry,
+            seconds=settings.kill_seconds,
+            on_begin=self.metrics.blocked,
+            on_blocked=self._lay_blame,
+        )
         means = Means(
             registry=registry,
             reporter=self._reporter,
@@ -65,12 +73,13 @@ class Triggerer:
             clock=sources.api.clock,
             evaluate=sources.evaluate,
             revealer=Revealer(vault=Vault(sources.api), seals=seals),
-            hosts=OnLoop(sources.api.clock, seconds=settings.kill_seconds),
+            hosts=self.hosts,
             lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,
         )
         self._lifecycle = Lifecycle(means, settings)
         self._runner = Runner(self._lifecycle, settings.capacity, self._find)
+        self._blame = Blame(self._runner, self._notices, sources.api.clock)
         sentences = Budget.of_sentences(sources.api.clock, settings.progress_rate)
         self._progress = Progress(
             sources.api.clock,
@@ -135,6 +144,9 @@ class Triggerer:
             restarts=self._watches.restarts,
             dropped=self._notices.dropped,
         )
+
+    def _lay_blame(self, blocked: Blocked) -> None:
+        self._blame.lay(blocked)
 
     def _find(self, key: Key) -> Wait | None:
         return self._watches.find(key)

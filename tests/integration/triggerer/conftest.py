@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,9 @@ _TRIGGERS = (
     "appears=Appears",
     "shows=Shows",
     "pkg.Foreign=Foreign",
+    "blocks=blocks:Blocks",
+    "spins=blocks:Spins",
+    "exits=blocks:Exits",
 )
 _PATIENCE = 15.0
 
@@ -65,15 +68,16 @@ class Pool:
     token: str
     replicas: list[Replica] = field(default_factory=list)
 
-    def start(self, leases_in: str = "torpor-system") -> Replica:
+    def start(self, leases_in: str = "torpor-system", more: Sequence[str] = ()) -> Replica:
         """A replica that holds its Lease; those that hold them in other namespaces do not know of each other."""
         identity = f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
         log = self.folder / f"{identity}.log"
         arguments = ["--pool", self.name, "--identity", identity, "--health-port", "0", "--lease-duration", "3"]
-        arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone"]
+        arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone", *more]
         for one in _TRIGGERS:
             name, _, cls = one.partition("=")
-            arguments += ["--trigger", f"{name}=tests.integration.triggerer.odd:{cls}"]
+            target = cls if ":" in cls else f"odd:{cls}"
+            arguments += ["--trigger", f"{name}=tests.integration.triggerer.{target}"]
         with log.open("w") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "torpor_triggerer", "--kubeconfig", str(self.kubeconfig), *arguments],

@@ -1,0 +1,91 @@
+"""A real API server and the triggerer as a process: a class that blocks the event loop, and the waits beside it."""
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torpor_wire import times
+
+pytestmark = pytest.mark.integration
+
+SECONDS = 4.0
+"""How long it blocks: long enough for a loop that is kept to lose its Lease, which lasts 3 s here."""
+
+
+def late(pool: Any, name: str) -> float:
+    """By how many seconds a duration fired after its moment."""
+    status = pool.ends(name, patience=30)
+    return float(times.epoch(status.fired_at) - times.epoch(json.loads(status.event)))
+
+
+def blocking(pool: Any, tmp_path: Path, class_name: str = "blocks") -> tuple[str, Path]:
+    """A wait that blocks again and again until a file is there."""
+    until = tmp_path / "until"
+    kwargs = {"seconds": SECONDS, "every": 0.2, "name": pool.name, "until": str(until)}
+    return pool.deferred(class_name, kwargs), until
+
+
+def test_who_blocks_is_named_on_its_taskrun_and_holds_up_the_others_once(empty_pool: Any, tmp_path: Path) -> None:
+    pool = empty_pool
+    replica = pool.start()
+    name, until = blocking(pool, tmp_path)
+    first = [pool.deferred("duration", {"duration": "2s"}) for _ in range(3)]
+    pool.until(lambda: bool(pool.events(name)), "there is an Event", patience=30)
+    reason, note = pool.events(name)[0]
+    assert reason == "LoopBlocked"
+    assert note.startswith("trigger blocks blocked the event loop for ")
+    assert ", at blocks.py:" in note
+    assert "in Blocks.run" in note
+    assert note.endswith("it runs in a thread of its own from now on")
+    assert max(late(pool, one) for one in first) > SECONDS / 4
+
+    later = [pool.deferred("duration", {"duration": f"{number / 4 + 1}s"}) for number in range(40)]
+    pool.until(
+        lambda: "its thread has been blocked for" in (pool.status(name).message or ""), "it says so", patience=90
+    )
+    assert replica.health == "ok\n"
+    assert max(late(pool, one) for one in later) < SECONDS / 4
+    assert [one for one in later if pool.events(one)] == []
+    until.touch()
+    assert pool.ends(name, patience=30).event == '"fired"'
+
+
+def test_what_computes_without_end_is_moved_too(empty_pool: Any, tmp_path: Path) -> None:
+    pool = empty_pool
+    replica = pool.start()
+    name, _ = blocking(pool, tmp_path, "spins")
+    pool.until(lambda: bool(pool.events(name)), "there is an Event", patience=30)
+    later = [pool.deferred("duration", {"duration": f"{number / 4 + 1}s"}) for number in range(20)]
+    assert max(late(pool, one) for one in later) < SECONDS / 2
+    assert replica.health == "ok\n"
+
+
+def test_a_wait_whose_thread_hangs_can_still_be_cancelled_and_given_up_and_the_process_ends(
+    empty_pool: Any, tmp_path: Path
+) -> None:
+    pool = empty_pool
+    replica = pool.start()
+    name, _ = blocking(pool, tmp_path)
+    pool.until(lambda: bool(pool.events(name)), "there is an Event", patience=30)
+    hanging = pool.deferred("blocks", {"seconds": 1e6, "name": pool.name})
+    limited = pool.deferred("blocks", {"seconds": 1.0, "name": f"{pool.name} too"}, timeout=3)
+    time.sleep(2)
+    pool.cancel(hanging)
+    assert pool.ends(limited, patience=60).reason == "DeferralTimeout"
+    assert pool.ends(hanging, patience=60).state == "Cancelled"
+    replica.process.send_signal(signal.SIGTERM)
+    assert replica.process.wait(timeout=60) == 0
+
+
+def test_a_class_that_is_known_to_block_begins_apart(empty_pool: Any, tmp_path: Path) -> None:
+    pool = empty_pool
+    pool.start(more=("--apart", "blocks"))
+    name, until = blocking(pool, tmp_path)
+    later = [pool.deferred("duration", {"duration": f"{number / 4 + 1}s"}) for number in range(20)]
+    assert max(late(pool, one) for one in later) < SECONDS / 4
+    until.touch()
+    assert pool.ends(name, patience=30).event == '"fired"'
+    assert pool.events(name) == []
