@@ -45,15 +45,18 @@ async def event(trigger: Any, given: Sources | None = None, **settings: Any) -> 
     used = given or sources(**settings)
     trigger.bind(lent(used))
     try:
-        return await _first(trigger.run())
+        return await first(trigger)
     finally:
+        await used.polls.ended()
         await used.clients.closed()
 
 
-async def _first(events: AsyncIterator[Any]) -> Any:
+async def first(trigger: Any) -> Any:
+    """What one that is bound fires."""
+    events = trigger.run()
     async with asyncio.timeout(PATIENCE):
         async for one in events:
-            await events.aclose()  # type: ignore[attr-defined]
+            await events.aclose()
             return one.payload
     raise AssertionError("it ended without an event")
 

@@ -97,6 +97,7 @@ class Source:
                     if not self._bear(lot, found):
                         break
                 case Exception() if len(lot) > 1:
+                    log.info("a poll for %d waits of %s fails: %s", len(lot), self.kind.__name__, found)
                     left[:0] = crowd.halves(lot)
                 case Exception():
                     await self._hand_out(lot, [found])

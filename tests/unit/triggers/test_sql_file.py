@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +135,23 @@ async def test_a_query_makes_no_file_and_opens_no_other(file: Path, tmp_path: Pa
         with pytest.raises(ValueError, match=r"not authorized|authorization denied"):
             await wait
     assert not (tmp_path / "made.db").exists()
+
+
+async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
+    given = lending.sources(folders=(str(file.parent),))
+    query = "SELECT name FROM jobs WHERE name = :name"
+    async with AsyncExitStack() as stack:
+        triggers = [sql(file, query, params={"name": f"job-{number}"}) for number in range(20)]
+        waits = [await stack.enter_async_context(lending.waiting(one, given)) for one in triggers]
+        spoilt = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "{"})
+        also = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "[]"})
+        bad, good = [await stack.enter_async_context(lending.waiting(one, given)) for one in (spoilt, also)]
+        await lending.looked(also, "no row")
+        assert len(given.polls) == 2
+        add(file, "job-7")
+        assert await waits[7] == {"count": 1, "rows": [{"name": "job-7"}]}
+        add(file, "{")
+        with pytest.raises(ValueError, match="malformed JSON"):
+            await bad
+        assert sum(one.done() for one in waits) == 1
+        assert not good.done()

@@ -4,7 +4,9 @@ PostgreSQL holds a query to reading by its transaction, SQLite by how the file i
 transaction and nothing is prepared for longer, so that a pooler such as PgBouncer may stand between.
 """
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -40,6 +42,11 @@ def load() -> None:
         import_module(name)
 
 
+def is_loaded() -> bool:
+    """Whether that has been done."""
+    return all(name in sys.modules for name in _IMPORTED)
+
+
 def connect(database: Server | File, services: Services) -> "AsyncEngine":
     """A pool that connects when it is first asked."""
     match database:
@@ -61,6 +68,13 @@ async def ask(
 
     Raises OSError where there is no answer now, PermissionError and ValueError where there will be none.
     """
+    async with session(engine, seconds) as connection:
+        return await rows(connection, query, params, seconds=seconds)
+
+
+@asynccontextmanager
+async def session(engine: "AsyncEngine", seconds: float) -> "AsyncIterator[AsyncConnection]":
+    """A connection that only reads, for a statement of so many seconds. What is raised inside comes out as ours."""
     import asyncio
 
     from asyncpg import InterfaceError, PostgresError
@@ -69,41 +83,54 @@ async def ask(
 
     try:
         async with asyncio.timeout(seconds + _GRACE), engine.connect() as connection:
-            return await _rows(connection, query, params, seconds)
+            yield await _held_to_reading(connection, seconds)
     except DBAPIError as error:
-        raise _meant(error.orig or error) from error
+        raise meant(error.orig or error) from error
     except (PostgresError, InterfaceError) as error:  # what SQLAlchemy lets through when it reads on in a result
-        raise _meant(error) from error
+        raise meant(error) from error
     except NoneFreeError as error:
-        raise TimeoutError(f"all {CONNECTIONS} connections to it are busy") from error
+        raise ConnectionError(f"all {CONNECTIONS} connections to it are busy") from error
     except ResourceClosedError as error:
         raise ValueError("the query yields no rows; it must be a SELECT") from error
     except TimeoutError as error:
-        raise TimeoutError(f"no answer within {seconds:g} s") from error
+        raise TimeoutError(str(error) or f"no answer within {seconds:g} s") from error
     except SQLAlchemyError as error:
         raise ValueError(str(error)) from error
 
 
-async def _rows(
-    connection: "AsyncConnection", query: str, params: Mapping[str, Any], seconds: float
+async def rows(
+    connection: "AsyncConnection", query: str, params: Mapping[str, Any], *, seconds: float
 ) -> Sequence[Mapping[str, Any]]:
-    from sqlalchemy import String, bindparam, text
+    """The first rows, in a session."""
+    from sqlalchemy import text
 
     statement = text(query)
-    _check(set(statement.compile().params), set(params))
-    # Text is bound as text; else the driver would want a date for a date, and JSON has none to give.
-    words = [bindparam(name, type_=String()) for name, value in params.items() if isinstance(value, str)]
-    if connection.dialect.name == "postgresql":
-        connection = await connection.execution_options(postgresql_readonly=True)
-        await connection.execute(text(f"SET LOCAL statement_timeout = {int(seconds * 1000)}"))
-    else:
+    check(set(statement.compile().params), set(params))
+    if connection.dialect.name != "postgresql":
         await _limit(connection, seconds)
     # A stream, so that of a million rows no more come over than are asked for.
-    async with connection.stream(statement.bindparams(*words), dict(params)) as result:
+    async with connection.stream(statement.bindparams(*words(params)), dict(params)) as result:
         return [dict(row) for row in await result.mappings().fetchmany(ROWS)]
 
 
-def _check(bound: set[str], given: set[str]) -> None:
+def words(params: Mapping[str, Any]) -> list[Any]:
+    """Text is bound as text; else the driver would want a date for a date, and JSON has none to give."""
+    from sqlalchemy import String, bindparam
+
+    return [bindparam(name, type_=String()) for name, value in params.items() if isinstance(value, str)]
+
+
+async def _held_to_reading(connection: "AsyncConnection", seconds: float) -> "AsyncConnection":
+    from sqlalchemy import text
+
+    if connection.dialect.name == "postgresql":
+        connection = await connection.execution_options(postgresql_readonly=True)
+        await connection.execute(text(f"SET LOCAL statement_timeout = {int(seconds * 1000)}"))
+    return connection
+
+
+def check(bound: set[str], given: set[str]) -> None:
+    """Raise ValueError where a query binds other names than are given."""
     if bound != given:
         raise ValueError(
             f"the query binds {_names(bound)}, and params has {_names(given)}; "
@@ -188,19 +215,21 @@ def _file(file: File, services: Services) -> "AsyncEngine":
     return engine
 
 
-def _meant(error: BaseException) -> Exception:
+def meant(error: BaseException) -> Exception:
     """The driver's error as one of ours: what passes is an OSError."""
     import sqlite3
 
-    words, state = _words(error), str(getattr(error, "sqlstate", None) or "")
+    said, state = _said(error), str(getattr(error, "sqlstate", None) or "")
     if isinstance(error, sqlite3.Error):
-        return ConnectionError(words) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(words)
+        return ConnectionError(said) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(said)
     if state[:2] == "28" or state == "42501":
-        return PermissionError(words)
-    return ValueError(words) if state[:2] in _CLASSES else ConnectionError(words)
+        return PermissionError(said)
+    if state == "57014":
+        return TimeoutError(said)
+    return ValueError(said) if state[:2] in _CLASSES else ConnectionError(said)
 
 
-def _words(error: BaseException) -> str:
+def _said(error: BaseException) -> str:
     """The first line of what it says, without the class that SQLAlchemy puts before it."""
     line = str(error).partition("\n")[0]
     return (line.rpartition("'>: ")[2] if line.startswith("<class '") else line) or type(error).__name__

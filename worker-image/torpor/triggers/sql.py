@@ -1,23 +1,36 @@
-"""Waiting for what a query finds: polled, over one pool of connections for all waits on a database.
+"""Waiting for what a query finds: polled, by one query for all waits that differ in its parameters only.
 
 No answer means "not yet"; a query that the database refuses, and a password that it does not take, fail the wait. The
 query is to read: PostgreSQL runs it in a read-only transaction, an SQLite file is opened for reading.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Coroutine, Hashable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from torpor_wire import canonical
 
-from torpor.triggers import cells, checks, conditions, databases, fitting, paths, polling, queries, secrets, spans
+from torpor.triggers import (
+    cells,
+    checks,
+    conditions,
+    databases,
+    fitting,
+    paths,
+    polling,
+    queries,
+    rowsets,
+    secrets,
+    spans,
+    verdicts,
+)
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.databases import File, Server
 from torpor.triggers.secrets import Reference, Revealed
 from torpor.triggers.services import Services
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
+    from torpor.triggers.rowsets import Rows
 
 ROOTS = frozenset({"row", "rows"})
 INTERVAL = 10.0
@@ -34,6 +47,7 @@ class Sql(BaseTrigger):
     as many of them as fit, and `count`, of those read. A URL with a password is a secretRef.
     """
 
+    poll_at_once = 5000
     requires = ("sqlalchemy", "greenlet", "asyncpg", "aiosqlite")
     extra = "torpor[sql]"
 
@@ -55,6 +69,7 @@ class Sql(BaseTrigger):
         self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         if self.timeout > TIMEOUT_MAX:
             raise ValueError(f"timeout is {self.timeout:g} seconds; a query may take {TIMEOUT_MAX:g}")
+        self._seen: tuple[int, str] | None = None
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """What differs from the defaults."""
@@ -71,52 +86,79 @@ class Sql(BaseTrigger):
     def bind(self, services: Services) -> None:
         """Also checks the condition, and that an SQLite file is in a folder that is open to its namespace."""
         super().bind(services)
-        self._database = databases.parse(self.url)
-        if isinstance(self._database, File):
-            paths.folder_of(self._database.path, services.folders)
+        self.database = databases.parse(self.url)
+        if isinstance(self.database, File):
+            paths.folder_of(self.database.path, services.folders)
         if self.condition is not None:
             services.check(self.condition, ROOTS)
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until it is so."""
-        await self.services.in_thread(queries.load)
-        key = ("sql", self._database, tuple(self.services.folders))
-        async with self.services.shared(
-            key, lambda: queries.connect(self._database, self.services), queries.close
-        ) as engine:
-            yield TriggerEvent(await polling.found(self.services, lambda: self._look(engine), self.interval))
+    @property
+    def source(self) -> Hashable:  # type: ignore[override]
+        """The database, and what is asked there but for the values of the parameters."""
+        kinds = frozenset((name, isinstance(value, str)) for name, value in self.params.items())
+        return self.database, tuple(self.services.folders), self.query, kinds, self.timeout
 
-    async def _look(self, engine: "AsyncEngine") -> dict[str, Any] | None:
-        try:
-            found = await queries.ask(engine, self.query, self.params, seconds=self.timeout)
-        except PermissionError as error:
-            raise PermissionError(f"{self._where()}: {self._shown(error)}") from error
-        except OSError as error:
-            self.last_look = f"{self._where()} does not answer: {self._shown(error)}"
+    @classmethod
+    async def poll_many(cls, waits: "Sequence[Sql]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
+        """One query for all of them."""
+        first = waits[0]
+        if not queries.is_loaded():
+            await services.in_thread(queries.load)
+        key = ("sql", first.database, tuple(services.folders))
+        async with services.shared(key, lambda: queries.connect(first.database, services), queries.close) as engine:
+            try:
+                found = await rowsets.ask(engine, first.query, [one.params for one in waits], seconds=first.timeout)
+            except OSError as error:
+                raise first.translated(error) from error
+        return await verdicts.each([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
+
+    def answer(self, found: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
+        """What follows from the rows; a coroutine where a condition is to be judged."""
+        if isinstance(found, OSError) and not isinstance(found, PermissionError):
+            self.last_look = str(self.translated(found))
             return None
+        if isinstance(found, Exception):
+            return found
+        self.last_look = f"the query finds {_counted(len(found))}"
+        return self._judged(found) if found or self.condition is not None else None
+
+    async def _judged(self, found: "Rows") -> TriggerEvent | None:
         rows = [cells.row(one) for one in found]
-        return fitting.listed({"count": len(rows)}, "rows", rows) if await self._meets(rows) else None
+        if not await self._meets(rows):
+            return None
+        return TriggerEvent(fitting.listed({"count": len(rows)}, "rows", rows))
 
     async def _meets(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        self.last_look = f"the query finds {_counted(len(rows))}"
         if self.condition is None:
-            return bool(rows)
-        if len(canonical.plain(rows)) > _JUDGED_MAX:
+            return True
+        text = canonical.plain(rows)
+        if len(text) > _JUDGED_MAX:
             raise ValueError(f"the rows are more than {_JUDGED_MAX} bytes of JSON: select less of them")
-        verdict = await conditions.judge(
-            self.services, self.condition, {"rows": rows, "row": rows[0] if rows else None}
-        )
-        self.last_look += f"; {verdict.words}"
-        return verdict.holds
+        if self._seen is None or self._seen[0] != hash(text):
+            variables = {"rows": rows, "row": rows[0] if rows else None}
+            verdict = await conditions.judge(self.services, self.condition, variables)
+            if verdict.holds:
+                return True
+            self._seen = hash(text), verdict.words
+        self.last_look += f"; {self._seen[1]}"
+        return False
+
+    def translated(self, error: OSError) -> OSError:
+        """What it means, in words that people may see."""
+        words = self._shown(error)
+        if isinstance(error, PermissionError):
+            return PermissionError(f"{self._where()}: {words}")
+        kind = TimeoutError if isinstance(error, TimeoutError) else ConnectionError
+        return kind(f"{self._where()} does not answer: {words}")
 
     def _where(self) -> str:
-        return "the database" if isinstance(self.url, Revealed) else f"the database {self._database}"
+        return "the database" if isinstance(self.url, Revealed) else f"the database {self.database}"
 
     def _shown(self, error: OSError) -> str:
         """What it says, but for what a Secret told: not even the host."""
         words = error.strerror or str(error) or type(error).__name__
-        if isinstance(self.url, Revealed) and isinstance(self._database, Server):
-            words = words.replace(self._database.host, "***").replace(self._database.password or "***", "***")
+        if isinstance(self.url, Revealed) and isinstance(self.database, Server):
+            words = words.replace(self.database.host, "***").replace(self.database.password or "***", "***")
         return words
 
 

@@ -21,6 +21,7 @@ _SETTINGS = {
     "jit": "off",
     "max_connections": "40",
     "shared_buffers": "16MB",
+    "shared_preload_libraries": "pg_stat_statements",
 }
 
 
