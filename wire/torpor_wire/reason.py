@@ -33,7 +33,6 @@ class Reason(StrEnum):
     SEAL_INVALID = "SealInvalid"
     WAITING = "Waiting"
     QUEUED = "Queued"  # it waits, and the triggerer whose it is has no room to look
-    QUEUED = "Queued"  # it waits, and the triggerer whose it is has no room to look
     FIRED = "Fired"
     TIMED_OUT = "TimedOut"
     POOL_UNSERVED = "PoolUnserved"  # it waits, and no triggerer of its pool is there
