@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from torpor_triggerer import conduct
+from torpor_triggerer.crowd import Looks
 from torpor_triggerer.journal import Page
-from torpor_triggerer.lent import Looks
 from torpor_triggerer.outcome import Outcome
 from torpor_triggerer.timers import Timer
 from torpor_triggerer.wait import Wait
