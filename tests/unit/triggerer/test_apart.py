@@ -20,6 +20,9 @@ from torpor_triggerer.standin import StandIn
 from tests.lending import lent, sources
 
 
+KEY = ("noting", "key")
+
+
 class Noting(BaseTrigger):
     """Notes in which thread what is called."""
 
@@ -42,6 +45,7 @@ class Noting(BaseTrigger):
             try:
                 await self.services.sleep(1e6)
             finally:
+                await asyncio.sleep(0.1)
                 self.note("ended")
         if self.does == "hangs":
             time.sleep(2)  # noqa: ASYNC251 - that is the point
@@ -70,9 +74,8 @@ class Borrowing(BaseTrigger):
         await services.sleep(0.01)
         value = await services.evaluate("1 + event", {"event": 1})
         other = await services.in_thread(threading.get_ident)
-        async with services.shared(("noting", "key"), asyncio.get_running_loop, _closed) as made_in:
-            shared = made_in is asyncio.get_running_loop()
-        yield TriggerEvent([value, other not in {here, threading.main_thread().ident}, shared, services.namespace])
+        async with services.shared(KEY, object, _closed) as client:
+            yield TriggerEvent([value, other not in {here, threading.main_thread().ident}, str(id(client))])
 
 
 class Known(BaseTrigger):
@@ -194,7 +197,12 @@ async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
 
 async def test_what_is_lent_works_there_and_a_client_is_the_threads_own() -> None:
     async with thread() as apart:
-        assert await stand_in(apart, Borrowing).outcome() == Fired(event='[2,true,true,"workflows"]')
+        home = lent()
+        async with home.shared(KEY, object, _closed) as client:
+            found = await stand_in(apart, Borrowing, home).outcome()
+            assert isinstance(found, Fired)
+            assert found.event.startswith("[2,true,")
+            assert str(id(client)) not in found.event
 
 
 class Changing:
