@@ -19,7 +19,6 @@ from torpor_triggerer.standin import StandIn
 
 from tests.lending import lent, sources
 
-
 KEY = ("noting", "key")
 
 
