@@ -11,15 +11,18 @@ from typing import Any
 
 from torpor.triggers.services import Services
 from torpor_api import limits
-from torpor_api.clock import Clock
+from torpor_api.clock import SystemClock
 
 POLL_SECONDS = 120.0
 
 
-async def of(kind: Any, triggers: Sequence[Any], services: Services, clock: Clock) -> list[Any] | Exception:
-    """An answer for each of the triggers, or what became of the poll as a whole."""
+async def of(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
+    """An answer for each of the triggers, or what became of the poll as a whole.
+
+    Its limit is in the machine's time, as are those of the requests that it makes.
+    """
     try:
-        return await limits.within(clock, POLL_SECONDS, _polled(kind, triggers, services))
+        return await limits.within(SystemClock(), POLL_SECONDS, _polled(kind, triggers, services))
     except TimeoutError as error:
         return error
 

@@ -89,7 +89,7 @@ class Source:
             if not lot:
                 continue
             asked += lot
-            found = await answers.of(self.kind, [one.trigger for one in lot], services, self._clock)
+            found = await answers.of(self.kind, [one.trigger for one in lot], services)
             match found:
                 case PermissionError():
                     await self._hand_out(lot, [found] * len(lot))

@@ -1,5 +1,6 @@
 """`http` against a real server: what it asks, when it asks again, and what it costs where nothing has changed."""
 
+import asyncio
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -9,7 +10,10 @@ import pytest
 from aiohttp import web
 from torpor.triggers import Http
 from torpor.triggers.secrets import Revealed
+from torpor_api.clock import SystemClock
+from torpor_triggerer.lent import Lent
 
+from tests import lending
 from tests.integration.triggers.passing import PassingClock
 from tests.integration.triggers.site import Asked, Reply, Site, says, site
 from tests.unit.triggers.lending import lent
@@ -122,3 +126,70 @@ async def test_a_secret_that_nobody_has_read_is_not_sent(kwargs: dict[str, Any])
         with pytest.raises(ValueError, match="has not been read"):
             await fires(Http(**kwargs), at)
         assert at.asked == []
+
+
+async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_judges_for_itself() -> None:
+    jobs = {str(number): "busy" for number in range(200)}
+    tag = ["1"]
+
+    def listing(asked: Asked) -> web.Response:
+        if asked.headers.get("if-none-match") == tag[0]:
+            return web.Response(status=304)
+        return web.json_response({"jobs": jobs}, headers={"ETag": tag[0]})
+
+    async with site(listing) as at:
+        services = lent(web=at.client, clock=SystemClock())
+        waits = [
+            Http(at.url, body_condition=f"response.json.jobs['{number}'] == 'done'", interval=0.3) for number in jobs
+        ]
+        odd = Http(at.url, body_condition="response.json.jobs['1']", interval=0.3)
+        tasks = [asyncio.create_task(_first(one, services)) for one in [*waits, odd]]
+        with pytest.raises(TypeError, match="yields a str"):
+            await tasks.pop()
+        asked = len(at.asked)
+        assert asked <= 3
+        await lending.until(lambda: len(at.asked) >= asked + 5)
+        assert {one.headers.get("if-none-match") for one in at.asked[-4:]} == {"1"}
+        assert all(one.last_look.endswith("answered 200; body_condition is false") for one in waits)
+        jobs.update({"7": "done", "199": "done"})
+        tag[0] = "2"
+        await lending.until(lambda: sum(one.done() for one in tasks) == 2)
+        assert (await tasks[7])["headers"]["etag"] == (await tasks[199])["headers"]["etag"] == "2"
+        assert len(at.asked) < 40
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_who_comes_later_judges_what_the_others_have_seen_already() -> None:
+    async with site(versions(("done", {"ETag": '"1"'}))) as at:
+        services = lent(web=at.client, clock=SystemClock())
+        first = asyncio.create_task(_first(Http(at.url, body_condition="response.json.state == 'x'"), services))
+        await lending.until(lambda: len(at.asked) == 1)
+        assert (await _first(Http(at.url, body_condition=DONE), services))["json"] == {"state": "done"}
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+
+
+async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
+    async with site(says(404)) as at:
+        services = lent(web=at.client, clock=SystemClock())
+        asked = [
+            {},
+            {"headers": {"A": "b"}},
+            {"method": "HEAD"},
+            {"method": "POST"},
+            {"method": "POST"},
+            {"timeout": 3},
+        ]
+        tasks = [asyncio.create_task(_first(Http(at.url, **one), services)) for one in asked]  # type: ignore[arg-type]
+        await lending.until(lambda: len(at.asked) == len(asked))
+        assert len(services.sources.polls) == len(asked)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _first(trigger: Http, services: Lent) -> Any:
+    trigger.bind(services)
+    return await lending.first(trigger)

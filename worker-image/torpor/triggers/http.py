@@ -2,19 +2,19 @@
 
 No answer and another answer both mean "not yet"; a server in trouble is asked less and less often, and not before the
 moment that it names itself. A server that tells its answers apart (ETag, Last-Modified) is asked for a changed one, so
-that an unchanged one costs nothing. The request itself is the triggerer's (`Services.request`).
+that an unchanged one costs nothing. The request itself is the triggerer's (`Services.request`): one for all waits that
+differ in what they want of the answer only.
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Coroutine, Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from torpor_wire import canonical, keys
 
-from torpor.triggers import conditions, polling, spans, statuses, validators, web
+from torpor.triggers import conditions, pace, polling, spans, statuses, validators, verdicts, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.pace import Pace
 from torpor.triggers.secrets import Reference
 from torpor.triggers.services import Answer, Request, Services
 
@@ -32,6 +32,8 @@ class Http(BaseTrigger):
     case), json (null for what is not JSON) and text (up to 1 MB). The event has status, headers (a few), and json or
     the beginning of text, so that it stays small.
     """
+
+    poll_at_once = 100_000
 
     def __init__(  # noqa: PLR0913 - what an HTTP request has, each with a default
         self,
@@ -51,7 +53,8 @@ class Http(BaseTrigger):
         self.body_condition = conditions.given(body_condition, "body_condition")
         self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
-        self._pace = Pace(self.interval)
+        self.known: Mapping[str, str] = {}
+        self.seen = ""
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """What differs from the defaults, so that equal waits look equal."""
@@ -72,51 +75,84 @@ class Http(BaseTrigger):
         if self.body_condition is not None:
             services.check(self.body_condition, ROOTS)
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until it is so."""
+    @property
+    def source(self) -> Hashable:  # type: ignore[override]
+        """What is asked; each POST is asked by itself, for who knows what it does."""
+        if self.method == "POST":
+            return None
+        headers = frozenset(web.all_read(self.headers).items())
+        return self.method, web.read(self.url, "url"), headers, self.timeout
+
+    @classmethod
+    async def poll_many(cls, waits: "Sequence[Http]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
+        """One request for all of them."""
+        known = waits[0].known
+        if any(one.known != known for one in waits):
+            known = {}
+        answer = await waits[0].ask(services, known)
+        if known and answer.status == validators.NOT_MODIFIED:
+            for one in waits:
+                one.last_look = one.seen
+            return [None] * len(waits)
+        page = _Page(answer)
+        found = await verdicts.each([one.judge(page) for one in waits])
+        if pace.in_trouble(answer) and not any(found):
+            words = f"{web.shown(waits[0].url)} answered {answer.status}"
+            raise polling.BusyError(words, pace.retry_after(answer, services.now()))
+        for one in waits:
+            one.note(answer)
+        return found
+
+    async def ask(self, services: Services, known: Mapping[str, str]) -> Answer:
+        """One request, for an answer that differs from what is known. Raises OSError where there is none."""
         headers = web.all_read(self.headers)
-        asked = Request(self.method, web.read(self.url, "url"), headers, self.timeout)
-        can_compare = self.method != "POST" and not validators.asked_by_hand(headers)
-        known: Mapping[str, str] = {}
-        seen = ""
-        while True:
-            answer = await self._ask(asked._replace(headers={**known, **headers}))
-            if answer is not None and known and answer.status == validators.NOT_MODIFIED:
-                self.last_look = seen
-            elif answer is not None:
-                found = await self._judge(answer)
-                if found is not None:
-                    yield TriggerEvent(found)
-                    return
-                known, seen = validators.of(answer) if can_compare else {}, self.last_look
-            await self.services.sleep(self._pace.pause(self.services.jitter()))
-
-    async def _ask(self, asked: Request) -> Answer | None:
         try:
-            answer = await self.services.request(asked)
+            return await services.request(
+                Request(self.method, web.read(self.url, "url"), {**known, **headers}, self.timeout)
+            )
         except OSError as error:
-            self._pace.note(None, self.services.now())
-            self.last_look = f"no answer from {web.shown(self.url)}: {error}"
-            return None
-        self._pace.note(answer, self.services.now())
-        return answer
+            raise ConnectionError(f"no answer from {web.shown(self.url)}: {error}") from error
 
-    async def _judge(self, answer: Answer) -> dict[str, Any] | None:
+    def judge(self, page: "_Page") -> "Coroutine[Any, Any, TriggerEvent | None] | None":
         """The event, where the answer is as asked."""
-        self.last_look = f"{web.shown(self.url)} answered {answer.status}"
-        if not statuses.holds(self.status, answer.status):
-            return None
-        document = _document(answer)
-        return payload(answer, document) if await self._meets(answer, document) else None
+        self.last_look = f"{web.shown(self.url)} answered {page.answer.status}"
+        return self._judged(page) if statuses.holds(self.status, page.answer.status) else None
 
-    async def _meets(self, answer: Answer, document: Any) -> bool:
-        if self.body_condition is None:
-            return True
-        text = answer.body.decode(errors="replace")
-        response = {"status": answer.status, "headers": dict(answer.headers), "json": document, "text": text}
-        verdict = await conditions.judge(self.services, self.body_condition, {"response": response}, "body_condition")
-        self.last_look += f"; {verdict.words}"
-        return verdict.holds
+    def note(self, answer: Answer) -> None:
+        """Ask the next time for what differs from this answer, if that can be told."""
+        can_compare = self.method != "POST" and not validators.asked_by_hand(self.headers)
+        self.known, self.seen = validators.of(answer) if can_compare else {}, self.last_look
+
+    async def _judged(self, page: "_Page") -> TriggerEvent | None:
+        if self.body_condition is not None:
+            verdict = await conditions.judge(self.services, self.body_condition, page.variables, "body_condition")
+            self.last_look += f"; {verdict.words}"
+            if not verdict.holds:
+                return None
+        return TriggerEvent(page.event())
+
+
+class _Page:
+    """An answer as many look at it: read once."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self._document = _document(answer)
+        self._event: dict[str, Any] | None = None
+        self.variables = {
+            "response": {
+                "status": answer.status,
+                "headers": dict(answer.headers),
+                "json": self._document,
+                "text": answer.body.decode(errors="replace"),
+            }
+        }
+
+    def event(self) -> dict[str, Any]:
+        """The same for all."""
+        if self._event is None:
+            self._event = payload(self.answer, self._document)
+        return self._event
 
 
 def payload(answer: Answer, document: Any) -> dict[str, Any]:
