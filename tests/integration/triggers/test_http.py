@@ -164,9 +164,10 @@ async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_ju
 async def test_who_comes_later_judges_what_the_others_have_seen_already() -> None:
     async with site(versions(("done", {"ETag": '"1"'}))) as at:
         services = lent(web=at.client, clock=SystemClock())
-        first = asyncio.create_task(_first(Http(at.url, body_condition="response.json.state == 'x'"), services))
+        other = Http(at.url, body_condition="response.json.state == 'x'", interval=0.3)
+        first = asyncio.create_task(_first(other, services))
         await lending.until(lambda: len(at.asked) == 1)
-        assert (await _first(Http(at.url, body_condition=DONE), services))["json"] == {"state": "done"}
+        assert (await _first(Http(at.url, body_condition=DONE, interval=0.3), services))["json"] == {"state": "done"}
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
 
