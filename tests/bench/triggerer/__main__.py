@@ -17,7 +17,7 @@ from torpor_demo.cluster import ROOT
 from torpor_dev.progress import say
 from torpor_wire import times
 
-from tests.bench.triggerer import figures, fires, plane, starts, waits
+from tests.bench.triggerer import blocked, churn, figures, fires, moves, plane, shares, starts, waits
 from tests.bench.triggerer.figures import Figure
 from tests.bench.triggerer.scene import Scene, Sizes
 
@@ -27,6 +27,10 @@ SCENARIOS: Mapping[str, Callable[[Scene], Awaitable[list[Figure]]]] = {
     "idle": starts.idle,
     "burst": fires.at_once,
     "steady": fires.steady,
+    "failover": moves.failover,
+    "shared": shares.shared,
+    "blocked": blocked.blocked,
+    "churn": churn.churn,
 }
 
 

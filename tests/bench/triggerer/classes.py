@@ -1,19 +1,18 @@
 """The trigger classes that the bench registers with the triggerers it starts."""
 
 import asyncio
-import atexit
-import itertools
+import mmap
 import os
-import time
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from torpor.triggers import BaseTrigger, TriggerEvent
 
 LOOKS = "TORPOR_BENCH_LOOKS"
-"""The environment variable that names the folder in which each process leaves how often `Counts` has looked."""
+"""The environment variable that names the folder in which each process counts how often `Counts` has looked."""
 
-_looks = itertools.count()
+_COUNT = struct.Struct("q")
 
 
 class Sleeps(BaseTrigger):
@@ -31,35 +30,37 @@ class Sleeps(BaseTrigger):
 class Counts(BaseTrigger):
     """Looks again and again, as a poke does, and finds nothing."""
 
-    def __init__(self, number: int, every: float = 10.0) -> None:
+    def __init__(self, number: int, every: float) -> None:
         self.number = number
         self.every = every
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Never."""
         while not self.last_look:
-            next(_looks)
+            _count()
             await self.services.sleep(self.every)
         yield TriggerEvent()
 
 
-class Blocks(BaseTrigger):
-    """Holds the loop that it runs in, as a library does that was not made for it."""
-
-    def __init__(self, seconds: float, number: int = 0) -> None:
-        self.seconds = seconds
-        self.number = number
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Fire after it."""
-        time.sleep(self.seconds)  # noqa: ASYNC251 - what is measured
-        yield TriggerEvent()
+def looks(folder: Path) -> int:
+    """How often all processes have looked."""
+    return sum(_COUNT.unpack(file.read_bytes())[0] for file in folder.iterdir())
 
 
-def _leave() -> None:
+def _counter() -> mmap.mmap | None:
+    """Memory that is a file: it can be read from outside while the loop is busy, and costs no write."""
     folder = os.environ.get(LOOKS)
-    if folder:
-        (Path(folder) / str(os.getpid())).write_text(str(next(_looks)))
+    if folder is None:
+        return None
+    path = Path(folder) / str(os.getpid())
+    path.write_bytes(_COUNT.pack(0))
+    with path.open("r+b") as file:
+        return mmap.mmap(file.fileno(), _COUNT.size)
 
 
-atexit.register(_leave)
+_looks = _counter()
+
+
+def _count() -> None:
+    if _looks is not None:
+        _COUNT.pack_into(_looks, 0, _COUNT.unpack_from(_looks)[0] + 1)

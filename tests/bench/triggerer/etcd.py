@@ -11,7 +11,8 @@ from typing import Any
 
 import aiohttp
 
-_AT_ONCE = 100  # operations of one transaction; etcd takes 128
+MANY = 100
+"""Operations of one transaction; etcd takes 128."""
 _UNDER_WAY = 4
 
 
@@ -30,19 +31,22 @@ class Etcd:
             raise LookupError(key)
         return b64decode(found["kvs"][0]["value"])
 
-    async def write(self, entries: Mapping[str, bytes]) -> None:
-        """Put them all."""
+    async def write(self, entries: Mapping[str, bytes], *, at_once: int = MANY) -> None:
+        """Put them all.
+
+        What is put at once has one revision, which the API server never does: a watch that is open must not see it.
+        """
         puts = [
             {"request_put": {"key": _coded(key.encode()), "value": _coded(value)}} for key, value in entries.items()
         ]
-        await self._carry_out(puts)
+        await self._carry_out(puts, at_once)
 
-    async def remove(self, keys: Sequence[str]) -> None:
-        """Delete these keys."""
-        await self._carry_out([{"request_delete_range": {"key": _coded(key.encode())}} for key in keys])
+    async def remove(self, keys: Sequence[str], *, at_once: int = MANY) -> None:
+        """Delete these keys, as `write` puts them."""
+        await self._carry_out([{"request_delete_range": {"key": _coded(key.encode())}} for key in keys], at_once)
 
-    async def _carry_out(self, operations: Sequence[Mapping[str, Any]]) -> None:
-        chunks = [operations[at : at + _AT_ONCE] for at in range(0, len(operations), _AT_ONCE)]
+    async def _carry_out(self, operations: Sequence[Mapping[str, Any]], at_once: int) -> None:
+        chunks = [operations[at : at + at_once] for at in range(0, len(operations), at_once)]
         async with asyncio.TaskGroup() as group:
             for chunk in chunks:
                 group.create_task(self._transact(chunk))

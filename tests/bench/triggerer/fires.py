@@ -68,7 +68,7 @@ async def steady(on: Scene) -> list[Figure]:
         await replica.settled()
         moments = list(scene.evenly(time.time() + _AHEAD, on.sizes.rate, on.sizes.steady))
         asked = scene.timers(moments)
-        due = scene.due(asked, await on.waits.add(asked, calm=False))
+        due = scene.due(asked, await on.waits.add(asked, live=True))
         before = usage.cpu(replica.pid)
         await observer.reach(len(moments))
         spent = usage.cpu(replica.pid) - before

@@ -11,7 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+from torpor_api.resources import LEASES
 from torpor_demo.cluster import ROOT
+from torpor_demo.install import SYSTEM
 
 from tests.bench.triggerer import usage
 from tests.bench.triggerer.plane import Plane
@@ -20,7 +22,7 @@ from tests.bench.triggerer.usage import Usage
 CAPACITY = 25_000
 _LOOK = 0.2
 _PATIENCE = 300.0
-_CLASSES = ("sleeps=Sleeps", "counts=Counts", "blocks=Blocks")
+_CLASSES = ("sleeps=Sleeps", "counts=Counts")
 _MEMBER = " of the shards are this replica's"
 _PORT = re.compile(r"health on port (\d+)")
 _RUNNING = re.compile(r"^torpor_triggers_running(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
@@ -136,6 +138,13 @@ async def replicas(plane: Plane) -> AsyncIterator[Replicas]:
             yield found
         finally:
             await found.end(signal.SIGKILL)
+            await _forget(plane)
+
+
+async def _forget(plane: Plane) -> None:
+    """Those that were killed are not members of the next scenario."""
+    for lease in (await plane.api.list(LEASES, SYSTEM)).items:
+        await plane.api.delete(LEASES, SYSTEM, lease["metadata"]["name"])
 
 
 def _environ(plane: Plane) -> dict[str, str]:

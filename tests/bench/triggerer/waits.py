@@ -19,6 +19,7 @@ from torpor_api.taskrun import TaskRun
 from torpor_api.transport import JSON_PATCH
 from torpor_wire import edge, keys, times, trigger
 
+from tests.bench.triggerer import etcd
 from tests.bench.triggerer.plane import NAMESPACE, Plane
 
 _FOLDER = f"/registry/torpor.dev/taskruns/{NAMESPACE}"
@@ -49,19 +50,23 @@ class Waits:
     sample: dict[str, Any]
     names: set[str] = field(default_factory=set)
 
-    async def add(self, asked: Iterable[Asked], *, calm: bool = True) -> dict[str, TaskRun]:
-        """Defer one TaskRun for each, and return once the API server has taken them in; gives them by name."""
+    async def add(self, asked: Iterable[Asked], *, live: bool = False) -> dict[str, TaskRun]:
+        """Defer one TaskRun for each; gives them by name.
+
+        `live`: while somebody watches. Otherwise it returns once the API server has taken them in.
+        """
         made = [self._copy(one) for one in asked]
-        await self.plane.etcd.write({_key(one): json.dumps(one).encode() for one in made})
+        stored = {_key(one): json.dumps(one).encode() for one in made}
+        await self.plane.etcd.write(stored, at_once=1 if live else etcd.MANY)
         found = {one["metadata"]["name"]: one for one in made}
         self.names.update(found)
-        if calm:
+        if not live:
             await self.plane.calm()
         return {name: taskrun.parse(one) for name, one in found.items()}
 
-    async def remove(self, names: Sequence[str]) -> None:
+    async def remove(self, names: Sequence[str], *, live: bool = False) -> None:
         """Delete these."""
-        await self.plane.etcd.remove([f"{_FOLDER}/{name}" for name in names])
+        await self.plane.etcd.remove([f"{_FOLDER}/{name}" for name in names], at_once=1 if live else etcd.MANY)
         self.names.difference_update(names)
 
     async def clear(self) -> None:
