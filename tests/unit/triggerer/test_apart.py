@@ -218,6 +218,7 @@ class Changing:
                 await asyncio.sleep(0.01)
                 yield {"number": number}
         finally:
+            await asyncio.sleep(0.05)
             self.notes.append("closed")
 
 
@@ -238,17 +239,23 @@ async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_the
 
         assert await apart.call(three()) == [0, 1, 2]
         await until(lambda: changing.notes == ["closed"])
-        endless = asyncio.create_task(apart.call(_all(afar)))
+        raised: list[BaseException] = []
+        endless = asyncio.create_task(apart.call(_all(afar, raised)))
         await until(lambda: len(changing.threads) == 1)
         await asyncio.sleep(0.05)
         endless.cancel()
-        await until(lambda: changing.notes == ["closed", "closed"])
+        await until(lambda: changing.notes == ["closed", "closed"] and raised != [])
+        assert isinstance(raised[0], asyncio.CancelledError)
     assert changing.threads == {threading.get_ident()}
 
 
-async def _all(afar: Any) -> None:
-    async for _ in afar.versions("v1", "Pod", "p"):
-        pass
+async def _all(afar: Any, raised: list[BaseException]) -> None:
+    try:
+        async for _ in afar.versions("v1", "Pod", "p"):
+            pass
+    except BaseException as error:
+        raised.append(error)
+        raise
 
 
 async def test_a_moment_is_waited_for_and_its_payload_made_there() -> None:
