@@ -48,7 +48,8 @@ def judge_leaks(world: "World") -> None:
         _judge_pod(world, pod, runs)
     for lease in world.fake.history.of_kind(collection(LEASES)):
         holder = lease["spec"].get("holderIdentity", "")
-        expect("I6", holder in world.controllers, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
+        known = holder in world.controllers or holder in world.gone  # whose Lease goes when it has long been silent
+        expect("I6", known, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
 
 
 def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from tests.simulation.mutants import MUTANTS, Mutant, switch
 from tests.simulation.pool import first_breach, played
 
-LIMIT = 1000
-"""Seeds within which each is found."""
+LIMIT = 2000
+"""Seeds within which each is found: as many as are played with the tests."""
 _SHOWN = 160
 
 

@@ -1,8 +1,9 @@
 """What workflows of the simulation run: functions that do as their script says, in the pod that the driver tells.
 
 A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `exit`,
-`vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice), `bad`
-(a trigger that raises). The last attempt stands for all after it.
+`vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice), `share:2`
+(likewise, by one that all waits of that number share), `bad` (a trigger that raises). The last attempt stands for all
+after it.
 """
 
 import sys
@@ -82,14 +83,17 @@ def _act(script: Script, event: object) -> object:
             here.vanish()
         case "hang":
             here.sleep(1e6)
-        case "defer" | "poll" | "bad":
+        case "defer" | "poll" | "share" | "bad":
             return _defer(script, word, float(number or 0), here.now())
     return [1, 2, 3][: here.attempt]
 
 
 def _defer(script: Script, word: str, number: float, now: float) -> Deferral:
-    if word == "defer":
-        trigger = Waits("time", at=times.rfc3339(now + number))
-    else:
-        trigger = Waits("odd", looks=int(number), word=word, token=Pods.here.token())
+    match word:
+        case "defer":
+            trigger = Waits("time", at=times.rfc3339(now + number))
+        case "share":
+            trigger = Waits("odd", looks=int(number), word="poll", token=f"share {number}")
+        case _:
+            trigger = Waits("odd", looks=int(number), word=word, token=Pods.here.token())
     return defer(trigger, then=resumed, script=script)

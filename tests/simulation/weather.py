@@ -40,6 +40,7 @@ _MEETINGS = (
     ("late", "oom"),
     ("late", "clear"),
     ("lost", "lag", "slow"),
+    ("lost", "lag", "slow"),
     ("lost", "edits"),
     ("lag", "kill", "slow"),
     ("lag", "restart", "slow"),
@@ -114,7 +115,7 @@ class Sky:
                 if "lag" in self._climate.kinds and request.path.endswith(f"/{PODS.plural}"):
                     # The same trouble holds up the stream that would tell, and who asks again; not the other streams.
                     self._slow[process, collection(PODS)], self._slow[process, collection(TASKRUNS)] = _BEHIND, 0.01
-                    self._deaf_until[process] = process.loop.time() + self._rng.choice((0.0, 2.0, 4.0))
+                    self._deaf_until[process] = process.loop.time() + self._rng.choice((0.0, 3.0, 6.0))
             case "dropped":
                 fate.dropped = True
             case "late" if request.method in {"PATCH", "POST", "PUT", "DELETE"}:

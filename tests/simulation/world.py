@@ -38,6 +38,7 @@ BOUND = 200.0
 """Seconds after the last fault within which every run has ended."""
 REST = 25.0
 """Seconds after that until nothing is left over: pods linger, orphans are found, runs reach their time to live."""
+_SAME_NAME = 0.6
 _GRACE = 30.0
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
@@ -80,6 +81,7 @@ class World:
         self.kubelet.lingering = 8.0 if "slow" in self.climate.kinds else 2.2
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
+        self.gone: set[str] = set()  # replicas that have another in their place
         self.requests = 0
         self.expected = 0
         self._revive: dict[str, Callable[[float | None], None]] = {}
@@ -94,7 +96,7 @@ class World:
             self.server.audits.append(self._told)
 
     def start(self, name: str, main: Main, *, offset: float = 0.0) -> None:
-        """A replica, and its successors of the same name for ever after."""
+        """A replica, and its successors for ever after; a triggerer's may have another name, as a Deployment's pods do."""
         process = Process(self.loop, main.__name__, name, offset=offset)
         self.controllers[name] = process
         self.note(f"{name} starts")
@@ -106,11 +108,19 @@ class World:
 
         def again(away: float | None = None) -> None:
             delay = self.rng.choice((0.3, 1.0, 3.0)) if away is None else away
-            self.person.call_later(delay, lambda: self.start(name, main, offset=offset))
+            follower = self._follower(name)
+            self.person.call_later(delay, lambda: self.start(follower, main, offset=offset))
 
         process.on_exit = ended
         self._revive[name] = again
         process.start(main(self.server, process, random.Random(self.rng.getrandbits(32))))
+
+    def _follower(self, name: str) -> str:
+        if not name.startswith("triggerer") or self.rng.random() < _SAME_NAME:
+            return name
+        del self.controllers[name]
+        self.gone.add(name)
+        return f"triggerer-{len(self.gone) + 1}"
 
     def crash(self, process: Process, away: float | None = None) -> None:
         """SIGKILL for a replica or what runs in a pod."""

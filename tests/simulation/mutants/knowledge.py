@@ -1,4 +1,4 @@
-"""Guards of what a controller knows: what is old, what is really gone, what was created, and which wait runs."""
+"""Guards of what a controller knows: what is old, what is really gone, what was created."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,6 @@ from torpor_operator import tasks
 from torpor_operator.answers import Answerer
 from torpor_operator.observe import Observer
 from torpor_operator.snapshot import Presence
-from torpor_triggerer import runner
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -59,17 +58,6 @@ def _confirm(kind: str) -> None:
     put(Answerer, kind, gone)
 
 
-def _turn() -> None:
-    settled = runner.Runner._settle
-
-    def stale(self: Any, key: Any) -> None:
-        wait, run = self._find(key), self._runs.get(key)
-        if wait is None or run is None or wait.turn == run.wait.turn:
-            settled(self, key)
-
-    put(runner.Runner, "_settle", stale)
-
-
 MUTANTS = (
     Mutant(name="high-water mark", without="what is absent is created", switch=_high_water),
     Mutant(name="seen creation", without="what was created is known once the status says so", switch=_seen_creation),
@@ -84,5 +72,4 @@ MUTANTS = (
     Mutant(name="resurrection", without="an answer brings back what was seen to go", switch=_resurrection),
     Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_pod")),
     Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_taskrun")),
-    Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
 )
