@@ -1,0 +1,71 @@
+"""Guards of the triggerer: who serves which wait, and what waits that share a trigger do to each other."""
+
+from typing import Any
+
+from torpor_api import lease
+from torpor_triggerer import membership, runner
+from torpor_triggerer.pokes import Pokes
+
+from tests.simulation.mutants.mutant import Mutant, put
+
+
+def _turn() -> None:
+    settled = runner.Runner._settle
+
+    def stale(self: Any, key: Any) -> None:
+        wait, run = self._find(key), self._runs.get(key)
+        if wait is None or run is None or wait.turn == run.wait.turn:
+            settled(self, key)
+
+    put(runner.Runner, "_settle", stale)
+
+
+def _newcomers() -> None:
+    def close(_: Pokes, poke: Any) -> None:
+        poke.closed = True
+
+    put(Pokes, "_close", close)
+
+
+def _others() -> None:
+    part = Pokes.part
+
+    def all_go(self: Pokes, run: Any, **how: Any) -> bool:
+        if run.poke is not None:
+            run.poke.members = {run: None}
+        return part(self, run, **how)
+
+    put(Pokes, "part", all_go)
+
+
+def _everyone() -> None:
+    end = Pokes._end
+
+    async def first(self: Pokes, poke: Any, ends: Any) -> None:
+        for run in list(poke.members)[1:]:
+            del poke.members[run]
+        await end(self, poke, ends)
+
+    put(Pokes, "_end", first)
+
+
+def _silence() -> None:
+    put(lease, "expired", lambda *_: False)
+    put(membership, "FORGET_AFTER", 1e9)
+
+
+def _settled_again() -> None:
+    def own(self: Any, shards: frozenset[int]) -> None:
+        self._owned = self._owned or shards
+
+    put(runner.Runner, "own", own)
+
+
+MUTANTS = (
+    Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
+    Mutant(name="newcomers", without="a wait joins a trigger that has fired or is being stopped", switch=_newcomers),
+    Mutant(name="the others", without="who leaves a shared trigger stops it for all", switch=_others),
+    Mutant(name="everyone", without="a shared trigger fires for the first of its waits", switch=_everyone),
+    Mutant(name="silent members", without="a replica that died keeps its shards", switch=_silence),
+    Mutant(name="shards anew", without="a replica serves the shards that it began with", switch=_settled_again),
+)
