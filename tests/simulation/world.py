@@ -96,7 +96,7 @@ class World:
             self.server.audits.append(self._told)
 
     def start(self, name: str, main: Main, *, offset: float = 0.0) -> None:
-        """A replica, and its successors for ever after; a triggerer's may have another name, as a Deployment's pods do."""
+        """A replica, and its successors for ever after; a triggerer's may have another name, as in a Deployment."""
         process = Process(self.loop, main.__name__, name, offset=offset)
         self.controllers[name] = process
         self.note(f"{name} starts")
