@@ -151,8 +151,7 @@ async def test_one_that_cannot_wait_is_named_before_any_does(trigger: Any, words
 async def test_events_that_do_not_fit_together_are_left_out_the_largest_first() -> None:
     async with world() as made:
         made.web.answers = [answer(200, "x" * 3000), answer(200, "y" * 2000), answer(200, "z")]
-        http = {"class": "http", "kwargs": {"url": "http://x/"}}
-        await begun(made, "all_of", http, http, http)
+        await begun(made, "all_of", *({"class": "http", "kwargs": {"url": f"http://x/{name}"}} for name in "abc"))
         await made.rest()
         found = event_of(made)
         assert found["truncated"] is True
