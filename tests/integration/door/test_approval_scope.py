@@ -59,6 +59,14 @@ def test_who_may_answer_changes_nothing_else(released: Desk, change: dict[str, A
     desk.changes("ann", annotations=words(desk, "ann")).expect(200)
 
 
+def test_who_may_answer_writes_no_status(desk: Desk) -> None:
+    desk.stands()
+    fired = [{"op": "replace", "path": "/status/state", "value": "Succeeded"}]
+    answer = desk.server.patch_status(desk.namespace, "deploy", fired, token=desk.tokens["ann"])
+    assert answer.status == 403
+    assert "cannot patch" in answer.message
+
+
 @pytest.mark.parametrize("change", REST, ids=str)
 def test_who_administers_the_cluster_may(released: Desk, change: dict[str, Any]) -> None:
     released.changes(None, **change).expect(200)

@@ -77,6 +77,7 @@ async def test_an_expression_that_does_not_work_fails_it_and_says_which(
         status = await ended(made, **fields)
         assert made.stands("a") == (state, reason)
         assert words in status["message"]
+        assert next(iter(fields.values())) in status["message"]
 
 
 async def test_a_result_over_its_limit_fails_it() -> None:
