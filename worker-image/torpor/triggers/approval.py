@@ -35,7 +35,7 @@ class Approval(BaseTrigger):
         return "approval", {} if self.question is None else {"question": self.question}
 
     @property
-    def asks(self) -> str:
+    def asks(self) -> str:  # type: ignore[override]
         """What a person does about it, said for as long as it can be done."""
         return f"to answer: {command(self.services.namespace, self.services.taskrun)}"
 

@@ -27,7 +27,8 @@ class BaseTrigger:
     """A wait. `__init__` takes what `serialize` gives, and raises ValueError or TypeError for what makes no sense.
 
     A class may also have `due() -> float` (seconds since the epoch) and `payload()`: then `run` is not started at all,
-    and the payload is fired at that moment. `last_look` says for people what was found when it was last looked.
+    and the payload is fired at that moment. `last_look` says for people what was found when it was last looked,
+    `asks` what they can do about it while it waits.
 
     A class whose looking blocks says `blocking = True` and has `look()` in place of `run`: it is called in a worker
     thread, every `interval` seconds. Waits that ask for the same share one running trigger; `shareable = False` is for
@@ -62,6 +63,7 @@ class BaseTrigger:
     source: Hashable = None
     poll_at_once = 1000
     last_look = ""
+    asks = ""
     requires: Sequence[str] = ()
     extra = ""
 

@@ -44,7 +44,7 @@ class _Several(BaseTrigger):
         return self._said("last_look")
 
     @property
-    def asks(self) -> str:
+    def asks(self) -> str:  # type: ignore[override]
         """What a person does about those that still wait."""
         return self._said("asks")
 
