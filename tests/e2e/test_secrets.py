@@ -20,6 +20,7 @@ from tests.e2e.stage import Stage
 
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 _CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+_ALL = "--max-log-requests=50"
 _REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
 
 
@@ -117,5 +118,5 @@ def _message(run: TaskRun) -> str:
 async def _seen(stage: Stage, kubectl: Kubectl) -> str:
     """What anybody may see of this namespace's waits: TaskRuns, Events, and what Torpor's own pods log."""
     pages: list[Any] = [(await stage.api.list(kind, stage.namespace)).items for kind in (TASKRUNS, EVENTS)]
-    logs = kubectl.run("-n", SYSTEM, "logs", "-l", "app.kubernetes.io/name=torpor", "--tail=-1", "--since=10m")
+    logs = kubectl.run("-n", SYSTEM, "logs", "-l", "app.kubernetes.io/name=torpor", "--tail=-1", "--since=10m", _ALL)
     return json.dumps(pages) + logs
