@@ -1,10 +1,10 @@
 """Waiting for an object in a store, or for so many under a prefix: S3, Google, Azure and files, by one class.
 
-Polled. No answer means "not yet"; a store that refuses the credentials fails the wait. Secrets among the options are
-references to keys of Secrets, never text.
+Polled, by one listing for all that wait for objects of one folder. No answer means "not yet"; a store that refuses the
+credentials fails the wait. Secrets among the options are references to keys of Secrets, never text.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ class Object(BaseTrigger):
     and `objects`, as many as fit. `options` say where the store is and who asks.
     """
 
+    poll_at_once = 5000
     requires = ("obstore",)
     extra = "torpor[objects]"
 
@@ -50,11 +51,11 @@ class Object(BaseTrigger):
         interval: timedelta | float | str = INTERVAL,
     ) -> None:
         self.url = url
-        self._place = stores.parse(url)
+        self.place = stores.parse(url)
         self.count = None if count is None else checks.count(count, "count", most=COUNT_MAX)
-        self.options = _options(options, self._place)
+        self.options = _options(options, self.place)
         self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
-        if self.count is not None and not self._place.is_folder:
+        if self.count is not None and not self.place.is_folder:
             raise ValueError("count is of a prefix: end url with a slash")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
@@ -65,8 +66,8 @@ class Object(BaseTrigger):
     def bind(self, services: Services) -> None:
         """Also checks that files are in a folder that is open, and that our identity is not shown to strangers."""
         super().bind(services)
-        if self._place.scheme == "file":
-            paths.folder_of(f"/{self._place.key}", services.folders)
+        if self.place.scheme == "file":
+            paths.folder_of(f"/{self.place.key}", services.folders)
         lent = services.lends_identity and not _signs(self.options) and not self.options.get("anonymous")
         if lent and "endpoint" in self.options:
             raise ValueError("with an endpoint give credentials, or anonymous: true: the triggerer's are not for it")
@@ -74,42 +75,68 @@ class Object(BaseTrigger):
         if missing:
             raise TypeError(f"options: {missing[0]} is a secretRef that was not read")
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look until it is there."""
-        await self.services.in_thread(stores.load)
-        place = self._place
-        key = ("object", place.scheme, place.bucket, self._folder(), tuple(sorted(self.options.items())))
-        async with self.services.shared(
-            key, lambda: stores.connect(place, self.options, self.services), stores.close
-        ) as store:
-            yield TriggerEvent(await polling.found(self.services, lambda: self._look(store), self.interval))
-
-    async def _look(self, store: "ObjectStore") -> dict[str, Any] | None:
-        try:
-            return await (self._folder_event(store) if self._place.is_folder else self._event(store))
-        except PermissionError as error:
-            raise PermissionError(f"{self.url} may not be looked at: {error}{_hint(self._place)}") from error
-        except OSError as error:
-            self.last_look = f"{self.url} cannot be looked at: {error}"
+    @property
+    def source(self) -> Hashable:  # type: ignore[override]
+        """A folder of a store, as these credentials see it; objects in it apart from how many it has. No files."""
+        place = self.place
+        if place.scheme == "file":
             return None
+        return place.scheme, place.bucket, place.folder, place.is_folder, tuple(sorted(self.options.items()))
 
-    async def _event(self, store: "ObjectStore") -> dict[str, Any] | None:
-        found = await stores.head(store, self._key()) if await self._inside(f"/{self._place.key}") else None
-        self.last_look = f"{self.url} is {'not ' if found is None else ''}there"
-        return None if found is None else self._told(found)
+    @classmethod
+    async def poll_many(
+        cls, waits: "Sequence[Object]", services: Services
+    ) -> Sequence[TriggerEvent | Exception | None]:
+        """One listing for all of them, or a request for each where they are few."""
+        first = waits[0]
+        if not stores.is_loaded():
+            await services.in_thread(stores.load)
+        place, options = first.place, first.options
+        key = ("object", place.scheme, place.bucket, first.opened(), tuple(sorted(options.items())))
+        async with services.shared(key, lambda: stores.connect(place, options, services), stores.close) as store:
+            try:
+                return await (first.look_into(store, waits) if place.is_folder else first.look_for(store, waits))
+            except PermissionError as error:
+                raise PermissionError(f"{first.url} may not be looked at: {error}{_hint(place)}") from error
+            except OSError as error:
+                shown = first.url if len(waits) == 1 else place._replace(key=place.folder)
+                raise ConnectionError(f"{shown} cannot be looked at: {error}") from error
 
-    async def _folder_event(self, store: "ObjectStore") -> dict[str, Any] | None:
+    async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
+        """For all that wait for objects of this folder."""
+        listed = await stores.listed(store, self.key(), max(one.count or 1 for one in waits))
+        found = [one for one in listed if await self._inside(f"{self.opened()}/{one.path}")]
+        return [one.of_folder(found) for one in waits]
+
+    async def look_for(
+        self, store: "ObjectStore", waits: "Sequence[Object]"
+    ) -> Sequence[TriggerEvent | Exception | None]:
+        """For all that wait for an object beside this one."""
+        if not await self._inside(f"/{self.place.key}"):
+            return [self.of_object(None)]
+        found = await stores.heads(store, self.place.folder, {one.key() for one in waits})
+        return [one.of_object(found[one.key()]) for one in waits]
+
+    def of_folder(self, found: Sequence[Found]) -> TriggerEvent | None:
+        """The event of a folder in which there are these objects, if they are enough."""
         wanted = self.count or 1
-        listed = await stores.listed(store, self._key(), wanted)
-        found = [one for one in listed if await self._inside(f"{self._folder()}/{one.path}")]
         self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
         if len(found) < wanted:
             return None
-        return fitting.listed({"count": len(found)}, "objects", [self._told(one) for one in found])
+        return TriggerEvent(fitting.listed({"count": len(found)}, "objects", [self._told(one) for one in found]))
+
+    def of_object(self, found: Found | Exception | None) -> TriggerEvent | Exception | None:
+        """The event of an object, if it is there."""
+        if isinstance(found, PermissionError):
+            return PermissionError(f"{self.url} may not be looked at: {found}{_hint(self.place)}")
+        if isinstance(found, Exception):
+            return found
+        self.last_look = f"{self.url} is {'not ' if found is None else ''}there"
+        return None if found is None else TriggerEvent(self._told(found))
 
     async def _inside(self, path: str) -> bool:
         """Whether it is no link that leads out of the open folder; only files have those."""
-        folder = self._folder()
+        folder = self.opened()
         if not folder:
             return True
         try:
@@ -117,18 +144,18 @@ class Object(BaseTrigger):
         except OSError:
             return False
 
-    def _folder(self) -> str:
+    def opened(self) -> str:
         """The open folder that files are in."""
-        is_file = self._place.scheme == "file"
-        return paths.folder_of(f"/{self._place.key}", self.services.folders) if is_file else ""
+        is_file = self.place.scheme == "file"
+        return paths.folder_of(f"/{self.place.key}", self.services.folders) if is_file else ""
 
-    def _key(self) -> str:
+    def key(self) -> str:
         """As the store knows it: a store of files begins at the open folder."""
-        folder = self._folder()
-        return f"/{self._place.key}".removeprefix(f"{folder}/") if folder else self._place.key
+        folder = self.opened()
+        return f"/{self.place.key}".removeprefix(f"{folder}/") if folder else self.place.key
 
     def _told(self, found: Found) -> dict[str, Any]:
-        folder = self._folder()
+        folder = self.opened()
         return {
             "path": f"{folder}/{found.path}" if folder else found.path,
             "size": found.size,
