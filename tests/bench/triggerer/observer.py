@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Never
 
 from torpor_api.resources import TASKRUNS
 from torpor_wire import keys, times
@@ -46,19 +47,19 @@ class Observer:
 
 @asynccontextmanager
 async def observing(plane: Plane) -> AsyncIterator[Observer]:
-    """Watches from now on."""
+    """Watches from now on. Raises what ends the watch, if anything does."""
     observer = Observer()
     version = (await plane.api.list(TASKRUNS, NAMESPACE, field_selector=_SELECTOR)).resource_version
-    task = asyncio.create_task(_watch(plane, observer, version))
-    try:
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(_watch(plane, observer, version))
         yield observer
-    finally:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
-async def _watch(plane: Plane, observer: Observer, version: str) -> None:
-    async for event in plane.api.watch(TASKRUNS, NAMESPACE, resource_version=version, field_selector=_SELECTOR):
-        if event.type == "ADDED":
-            fired = times.epoch(event.object["status"]["firedAt"])
-            observer.note(event.object["metadata"]["name"], Seen(at=time.time(), fired_at=fired))
+async def _watch(plane: Plane, observer: Observer, version: str) -> Never:
+    while True:
+        async for event in plane.api.watch(TASKRUNS, NAMESPACE, resource_version=version, field_selector=_SELECTOR):
+            version = event.object["metadata"]["resourceVersion"]
+            if event.type == "ADDED":
+                fired = times.epoch(event.object["status"]["firedAt"])
+                observer.note(event.object["metadata"]["name"], Seen(at=time.time(), fired_at=fired))
