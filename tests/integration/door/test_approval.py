@@ -59,6 +59,17 @@ def test_who_does_not_wait_takes_no_word(desk: Desk, way: list[str]) -> None:
     assert f"this TaskRun is {state} and waits for nobody" in answer.message
 
 
+@pytest.mark.parametrize("class_name", ["http", "any_of", "approval", "acme.Approval"])
+def test_a_wait_for_something_else_takes_no_word_where_it_is_known_that_it_cannot(desk: Desk, class_name: str) -> None:
+    desk.stands(trigger={"class": class_name, "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "http http://a"})
+    answer = desk.says("ann", word="approved", by=desk.name("ann"))
+    if class_name == "http":
+        assert answer.status == 422
+        assert "this TaskRun waits for http http://a, and not for a person" in answer.message
+    else:
+        answer.expect(200)
+
+
 def test_no_taskrun_is_made_with_a_word_on_it(desk: Desk) -> None:
     answer = desk.begins("approved")
     assert answer.status == 422
