@@ -13,6 +13,9 @@ from torpor.triggers.services import Services
 from torpor_api import limits
 from torpor_api.clock import SystemClock
 
+from torpor_triggerer import marks
+from torpor_triggerer.marks import Mark
+
 POLL_SECONDS = 120.0
 
 
@@ -57,8 +60,9 @@ def retry_after(trouble: OSError) -> float:
 
 
 async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
+    mark = Mark(class_name=kind.__qualname__, subject=triggers)
     try:
-        found = list(await kind.poll_many(triggers, services))
+        found = list(await marks.running(mark, _many(kind, triggers, services)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -68,6 +72,10 @@ async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> lis
     if len(found) != len(triggers):
         return RuntimeError(f"poll_many() gave {len(found)} answers to {len(triggers)} waits")
     return found
+
+
+async def _many(kind: Any, triggers: Sequence[Any], services: Services) -> Any:
+    return await kind.poll_many(triggers, services)
 
 
 def _bearable(error: BaseException) -> Exception:

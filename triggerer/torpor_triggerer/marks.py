@@ -145,8 +145,13 @@ def _mark(frame: FrameType) -> Mark | None:
 
 
 def _type(frame: FrameType) -> list[type]:
-    """Of the object whose method it is, by the name that everybody gives it."""
-    if frame.f_code.co_varnames[:1] == ("self",) and frame.f_code.co_argcount:
-        found = frame.f_locals.get("self")
-        return [] if found is None else [type(found)]
-    return []
+    """Of the object whose method it is, or the class, by the name that everybody gives it."""
+    if not frame.f_code.co_argcount:
+        return []
+    match frame.f_code.co_varnames[0], frame.f_locals.get(frame.f_code.co_varnames[0]):
+        case "self", found if found is not None:
+            return [type(found)]
+        case "cls", type() as found:
+            return [found]
+        case _:
+            return []

@@ -1,12 +1,13 @@
 """One query for many: who is asked for with whom and when, and whose trouble a failure is."""
 
 import asyncio
-from typing import Any
+import sys
+from typing import Any, ClassVar
 
 import pytest
 from torpor.triggers import TriggerEvent
 from torpor.triggers.polling import BusyError
-from torpor_triggerer import answers
+from torpor_triggerer import answers, marks
 
 from tests import lending
 from tests.unit.triggerer.crowds import Crowd, Row, crowd
@@ -280,6 +281,26 @@ async def test_what_a_wait_says_of_its_tries_is_counted_for_each() -> None:
         await them.pass_time(1)
         assert {one.trigger.number: one.looks.tries for one in _members(them)} == {1: 2, 2: 1}
         assert {one.trigger.number: one.looks.next_at - them.clock.now() for one in _members(them)} == {1: 7, 2: 9}
+
+
+class Seen(Row):
+    """Sees itself as the watchdog does."""
+
+    sights: ClassVar[list[Any]] = []
+
+    @classmethod
+    async def poll_many(cls, waits: Any, services: Any) -> Any:
+        cls.sights.append(marks.read(sys._getframe()))
+        return [None for _ in waits]
+
+
+async def test_who_blocks_the_loop_in_a_poll_can_be_named() -> None:
+    async with crowd() as them:
+        them.wait(1, 2, kind=Seen)
+        await them.rest()
+        (sight,) = Seen.sights
+        assert sight.types == (Seen,)
+        assert sight.mark.subject == list(them.rows.values())
 
 
 async def test_nothing_is_left_behind() -> None:
