@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from torpor.triggers.services import TaskRunRef
@@ -10,7 +11,7 @@ from torpor_api.api import Api
 from torpor_api.clock import SystemClock
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.lent import Lent, Sources
-from torpor_triggerer.registry import Registry
+from torpor_triggerer.registry import Registry, load
 
 from tests.fake_api import FakeApi, VirtualClock
 
@@ -36,8 +37,13 @@ def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings
         namespace=namespace,
         taskrun=TaskRunRef("wait", "uid", 1, 0),
         sources=given or sources(**settings),
-        registry=Registry({}),
+        registry=_registry(),
     )
+
+
+@cache
+def _registry() -> Registry:
+    return load({})
 
 
 async def event(trigger: Any, given: Sources | None = None, **settings: Any) -> Any:

@@ -1,13 +1,15 @@
 """`sql` over SQLite files: real ones."""
 
+import asyncio
 import sqlite3
 import threading
 from contextlib import AsyncExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor.triggers import Sql
+from torpor.triggers import AnyOf, Sql
 
 from tests import lending
 
@@ -155,3 +157,32 @@ async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
             await bad
         assert sum(one.done() for one in waits) == 1
         assert not good.done()
+
+
+@pytest.mark.parametrize(("other", "sources"), [({}, 1), ({"account": "other"}, 2), ({"namespace": "other"}, 2)])
+async def test_no_query_is_shared_by_accounts_or_namespaces(file: Path, other: dict[str, str], sources: int) -> None:
+    lent = lending.lent(folders=(str(file.parent),))
+    triggers = [sql(file), sql(file)]
+    tasks = []
+    for trigger, services in zip(triggers, (lent, replace(lent, **other)), strict=True):  # type: ignore[arg-type]
+        trigger.bind(services)
+        tasks.append(asyncio.create_task(lending.first(trigger)))
+    for trigger in triggers:
+        await lending.looked(trigger, "no row")
+    assert len(lent.sources.polls) == sources
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await lent.sources.polls.ended()
+    assert len(lent.sources.polls) == 0
+
+
+async def test_what_any_of_waits_for_is_asked_for_with_the_others(file: Path) -> None:
+    given = lending.sources(folders=(str(file.parent),))
+    query = "SELECT name FROM jobs WHERE name = :name"
+    async with AsyncExitStack() as stack:
+        triggers = [AnyOf([sql(file, query, params={"name": f"job-{number}"})]) for number in range(5)]
+        for one in triggers:
+            await stack.enter_async_context(lending.waiting(one, given))
+        await lending.looked(triggers[4], "no row")
+        assert len(given.polls) == 1
