@@ -114,8 +114,8 @@ class Triggerer:
             self._watches.stop()
             for task in working:
                 task.cancel()
-            await self._runner.stop()
-            await self._membership.release()
+            # The others begin at once: two may look for a moment, and one of them will write.
+            await asyncio.gather(self._membership.release(), self._runner.stop())
 
     def hangs(self) -> str:
         """What a restart would cure; empty if nothing."""

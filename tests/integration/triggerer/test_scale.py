@@ -1,0 +1,82 @@
+"""As `kubectl scale` does it: replicas as processes come and go while waits are due."""
+
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torpor_wire import times
+
+from tests.integration.triggerer.scrape import total
+
+pytestmark = pytest.mark.integration
+
+LEASE = ["--lease-duration", "600"]
+"""Nobody takes over what is not handed over."""
+WAITS = 60
+
+
+def due_one_after_another(pool: Any, seconds: float) -> list[str]:
+    """Waits that are due in the next seconds."""
+    began = time.time() + 1
+    moments = [times.rfc3339(began + number * seconds / WAITS) for number in range(WAITS)]
+    return [pool.deferred("time", {"at": moment}) for moment in moments]
+
+
+def terminate(replicas: Sequence[Any]) -> None:
+    for one in replicas:
+        one.process.send_signal(signal.SIGTERM)
+    assert [one.process.wait(timeout=20) for one in replicas] == [0] * len(replicas)
+
+
+def fired(replicas: Sequence[Any], name: str) -> int:
+    """How often anybody said that it fired a wait."""
+    return sum(f"/{name} a1 s0] " in line and line.endswith("] fired") for one in replicas for line in said(one))
+
+
+def said(replica: Any) -> list[str]:
+    return list(replica.text().splitlines())
+
+
+def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -> None:
+    pool = empty_pool
+    first = pool.start(more=LEASE)
+    names = due_one_after_another(pool, 10)
+    for _ in range(4):
+        pool.start(more=LEASE)
+    pool.until(lambda: shards(pool.replicas) == 256, "five share the shards")
+    assert [total(one, "torpor_members") for one in pool.replicas] == [5] * 5
+    assert all(0 < total(one, "torpor_shards_owned") <= 77 for one in pool.replicas)
+
+    names += due_one_after_another(pool, 8)
+    terminate([first, *pool.replicas[1:3]])
+    staying = pool.replicas[3:]
+    pool.until(lambda: shards(staying) == 256, "two have taken over at once")
+    assert {(pool.ends(name).state, pool.ends(name).segment) for name in names} == {("Scheduled", 1)}
+    assert {fired(pool.replicas, name) for name in names} == {1}
+    assert not [line for one in pool.replicas for line in said(one) if "Traceback" in line]
+
+
+def test_what_a_killed_replica_waited_for_runs_elsewhere(empty_pool: Any, tmp_path: Path) -> None:
+    pool = empty_pool
+    killed, other = pool.start(), pool.start()
+    pool.until(lambda: shards(pool.replicas) == 256 and shards([other]) > 0, "they share the shards")
+    seen = tmp_path / "seen"
+    names = [pool.deferred("appears", {"path": f"{seen.parent}/./{'/' * number}seen"}) for number in range(WAITS)]
+    pool.until(lambda: runs(killed) + runs(other) == WAITS and runs(killed) > 0, "both have some")
+    killed.process.kill()
+    killed.process.wait()
+    pool.until(lambda: runs(other) == WAITS, "the other runs them all")
+    seen.touch()
+    assert {(pool.ends(name).state, pool.ends(name).segment) for name in names} == {("Scheduled", 1)}
+    assert {pool.ends(name).event for name in names} == {str(other.process.pid)}
+
+
+def shards(replicas: Sequence[Any]) -> float:
+    return sum(total(one, "torpor_shards_owned") for one in replicas)
+
+
+def runs(replica: Any) -> float:
+    return total(replica, "torpor_triggers_running")
