@@ -23,7 +23,7 @@ from tests.e2e.stage import Stage
 
 _HERE = Path(__file__).parent
 _POOL = "deployment/torpor-triggerer-e2e"
-TASKS = Image(name="torpor-e2e:dev", context=_HERE / "image")
+TASKS = Image(name="torpor-e2e:dev", context=_HERE, dockerfile="image/Dockerfile")
 TRIGGERS = Image(name="torpor-triggerer-e2e:dev", context=_HERE / "pool")
 
 

@@ -8,7 +8,7 @@ import pytest
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.crowd import one
+from tests.e2e.crowd import one, spec
 from tests.e2e.stage import Sightings, Stage, of_taskrun
 from tests.e2e.test_waiting import GIVEN_BACK
 
@@ -27,6 +27,16 @@ async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage
     assert pods.live(deferred + GIVEN_BACK, until) == []
     assert _names(pods) == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
     assert _found(ended) == {"segment": 1, "looks": 1, "here": f"{run.metadata.name}-a1-s1"}
+
+
+async def test_one_that_does_not_block_looks_in_its_pools_triggerer(stage: Stage) -> None:
+    async with stage.watching("torpor.dev/task=it") as pods:
+        await stage.start("w", {**spec({"name": "it", "python": "e2e_sensors:Elsewhere"}), "triggerPool": "e2e"})
+        assert (await stage.ended("w")).status.state == "Succeeded"
+    (run,) = await stage.taskruns("w", "it")
+    assert _names(pods) == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
+    assert _found(run)["here"] == f"{run.metadata.name}-a1-s1"
+    assert _found(run)["found"].startswith("torpor-triggerer-e2e-")
 
 
 @pytest.mark.parametrize("told", [{"deferrable": False}, {"triggerPool": "nowhere"}], ids=str)
