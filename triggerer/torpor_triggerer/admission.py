@@ -73,8 +73,6 @@ def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], ser
         if hasattr(made, "bind"):
             made.bind(services)
         return Made(trigger=made)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
         message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {said(error)}"
         problem = _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))

@@ -40,8 +40,6 @@ async def first_event(trigger: Any) -> Fired | Failed:
         async for event in events:
             return outcome.of_event(event)
         return outcome.ended()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
         if _is_ours(error):
             raise
@@ -106,7 +104,7 @@ def pace(trigger: Any) -> float:
 def _read(trigger: Any, name: str, default: object) -> object:
     try:
         return marks.call(_mark(trigger), lambda: getattr(trigger, name, default))
-    except Exception as error:
+    except BaseException as error:
         log.warning("%s of the trigger failed", name, exc_info=error)
         return default
 
@@ -116,8 +114,6 @@ def due(trigger: Any) -> float | None:
     try:
         known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
         return float(marks.call(_mark(trigger), trigger.due)) if known else None
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
         log.warning("due() of the trigger failed; it is run instead", exc_info=error)
         return None
@@ -127,8 +123,6 @@ def payload(trigger: Any) -> Fired | Failed:
     """What it fires at that moment."""
     try:
         return outcome.of_payload(marks.call(_mark(trigger), trigger.payload))
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
         log.warning("payload() of the trigger failed", exc_info=error)
         return outcome.raised(error)

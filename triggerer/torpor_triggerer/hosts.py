@@ -7,6 +7,7 @@ that moment begins anew there, as in another replica.
 
 import asyncio
 import logging
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 
 from torpor_api.clock import Clock
 
-from torpor_triggerer import conduct, marks
+from torpor_triggerer import conduct, marks, outcome
 from torpor_triggerer.apart import Apart
 from torpor_triggerer.health import LATE
 from torpor_triggerer.marks import Mark, Sight
@@ -29,6 +30,9 @@ BLOCKS = 3
 WITHIN = 3600.0
 LONG = LATE
 TELL_EVERY = 60.0
+SWITCH_SECONDS = 0.0005
+"""How long one thread's Python code may keep another waiting: a tenth of the default, since what is moved may compute
+without end, and the loop of all would wait as long after each of its own system calls."""
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +97,11 @@ class Hosts:
         """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
         if isinstance(trigger, StandIn):
             return await trigger.outcome()
-        return await marks.running(Mark(class_name=class_name, subject=trigger), conduct.first_event(trigger))
+        try:
+            return await marks.running(Mark(class_name=class_name, subject=trigger), conduct.first_event(trigger))
+        except Exception as error:
+            log.exception("the trigger broke what runs it")
+            return outcome.raised(error)
 
     async def tell(self, class_name: str, trigger: Any, method: str) -> None:
         """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
@@ -140,6 +148,7 @@ class Hosts:
         return often or block.seconds >= LONG or class_name in self.apart
 
     def _move(self, class_name: str) -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
         apart = self.apart[class_name] = Apart(class_name, self._watch, self._complaint)
         self._registry.stand_in(class_name, lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
 

@@ -14,6 +14,8 @@ from pathlib import PurePath
 from types import FrameType
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from torpor_triggerer.outcome import said
+
 T = TypeVar("T")
 
 _OURS = str(PurePath(__file__).parent)
@@ -56,15 +58,15 @@ class _Steps(Coroutine[Any, Any, T], Generic[T]):
         """Go on."""
         try:
             return self._work.send(value)
-        except SystemExit as error:
-            raise ExitedError(f"SystemExit: {error}") from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
 
     def throw(self, *given: Any) -> Any:
         """Go on with an exception."""
         try:
             return self._work.throw(*given)
-        except SystemExit as error:
-            raise ExitedError(f"SystemExit: {error}") from error
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
 
     def close(self) -> None:
         """End it."""

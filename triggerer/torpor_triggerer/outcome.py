@@ -146,7 +146,7 @@ def said(error: BaseException) -> str:
     """The text of an exception; never raises, whatever the exception does."""
     try:
         return str(error)[:_TEXT_MAX]
-    except Exception:  # noqa: BLE001 - any exception's __str__ is a stranger's code
+    except BaseException:  # noqa: BLE001 - any exception's __str__ is a stranger's code, which may call sys.exit
         return "(its text cannot be had)"
 
 
@@ -155,7 +155,7 @@ def trace(error: BaseException) -> str:
     inner = error.__traceback__.tb_next if error.__traceback__ else None
     try:
         return "".join(traceback.format_exception(type(error), error, inner, limit=-_FRAMES_MAX))
-    except Exception:  # noqa: BLE001 - it formats what strangers wrote
+    except BaseException:  # noqa: BLE001 - it formats what strangers wrote
         return f"{type(error).__name__}: its traceback cannot be had"
 
 

@@ -1,7 +1,6 @@
 """Trigger classes that keep the loop they run in, each in one way; also for the bench."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -42,27 +41,3 @@ class Spins(Blocks):
                 pass
             await asyncio.sleep(self.every)
         yield TriggerEvent("fired")
-
-
-class Exits(BaseTrigger):
-    """Calls for the end of the process wherever its code runs."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-        if where == "__init__":
-            sys.exit(3)
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        if self.where == "a task":
-            await asyncio.wait_for(self._exit(), 5)
-        if self.where == "run":
-            sys.exit(3)
-        yield TriggerEvent("fired")
-
-    async def cleanup(self) -> None:
-        if self.where == "cleanup":
-            sys.exit(3)
-
-    async def _exit(self) -> None:
-        await asyncio.sleep(0)
-        sys.exit(3)

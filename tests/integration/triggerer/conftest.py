@@ -31,7 +31,7 @@ _TRIGGERS = (
     "pkg.Foreign=Foreign",
     "blocks=blocks:Blocks",
     "spins=blocks:Spins",
-    "exits=blocks:Exits",
+    "poison=poison:Poison",
 )
 _PATIENCE = 15.0
 
