@@ -1,0 +1,87 @@
+"""Triggerers come and go as people make them: scaled up and down, rolled, evicted. Each wait fires once, none early."""
+
+import asyncio
+import json
+from datetime import datetime, timedelta
+
+from torpor_api.resources import LEASES, PODS
+from torpor_api.taskrun import TaskRun
+from torpor_demo.kubectl import Kubectl
+from torpor_wire.state import State
+
+from tests.e2e.crowd import spec, wait
+from tests.e2e.node import SYSTEM
+from tests.e2e.stage import Stage
+
+_DEPLOYMENT = "deployment/torpor-triggerer"
+_POOL = "torpor.dev/trigger-pool=default"
+_LENGTHS = [f"{seconds}s" for seconds in range(30, 80)]
+
+
+async def test_waits_fire_once_while_their_triggerers_are_scaled_rolled_and_evicted(
+    stage: Stage, kubectl: Kubectl
+) -> None:
+    await stage.start(
+        "w",
+        spec(
+            {"name": "sleep", "trigger": {"class": "duration"}, "expand": [{"name": "duration", "over": _LENGTHS}]},
+            {"name": "same", "trigger": {"class": "workflow"}, "expand": [{"name": "name", "over": 20 * ["go"]}]},
+        ),
+    )
+    await stage.until(lambda: _deferred(stage, len(_LENGTHS) + 20), 60, "every wait to be deferred")
+    try:
+        await _scaled(stage, kubectl, 5)
+        await _evicted(stage, kubectl)
+        _run(kubectl, "rollout", "restart", _DEPLOYMENT)
+        await asyncio.to_thread(_run, kubectl, "rollout", "status", _DEPLOYMENT, "--timeout=120s")
+    finally:
+        await _scaled(stage, kubectl, 2)
+    await stage.start("go", spec(wait("a", "1s")))
+    found = await stage.ended("w", limit=120)
+    assert found.status.state == "Succeeded", found.status.conditions
+    runs = await stage.taskruns("w")
+    assert {(run.status.state, run.status.attempt, run.status.segment) for run in runs} == {(State.SUCCEEDED, 1, 0)}
+    assert [run.metadata.name for run in runs if run.spec.task == "sleep" and _ended_early(run)] == []
+
+
+async def _deferred(stage: Stage, count: int) -> bool | None:
+    runs = await stage.taskruns("w")
+    return True if len(runs) == count and all(run.status.state is State.DEFERRED for run in runs) else None
+
+
+async def _scaled(stage: Stage, kubectl: Kubectl, replicas: int) -> None:
+    """Return when that many hold a Lease: those that went have given theirs up."""
+    _run(kubectl, "scale", _DEPLOYMENT, f"--replicas={replicas}")
+
+    async def there() -> bool | None:
+        found = await stage.api.list(LEASES, SYSTEM, label_selector=_POOL)
+        return True if len(found.items) == replicas else None
+
+    await stage.until(there, 120, f"{replicas} triggerers to hold a Lease")
+
+
+async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
+    """As a drain of its node does it, one that the disruption budget allows."""
+    found = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
+    name = found[0]["metadata"]["name"]
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": SYSTEM}}
+    kubectl.run("create", "--raw", PODS.path(SYSTEM, name, "eviction"), "-f", "-", stdin=json.dumps(body))
+
+    async def gone() -> bool | None:
+        left = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
+        return True if name not in {pod["metadata"]["name"] for pod in left} else None
+
+    await stage.until(gone, 60, f"pod {name} to go")
+
+
+def _run(kubectl: Kubectl, *words: str) -> None:
+    kubectl.run(*words, "-n", SYSTEM, limit=150)
+
+
+def _ended_early(run: TaskRun) -> bool:
+    """Whether it ended before its own length had passed since it was deferred, to the millisecond."""
+    began, ended = run.status.deferred_at, run.status.completion_time
+    assert began is not None
+    assert ended is not None
+    length = timedelta(seconds=int(_LENGTHS[run.spec.map_index].rstrip("s")), milliseconds=-5)
+    return datetime.fromisoformat(ended) < datetime.fromisoformat(began) + length
