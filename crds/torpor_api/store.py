@@ -76,7 +76,7 @@ class Store(Generic[T]):
         self._on_change = on_change
         self._index = index
         self._entries: dict[Key, _Entry[T]] = {}
-        self._keys_by_uid: dict[str, Key] = {}
+        self._keys_by_uid: dict[str, Key] | None = None
         self._keys_by_word: dict[str, dict[Key, None]] = {}
 
     def get(self, namespace: str, name: str) -> T | None:
@@ -85,7 +85,9 @@ class Store(Generic[T]):
         return entry.item if entry else None
 
     def by_uid(self, uid: str) -> T | None:
-        """The object with this uid, as last readable."""
+        """The object with this uid, as last readable. Only who asks once pays for the index."""
+        if self._keys_by_uid is None:
+            self._keys_by_uid = {entry.uid: key for key, entry in self._entries.items()}
         key = self._keys_by_uid.get(uid)
         return self.get(*key) if key else None
 
@@ -157,7 +159,8 @@ class Store(Generic[T]):
     def _hold(self, key: Key, entry: _Entry[T]) -> None:
         self._forget(key)
         self._entries[key] = entry
-        self._keys_by_uid[entry.uid] = key
+        if self._keys_by_uid is not None:
+            self._keys_by_uid[entry.uid] = key
         for word in self._index(entry.item) if entry.item is not None else ():
             self._keys_by_word.setdefault(word, {})[key] = None
 
@@ -169,7 +172,8 @@ class Store(Generic[T]):
         entry = self._entries.pop(key, None)
         if entry is None:
             return
-        self._keys_by_uid.pop(entry.uid, None)
+        if self._keys_by_uid is not None:
+            self._keys_by_uid.pop(entry.uid, None)
         for word in self._index(entry.item) if entry.item is not None else ():
             keys = self._keys_by_word.get(word, {})
             keys.pop(key, None)

@@ -9,6 +9,7 @@ their limit.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -68,6 +69,8 @@ class Lifecycle:
         self._clock = means.clock
         self._settings = settings
         self._tasks: set[asyncio.Task[None]] = set()
+        self._forget = self._tasks.discard
+        self._nobodys = Context()
         self.pokes = Pokes(means.hosts, means.journal, means.clock, self._track, self._over)
 
     def begin(self, wait: Wait) -> Run:
@@ -283,7 +286,8 @@ class Lifecycle:
     def _track(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._means.spawn(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        # Without a context of its own, each task would hold a copy of that of whoever started it, to be forgotten by.
+        task.add_done_callback(self._forget, context=self._nobodys)
         return task
 
 

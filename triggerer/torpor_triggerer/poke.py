@@ -30,7 +30,7 @@ class Poke:
     services: Lent
     journal: InitVar[Journal]
     page: Page = field(init=False)
-    members: "dict[Run, None]" = field(default_factory=dict)
+    members: "list[Run]" = field(default_factory=list)
     task: asyncio.Task[None] | None = None
     looking: bool = False
     closed: bool = False
@@ -48,5 +48,5 @@ class Poke:
     def tag(self) -> str:
         """Whose its lines are: its only wait's, or its own where several share it."""
         if len(self.members) == 1:
-            return next(iter(self.members)).wait.tag
+            return self.members[0].wait.tag
         return f"[{self.namespace} {self.name}]"

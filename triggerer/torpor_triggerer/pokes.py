@@ -61,7 +61,7 @@ class Pokes:
     def join(self, run: Run, poke: Poke) -> None:
         """Let a wait take part."""
         run.trigger, run.poke = poke.trigger, poke
-        poke.members[run] = None
+        poke.members.append(run)
         run.page.hear(poke.page)
         if len(poke.members) > 1:
             log.info("shares %s with %d others", poke.name, len(poke.members) - 1)
@@ -91,7 +91,7 @@ class Pokes:
         if poke is None or poke.closed:
             return poke is not None
         if len(poke.members) > 1:
-            del poke.members[run]
+            poke.members.remove(run)
             run.poke = run.trigger = None
             return False
         poke.killed = kill
@@ -159,7 +159,7 @@ class Pokes:
         await self._hosts.tell(poke.asked.class_name, poke.trigger, method)
 
     async def _end(self, poke: Poke, ends: Fired | Failed | None) -> None:
-        for run in list(poke.members)[1:]:
+        for run in poke.members[1:]:
             run.task = self._spawn(self._over(run, ends))
-        for run in list(poke.members)[:1]:
+        for run in poke.members[:1]:
             await self._over(run, ends)

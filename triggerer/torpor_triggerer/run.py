@@ -59,7 +59,7 @@ class Run:
     @property
     def is_shared(self) -> bool:
         """Whether another wait's trigger looks for it."""
-        return self.poke is not None and next(iter(self.poke.members), self) is not self
+        return self.poke is not None and self not in self.poke.members[:1]
 
     @property
     def looks(self) -> Looks:

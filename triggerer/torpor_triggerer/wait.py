@@ -3,8 +3,10 @@
 Pure. What it says about its trigger is what somebody wrote, not yet believed: see `admission`.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from torpor_api import taskrun
@@ -99,12 +101,12 @@ def parse(raw: Mapping[str, Any]) -> Wait:
     metadata, spec, status = found.metadata, found.spec, found.status
     deadline = None if status.deadline is None else times.epoch(status.deadline)
     return Wait(
-        namespace=metadata.namespace,
+        namespace=sys.intern(metadata.namespace),
         name=metadata.name,
         turn=Turn(metadata.uid, status.attempt, status.segment),
-        created=metadata.creation_timestamp,
-        pool=spec.trigger_pool,
-        account=spec.service_account or keys.TASK_ACCOUNT,
+        created=sys.intern(metadata.creation_timestamp),
+        pool=sys.intern(spec.trigger_pool),
+        account=sys.intern(spec.service_account or keys.TASK_ACCOUNT),
         asked=_asked(status.trigger),
         deferred_at=times.epoch(status.deferred_at) if status.deferred_at else 0.0,
         deferred_before=status.deferred_seconds or 0.0,
@@ -114,14 +116,20 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         resumes=spec.python is not None,
         on_timeout=status.next is not None and status.next.on_timeout is not None,
         ending=_ending(spec),
-        retries=spec.retries.policy(),
+        retries=_the_one(spec.retries.policy()),
     )
+
+
+@lru_cache(maxsize=256)
+def _the_one(policy: retry.Policy) -> retry.Policy:
+    """Of all that are equal, since nearly all waits have the same."""
+    return policy
 
 
 def _asked(waiting: taskrun.Waiting | None) -> Asked | None:
     if waiting is None:
         return None
-    return Asked(waiting.class_name, waiting.kwargs, waiting.key, waiting.shard, waiting.waits_for)
+    return Asked(sys.intern(waiting.class_name), waiting.kwargs, waiting.key, waiting.shard, waiting.waits_for)
 
 
 def _ending(spec: taskrun.TaskRunSpec) -> Ending | None:
