@@ -22,6 +22,8 @@ GATHER_SECONDS = 0.25
 AT_ONCE = 1000
 SLICE = 100
 """How many events are handed out before others have the loop."""
+ERROR = 10
+"""As how many an error counts there, whose traceback is written."""
 
 log = logging.getLogger(__name__)
 
@@ -140,14 +142,17 @@ class Source:
                 one.looked(now, factor)
 
     async def _hand_out(self, lot: Sequence[Member], found: Sequence[Any]) -> None:
-        told = 0
+        told, traces = 0, {id(one): one.__traceback__ for one in found if isinstance(one, Exception)}
         for member, answer in zip(lot, found, strict=True):
             if answer is None or member not in self.members:
                 continue
             del self.members[member]
+            if isinstance(answer, Exception):  # perhaps many's: each raise would add to its trace
+                answer.with_traceback(traces[id(answer)])
             answers.tell(member.answer, answer)
-            told += 1
-            if told % SLICE == 0:
+            told += ERROR if isinstance(answer, Exception) else 1
+            if told >= SLICE:
+                told = 0
                 await asyncio.sleep(0)
 
     async def _rest(self) -> None:

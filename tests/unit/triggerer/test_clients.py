@@ -1,10 +1,11 @@
 """Clients that waits share."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
 from torpor_triggerer import clients as module
-from torpor_triggerer.clients import Clients
+from torpor_triggerer.clients import Clients, Kept
 
 
 class Client:
@@ -74,3 +75,18 @@ async def test_it_is_closed_where_its_last_user_was_cancelled() -> None:
 
 def _raise() -> Client:
     raise ValueError("no client")
+
+
+async def test_what_is_kept_stays_open_between_two_uses_until_its_keeper_is_done() -> None:
+    clients = Clients()
+    async with AsyncExitStack() as until:
+        kept = Kept(clients, until)
+        async with kept.lend("a", Client, Client.close) as first:
+            pass
+        async with kept.lend("a", Client, Client.close) as second:
+            assert second is first
+        async with clients.lend("a", Client, Client.close) as others:
+            assert others is first
+        assert first.closed == 0
+    await clients.closed()
+    assert (first.closed, len(clients)) == (1, 0)

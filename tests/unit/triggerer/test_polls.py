@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import traceback
 from typing import Any, ClassVar
 
 import pytest
@@ -232,6 +233,8 @@ async def test_credentials_that_are_refused_fail_all_by_one_poll() -> None:
         await them.rest()
         assert {str(error) for error in them.told().values()} == {"wrong password"}
         assert them.polled() == [100]
+        assert len({len(traceback.extract_tb(error.__traceback__)) for error in them.told().values()}) == 1
+        assert len(traceback.extract_tb(them.told()[99].__traceback__)) < 10
 
 
 class Odd(Row):
