@@ -86,9 +86,11 @@ class Hosts:
         for class_name in apart:
             self._move(class_name)
         self._watchdog.start()
+        interval = sys.getswitchinterval()
         try:
             yield
         finally:
+            sys.setswitchinterval(interval)
             self._watchdog.stop()
             for one in self.apart.values():
                 one.stop()

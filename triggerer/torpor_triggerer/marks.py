@@ -56,30 +56,31 @@ class _Steps(Coroutine[Any, Any, T], Generic[T]):
 
     def send(self, value: Any) -> Any:
         """Go on."""
-        try:
-            return self._work.send(value)
-        except (SystemExit, KeyboardInterrupt) as error:
-            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
+        return self._step(self._work.send, value)
 
     def throw(self, *given: Any) -> Any:
         """Go on with an exception."""
-        try:
-            return self._work.throw(*given)
-        except (SystemExit, KeyboardInterrupt) as error:
-            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
+        return self._step(self._work.throw, *given)
 
     def close(self) -> None:
         """End it."""
         self._work.close()
 
+    def _step(self, go_on: Callable[..., Any], *given: Any) -> Any:
+        """What it starts meanwhile inherits the mark; nothing is kept of that while it waits, for thousands do."""
+        former = _running.get()
+        _running.set(self.mark)
+        try:
+            return go_on(*given)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
+        finally:
+            _running.set(former)
 
-async def running(mark: Mark, work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns or raises; whatever runs of it bears the mark."""
-    token = _running.set(mark)
-    try:
-        return await _Steps(mark, work)
-    finally:
-        _running.reset(token)
+
+def running(mark: Mark, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+    """What to await for what `work` returns or raises; whatever runs of it bears the mark."""
+    return _Steps(mark, work)
 
 
 def call(mark: Mark, work: Callable[[], T]) -> T:
@@ -135,11 +136,11 @@ def read(frame: FrameType | None) -> Sight | None:
     return None
 
 
-_STEPPING = {_Steps.send.__code__, _Steps.throw.__code__}
+_STEP = _Steps._step.__code__  # noqa: SLF001 - of this module
 
 
 def _mark(frame: FrameType) -> Mark | None:
-    if frame.f_code in _STEPPING:
+    if frame.f_code is _STEP:
         return frame.f_locals["self"].mark  # type: ignore[no-any-return]
     if frame.f_code is call.__code__:
         return frame.f_locals["mark"]  # type: ignore[no-any-return]

@@ -73,8 +73,11 @@ async def test_it_is_told_while_it_lasts() -> None:
 async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> None:
     ended: list[Block] = []
     trigger = Trigger()
-    async with watched([], ended):
-        await marks.running(mark(trigger), trigger.computes())
+    for _ in range(5):  # where other threads wait for the interpreter too, one of them may come first
+        async with watched([], ended):
+            await marks.running(mark(trigger), trigger.computes())
+        if ended:
+            break
     assert [one.sight.mark.subject for one in ended] == [trigger]
 
 
