@@ -169,7 +169,9 @@ class Hosts:
 
     def _class_name(self, sight: Sight) -> str:
         """The innermost registered class whose method is under way, else whoever was begun."""
-        for found in (*sight.types, type(sight.mark.subject)):
+        subject = sight.mark.subject
+        asked = subject[:1] if isinstance(subject, list | tuple) else (subject,)
+        for found in (*sight.types, *map(type, asked)):
             name = self._registry.name_of(found, sight.mark.class_name)
             if name:
                 return name

@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 from torpor.triggers import AnyOf, BaseTrigger, TriggerEvent
+from torpor.triggers.services import Services
 from torpor_api.clock import SystemClock
 from torpor_triggerer import hosts as module
 from torpor_triggerer.hosts import Blocked, Hosts
@@ -40,7 +41,25 @@ class Blocks(BaseTrigger):
         time.sleep(0.35)  # noqa: ASYNC251 - that is the point
 
 
-CLASSES = {"blocks": cast("TriggerClass", Blocks), "any_of": cast("TriggerClass", AnyOf)}
+class Many(BaseTrigger):
+    """Blocks where many are asked for at once."""
+
+    source = "one"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @classmethod
+    async def poll_many(cls, waits: list["Many"], services: Services) -> list[TriggerEvent]:
+        time.sleep(0.35)  # noqa: ASYNC251 - that is the point
+        return [TriggerEvent(one.number) for one in waits]
+
+
+CLASSES = {
+    "many": cast("TriggerClass", Many),
+    "blocks": cast("TriggerClass", Blocks),
+    "any_of": cast("TriggerClass", AnyOf),
+}
 
 
 class Place:
@@ -116,6 +135,15 @@ async def test_a_part_of_another_is_named_and_not_the_whole() -> None:
         assert isinstance(await place.hosts.first_event("any_of", whole), Fired)
         await place.until_told(1)
         assert (place.told[0].class_name, place.told[0].subject) == ("blocks", whole)
+
+
+async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
+    with watched() as place:
+        services = lent()
+        waits = [place.registry.make("many", {"number": number}, services) for number in range(3)]
+        await asyncio.gather(*(place.hosts.first_event("many", one) for one in waits))
+        await place.until_told(1)
+        assert (place.told[0].class_name, place.told[0].subject) == ("many", waits)
 
 
 async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() -> None:
