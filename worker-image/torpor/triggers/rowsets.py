@@ -19,8 +19,8 @@ Rows: TypeAlias = Sequence[Mapping[str, Any]]
 _ALL_MIN = 1000
 _SLICE = 500
 _NOT_JOINED = {"0A", "42"}
-_GOES = {"08", "53", "57", "58"}
-"""PostgreSQL's classes of errors of a server that goes, or has no room, or no time, whatever it is asked."""
+_GOES = {"08", "40", "57", "58"}
+"""PostgreSQL's classes of errors of a server that goes, has no time, or is a standby whose rows are taken away."""
 _DENIED = "42501"
 _SILENT = 3
 
