@@ -7,7 +7,7 @@ nobody is answered with what another may read. A wait may come and go at any tim
 import asyncio
 import math
 from collections.abc import Hashable
-from contextvars import Context
+from contextvars import copy_context
 from typing import Any
 
 from torpor.triggers import polling
@@ -20,6 +20,7 @@ class Polls:
     """All sources of an event loop. A source's key may hold secrets and is never shown."""
 
     def __init__(self) -> None:
+        self._context = copy_context()
         self._sources: dict[Hashable, Source] = {}
         self._tasks: dict[Source, asyncio.Task[None]] = {}
 
@@ -47,7 +48,7 @@ class Polls:
         if found is None or found.closed:
             found = self._sources[key] = Source(kind, terms, self._expel)
             # In no wait's context: it outlives whoever happened to be first, and is not theirs in the log.
-            task = Context().run(asyncio.create_task, found.run(), name=f"poll {kind.__name__}")
+            task = self._context.copy().run(asyncio.create_task, found.run(), name=f"poll {kind.__name__}")
             self._tasks[found] = task
             task.add_done_callback(lambda _, key=key, source=found: self._forget(key, source))  # type: ignore[misc]
         return found
