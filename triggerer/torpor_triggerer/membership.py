@@ -58,6 +58,7 @@ class Membership:
         self._members: frozenset[str] = frozenset()
         self._renewed = float("-inf")
         self._held = False
+        self._failures = 0
 
     @property
     def name(self) -> str:
@@ -103,7 +104,16 @@ class Membership:
                 self._judge()
             self._held = renewed
             await self._sweep()
-            await self._clock.sleep(self._renew_every if renewed else RETRY_AFTER)
+            await self._clock.sleep(self._pause(renewed))
+
+    def _pause(self, renewed: bool) -> float:
+        """Until the next try: ever longer while it fails, and not in step with the other replicas."""
+        if renewed:
+            self._failures = 0
+            return self._renew_every
+        delay = min(self._renew_every, RETRY_AFTER * 2.0 ** min(self._failures, 16))
+        self._failures += 1
+        return delay * (0.5 + self._api.jitter() / 2)
 
     async def _renew(self) -> bool:
         try:

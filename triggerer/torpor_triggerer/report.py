@@ -24,6 +24,10 @@ from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 0.2
 LAST_DELAY = 10.0
+HELD = 5.0
+"""How long one that tries again keeps its place after a failure, where nobody gets through: so thousands that are due
+ask no more often than as many as may write at a time. First tries have places of their own, so that what fails for
+reasons of its own holds up nobody else."""
 REFUSED_DELAY = 60.0
 
 log = logging.getLogger(__name__)
@@ -36,7 +40,10 @@ class Reporter:
         self._api = api
         self._notices = notices
         self._metrics = metrics
+        self._concurrency = concurrency
         self._room = asyncio.Semaphore(concurrency)
+        self._again = asyncio.Semaphore(concurrency)
+        self._failures = 0
 
     async def report(self, wait: Wait, outcome: Outcome, left: Callable[[], bool], *, due: float | None = None) -> None:
         """Write it, until it is written or there is nothing to write: `left` says the TaskRun no longer waits.
@@ -48,7 +55,7 @@ class Reporter:
             if left():
                 return
             try:
-                await self._write(wait, patch)
+                await self._write(wait, patch, again=tries > 0)
             except (errors.LostRace, errors.NotFound) as error:
                 log.info("the wait was over already: %s", error.message)
                 self._metrics.lost(wait)
@@ -74,9 +81,16 @@ class Reporter:
         except errors.ApiError as error:
             log.debug("not explained: %s", error.message)
 
-    async def _write(self, wait: Wait, patch: Patch) -> None:
-        async with self._room:
-            await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
+    async def _write(self, wait: Wait, patch: Patch, *, again: bool) -> None:
+        async with self._again if again else self._room:
+            try:
+                await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
+            except errors.Unavailable as error:
+                self._failures += 1
+                if again and self._failures > self._concurrency:
+                    await self._pause(HELD, error.retry_after)
+                raise
+            self._failures = 0
 
     def _written(self, wait: Wait, outcome: Outcome) -> None:
         match outcome:

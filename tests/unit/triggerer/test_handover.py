@@ -1,5 +1,6 @@
-"""SIGTERM: the others begin at once, whatever this replica's triggers still have to clean up."""
+"""What the Lease is for: the others begin at once where a replica is told to stop, and hear of it where it hangs."""
 
+from tests.fake_api import Fault
 from tests.unit.triggerer.world import World, world
 
 
@@ -24,3 +25,18 @@ async def test_the_others_begin_before_the_triggers_of_a_replica_that_stops_have
         assert (during, stopped) == (["cleanup", "run"], False)
         assert task.done()
         assert made.stands("a") == ("Cancelled", "Cancelled")
+
+
+async def test_while_its_lease_cannot_be_renewed_a_replica_asks_ever_more_seldom_and_is_back_within_seconds() -> None:
+    async with world() as made:
+        replica = await made.start()
+        await made.pass_time(10)
+        made.fake.inject(Fault(status=503, path="/leases/", times=1_000_000))
+        before = len(made.fake.requests)
+        await made.pass_time(60)
+        asked = [one for one in made.fake.requests[before:] if "/leases/" in one.path]
+        assert 10 <= len(asked) <= 100
+        assert "the lease was not renewed" in replica.ails()
+        made.fake._faults.clear()
+        await made.pass_time(7)
+        assert replica.ails() == ""

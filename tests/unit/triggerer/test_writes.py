@@ -69,3 +69,30 @@ async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() 
         assert sum(1 for one in made.fake.requests[before:] if one.path.endswith("/status")) == 64
         await made.pass_time(10)
         assert {made.stands(f"t{number}")[0] for number in range(200)} == {"Scheduled"}
+
+
+async def test_hundreds_that_are_due_while_no_write_gets_through_ask_no_more_often_than_a_few() -> None:
+    async with world(concurrency=8) as made:
+        for number in range(400):
+            made.taskrun(f"t{number}", "duration", {"duration": "5s"})
+        await made.start()
+        made.fake.inject(Fault(status=503, method="PATCH", path="/status", times=1_000_000))
+        await made.pass_time(65)
+        asked = sum(made.patches(f"t{number}") for number in range(400))
+        assert asked <= 400 + 8 * 60 / 2.5 + 2 * 8
+        made.fake._faults.clear()
+        await made.pass_time(90)
+        assert {made.stands(f"t{number}")[0] for number in range(400)} == {"Scheduled"}
+
+
+async def test_writes_that_fail_do_not_hold_up_those_that_get_through() -> None:
+    async with world(concurrency=4) as made:
+        for number in range(40):
+            made.taskrun(f"bad{number}", "duration", {"duration": "5s"})
+        for number in range(40):
+            made.taskrun(f"good{number}", "duration", {"duration": "10s"})
+        await made.start()
+        made.fake.inject(Fault(status=500, method="PATCH", path="/bad", times=1_000_000))
+        await made.pass_time(40)
+        assert {made.stands(f"good{number}")[0] for number in range(40)} == {"Scheduled"}
+        assert {made.stands(f"bad{number}")[0] for number in range(40)} == {"Deferred"}
