@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	bench-chain bench-failover bench-sensors mutants undeploy load cluster kubeconfig cluster-down control-plane \
+	bench-chain bench-failover bench-sensors bench-triggerer mutants undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -72,6 +72,9 @@ bench-failover: venv ## the leading operator killed, to the next pod of a task
 
 bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/sensors.csv, .json and .svg
 	$(BIN)/python -m tests.bench.sensors
+
+bench-triggerer: venv ## what a triggerer takes and costs, on a control plane of its own: docs/triggerer.json
+	$(BIN)/python -m tests.bench.triggerer $(BENCH)
 
 cluster: ## a kind cluster, on any machine
 	@$(DEV) cluster

@@ -1,7 +1,7 @@
 """`python -m tests.bench.triggerer`: what the triggerer takes and costs, beside what Airflow's was measured to.
 
 The shipped triggerer as a process against a real API server, no operator. Prints a Markdown table and writes JSON.
-Airflow's figures are quoted (see docs/figures.md), not taken again.
+Airflow's figures are quoted, unless a file has those of another run of it.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from torpor_demo.cluster import ROOT
 from torpor_dev.progress import say
 from torpor_wire import times
 
-from tests.bench.triggerer import blocked, churn, figures, fires, moves, plane, shares, starts, waits
+from tests.bench.triggerer import airflow, blocked, churn, figures, fires, moves, plane, shares, starts, waits
 from tests.bench.triggerer.figures import Figure
 from tests.bench.triggerer.scene import Scene, Sizes
 
@@ -40,16 +40,20 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="these scenarios alone")
     parser.add_argument("--into", type=Path, default=ROOT / "docs/triggerer.json", help="where the JSON goes")
     parser.add_argument("--logs", type=Path, help="a folder in which to leave the triggerers' logs")
+    parser.add_argument("--airflow", type=Path, help="JSON of what an Airflow beside was measured to, by name")
     for each in fields(Sizes):
         parser.add_argument(f"--{each.name}", type=type(each.default), default=each.default)
     given = parser.parse_args()
     sizes = Sizes(**{each.name: getattr(given, each.name) for each in fields(Sizes)})
-    found = asyncio.run(_measure(given.only, sizes, given.logs))
+    beside = airflow.column(given.airflow)
+    found = asyncio.run(_measure(given.only, sizes, given.logs, lambda taken: figures.table(taken, *beside)))
     given.into.write_text(figures.written(found, commit=_commit(), taken=times.rfc3339(time.time())) + "\n")
-    sys.stdout.write(figures.table(found))
+    sys.stdout.write(figures.table(found, *beside))
 
 
-async def _measure(names: list[str], sizes: Sizes, logs: Path | None) -> list[Figure]:
+async def _measure(
+    names: list[str], sizes: Sizes, logs: Path | None, told: Callable[[list[Figure]], str]
+) -> list[Figure]:
     found: list[Figure] = []
     async with plane.plane(logs) as at:
         scene = Scene(plane=at, waits=await waits.opened(at), sizes=sizes)
@@ -57,7 +61,7 @@ async def _measure(names: list[str], sizes: Sizes, logs: Path | None) -> list[Fi
             began = time.monotonic()
             taken = await SCENARIOS[name](scene)
             say(f"{name}, {time.monotonic() - began:.0f} s")
-            say(figures.table(taken))
+            say(told(taken))
             found += taken
     return found
 

@@ -1,28 +1,28 @@
 """What was measured, as a table for people and as JSON for programs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-_HEAD = ("what", "Torpor", "goal", "Airflow 3.3.2")
+_HEAD = ("what", "Torpor", "goal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One of them. `name` is one word for programs; `airflow` says what there is to say of its triggerer."""
+    """One of them. `name` is one word for programs."""
 
     name: str
     what: str
     value: float
     unit: str
     goal: str = ""
-    airflow: str = ""
     aside: str = ""
 
 
-def table(figures: Sequence[Figure]) -> str:
-    """Markdown."""
-    rows = [_HEAD, tuple("---" for _ in _HEAD), *(map(_row, figures))]
+def table(figures: Sequence[Figure], head: str, beside: Mapping[str, str]) -> str:
+    """Markdown, with a column of what there is to say of another by the names of the figures."""
+    heads = (*_HEAD, head)
+    rows = [heads, tuple("---" for _ in heads), *((*_row(one), beside.get(one.name, "")) for one in figures)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
@@ -40,9 +40,9 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def _row(figure: Figure) -> tuple[str, ...]:
+def _row(figure: Figure) -> tuple[str, str, str]:
     aside = f" ({figure.aside})" if figure.aside else ""
-    return figure.what, f"{_shown(figure.value)} {figure.unit}{aside}", figure.goal, figure.airflow
+    return figure.what, f"{_shown(figure.value)} {figure.unit}{aside}", figure.goal
 
 
 def _shown(value: float) -> str:

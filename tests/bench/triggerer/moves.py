@@ -29,12 +29,11 @@ async def failover(on: Scene) -> list[Figure]:
     await on.waits.clear()
     return [
         Figure(
-            name="failover",
+            name=f"failover_{count}",
             what=f"kill -9 of one of two, until the other runs all {count:,}",
             value=seconds,
             unit="s",
             goal="20 s",
-            airflow="46 s",
             aside=f"{max(held):,} had to move",
         )
     ]

@@ -27,18 +27,17 @@ async def tasks(on: Scene) -> list[Figure]:
     """Triggers that have a task each."""
     few, many = await _both(on, scene.sleeping)
     return [
-        *_seconds(few, goal="5 s", airflow="42.8 s"),
-        *_seconds(many, goal="15 s", airflow="547 s (19,500)"),
-        *_memory("trigger", few, many, goal="4 KiB", airflow="25.4 KiB (PSS, 1,000 to 19,500)"),
+        *_seconds(few, goal="5 s"),
+        *_seconds(many, goal="15 s"),
+        *_memory("trigger", few, many, goal="4 KiB"),
         *(
             Figure(
                 name=f"pss_{one.count}",
                 what=f"PSS of all its processes, running {one.count:,} triggers",
                 value=one.usage.pss / 1024,
                 unit="MiB",
-                airflow=airflow,
             )
-            for one, airflow in ((few, "457 MiB"), (many, "809 MiB (19,500)"))
+            for one in (few, many)
         ),
     ]
 
@@ -49,7 +48,7 @@ async def timers(on: Scene) -> list[Figure]:
     return [
         *_seconds(few, kind="timers"),
         *_seconds(many, kind="timers"),
-        *_memory("timer", few, many, goal="1 KiB", airflow=""),
+        *_memory("timer", few, many, goal="1 KiB"),
     ]
 
 
@@ -66,12 +65,11 @@ async def idle(on: Scene) -> list[Figure]:
     await on.waits.clear()
     return [
         Figure(
-            name="idle_cpu",
+            name=f"idle_cpu_{on.sizes.few}",
             what=f"idle with {on.sizes.few:,} triggers, processor time a minute",
             value=spent * _MINUTE / on.sizes.idle,
             unit="s",
             goal="1 s",
-            airflow="2.4 s, and 0.7 s of PostgreSQL",
         )
     ]
 
@@ -96,7 +94,7 @@ async def _start(on: Scene, more: Sequence[Asked]) -> _Start:
     return _Start(count=count, seconds=all_run - began, usage=used)
 
 
-def _seconds(start: _Start, *, kind: str = "triggers", goal: str = "", airflow: str = "") -> list[Figure]:
+def _seconds(start: _Start, *, kind: str = "triggers", goal: str = "") -> list[Figure]:
     return [
         Figure(
             name=f"start_{kind}_{start.count}",
@@ -104,13 +102,12 @@ def _seconds(start: _Start, *, kind: str = "triggers", goal: str = "", airflow: 
             value=start.seconds,
             unit="s",
             goal=goal,
-            airflow=airflow,
             aside=f"{start.usage.cpu:.1f} s of processor time with what followed",
         )
     ]
 
 
-def _memory(kind: str, few: _Start, many: _Start, *, goal: str, airflow: str) -> list[Figure]:
+def _memory(kind: str, few: _Start, many: _Start, *, goal: str) -> list[Figure]:
     slope = (many.usage.rss - few.usage.rss) / (many.count - few.count)
     return [
         Figure(
@@ -119,7 +116,6 @@ def _memory(kind: str, few: _Start, many: _Start, *, goal: str, airflow: str) ->
             value=slope,
             unit="KiB",
             goal=goal,
-            airflow=airflow,
             aside=f"{few.usage.rss / 1024:.0f} and {many.usage.rss / 1024:.0f} MiB",
         )
     ]
