@@ -20,11 +20,17 @@ log = logging.getLogger(__name__)
 
 
 class Apart:
-    """Runs what it is called with, for the loop in which it was made."""
+    """Runs what it is called with, for the loop of all, `home`."""
 
-    def __init__(self, class_name: str, began: Callable[["Apart"], None], complaint: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        class_name: str,
+        home: asyncio.AbstractEventLoop,
+        began: Callable[["Apart"], None],
+        complaint: Callable[[str], str],
+    ) -> None:
         self.class_name = class_name
-        self.home = asyncio.get_running_loop()
+        self.home = home
         self.loop = asyncio.new_event_loop()
         self.clients = Clients()
         """Those that its triggers share; one that belongs to another loop is of no use here."""

@@ -51,8 +51,8 @@ class Blocked:
 class Hosts:
     """Implements `conduct.Hosts`. `blocked` counts by class how often it kept a loop; `apart` has a thread for some.
 
-    `on_begin` is told of each block when it is seen, from any thread; `on_blocked`, in the loop of all, of each that
-    kept this loop, once it goes on.
+    `on_begin` is told of each block when it is seen, in the watchdog's thread; `on_blocked`, in the loop of all and once
+    it goes on, of each that kept this loop.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Hosts:
         self._home.set_task_factory(marks.factory)
         self._watchdog.watch(Pulse(self._home, threading.get_ident(), self._told))
         for class_name in apart:
-            self._move(class_name)
+            self._move(class_name, self._home)
         self._watchdog.start()
         interval = sys.getswitchinterval()
         try:
@@ -127,21 +127,22 @@ class Hosts:
             log.info("trigger %s blocks the thread that it has to itself, at %s", class_name, self._place(block.sight))
 
     def _end(self, block: Block) -> None:
-        """In the watchdog's thread: what follows is for the loop to do, now that it goes on."""
-        if not block.apart and self._home is not None:
-            self._home.call_soon_threadsafe(self._judge, block)
-
-    def _judge(self, block: Block) -> None:
+        """In the watchdog's thread: thousands may be waiting to be made, in one step, of a class that blocks then."""
+        if block.apart or self._home is None:
+            return
         class_name = self._class_name(block.sight)
         moved = self._is_too_much(class_name, block) and class_name in self._registry.usable
         if moved and class_name not in self.apart:
-            self._move(class_name)
+            self._move(class_name, self._home)
             log.warning("trigger %s has a thread to itself from now on", class_name)
-        subject = block.sight.mark.subject
-        place = self._place(block.sight)
-        self._on_blocked(
-            Blocked(class_name=class_name, subject=subject, place=place, seconds=block.seconds, moved=moved)
+        blocked = Blocked(
+            class_name=class_name,
+            subject=block.sight.mark.subject,
+            place=self._place(block.sight),
+            seconds=block.seconds,
+            moved=moved,
         )
+        self._home.call_soon_threadsafe(self._on_blocked, blocked)
 
     def _is_too_much(self, class_name: str, block: Block) -> bool:
         blocks = self._blocks.setdefault(class_name, deque(maxlen=BLOCKS))
@@ -149,9 +150,9 @@ class Hosts:
         often = len(blocks) == BLOCKS and block.started - blocks[0] <= WITHIN
         return often or block.seconds >= LONG or class_name in self.apart
 
-    def _move(self, class_name: str) -> None:
+    def _move(self, class_name: str, home: asyncio.AbstractEventLoop) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
-        apart = self.apart[class_name] = Apart(class_name, self._watch, self._complaint)
+        apart = self.apart[class_name] = Apart(class_name, home, self._watch, self._complaint)
         self._registry.stand_in(class_name, lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
 
     def _watch(self, apart: Apart) -> None:

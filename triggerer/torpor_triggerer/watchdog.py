@@ -60,6 +60,7 @@ class Pulse:
         self._looked_at = self._asked_at = time.monotonic()
         self._answered_at: float | None = self._asked_at
         self._step: FrameType | None = None
+        self._began: float | None = None
 
     def look(self, now: float) -> None:
         """Whether it lives. Raises RuntimeError where the loop is closed."""
@@ -68,11 +69,10 @@ class Pulse:
         if slept >= LATE and burnt:
             self._after_the_fact(before, now)
         elif self._answered_at is not None:
-            self._step = None
             self._end(self._answered_at)
             self._ask(now)
         elif slept >= LATE:
-            self._asked_at = now  # the whole process stood still, this thread too
+            self._asked_at, self._began = now, None  # the whole process stood still, this thread too
         else:
             self._judge(now, at_once=False)
 
@@ -87,15 +87,16 @@ class Pulse:
         """`at_once`: one look is enough."""
         sight = marks.read(sys._current_frames().get(self._thread))  # noqa: SLF001 - the one way there is
         step = sight.step if sight else None
-        if step is not self._step:
+        if self._began is None or step is not self._step:
             self._end(now)
+            self._began = self._asked_at if self._began is None else now
             self._step = step
             if not at_once:
                 return
-        late = now - self._asked_at
-        if sight is not None and late >= LATE:
+        lasts = now - self._began
+        if sight is not None and lasts >= LATE:
             began = self.block is None
-            self.block = Block(sight=sight, started=self._asked_at, seconds=late, apart=self._apart)
+            self.block = Block(sight=sight, started=self._began, seconds=lasts, apart=self._apart)
             if began:
                 self._told.began(self.block)
 
@@ -107,6 +108,7 @@ class Pulse:
 
     def _ask(self, now: float) -> None:
         self._asked_at, self._answered_at = now, None
+        self._step = self._began = None
         self._loop.call_soon_threadsafe(self._answer)
 
     def _answer(self) -> None:

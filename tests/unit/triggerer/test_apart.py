@@ -109,7 +109,7 @@ async def _closed(_: object) -> None:
 
 @asynccontextmanager
 async def thread() -> AsyncIterator[Apart]:
-    made = Apart("noting", lambda _: None, lambda _: "")
+    made = Apart("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
     try:
         yield made
     finally:

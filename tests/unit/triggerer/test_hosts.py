@@ -12,7 +12,9 @@ from torpor.triggers import AnyOf, BaseTrigger, TriggerEvent
 from torpor.triggers.services import Services
 from torpor_api.clock import SystemClock
 from torpor_triggerer import hosts as module
+from torpor_triggerer import marks
 from torpor_triggerer.hosts import Blocked, Hosts
+from torpor_triggerer.marks import Mark
 from torpor_triggerer.outcome import Fired
 from torpor_triggerer.registry import Registry, TriggerClass
 from torpor_triggerer.standin import StandIn
@@ -109,6 +111,18 @@ async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_the
                 await asyncio.sleep(0.01)
         assert len(place.told) == 3
         assert place.begun == ["blocks"] * 4
+
+
+async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() -> None:
+    with watched() as place:
+        await asyncio.sleep(0.1)
+        mark = Mark(class_name="blocks", subject=place)
+        made = [
+            marks.call(mark, lambda: place.registry.make("blocks", {"where": "__init__"}, lent())) for _ in range(12)
+        ]
+        await place.until_told(3)
+        assert [type(one) for one in made[-6:]] == [StandIn] * 6
+        assert Blocks in {type(one) for one in made}
 
 
 async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

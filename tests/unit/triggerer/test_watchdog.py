@@ -114,8 +114,10 @@ async def test_a_process_that_stood_still_blames_nobody() -> None:
     now = time.monotonic()
     with kept(pulse, [now, now + 60, now + 60.05]):
         assert began == []
-    with kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.25]):
-        assert [round(one.seconds, 2) for one in began] == [0.2]
+    with kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.29]):
+        assert began == []
+    with kept(pulse, [now + 60.3, now + 60.4, now + 60.55]):
+        assert [round(one.seconds, 2) for one in began] == [0.25]
 
 
 async def test_a_loop_that_is_closed_is_no_longer_looked_after() -> None:
