@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
-from torpor.triggers.services import TaskRunRef
 from torpor_api.api import Api
 from torpor_api.clock import SystemClock
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.lent import Lent, Sources
 from torpor_triggerer.registry import Registry, load
+from torpor_triggerer.wait import Turn
 
 from tests.fake_api import FakeApi, VirtualClock
 
@@ -35,7 +35,8 @@ def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings
     """For one wait."""
     return Lent(
         namespace=namespace,
-        taskrun=TaskRunRef("wait", "uid", 1, 0),
+        name="wait",
+        turn=Turn("uid", 1, 0),
         sources=given or sources(**settings),
         registry=_registry(),
     )

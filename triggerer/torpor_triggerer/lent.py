@@ -24,7 +24,7 @@ from torpor_triggerer.polls import Polls
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.source import Terms
 from torpor_triggerer.threads import Threads
-from torpor_triggerer.wait import Wait
+from torpor_triggerer.wait import Turn, Wait
 
 NAMESPACE = "{namespace}"
 T = TypeVar("T")
@@ -55,8 +55,14 @@ class Sources:
 
     def lend(self, wait: Wait, registry: Registry) -> "Lent":
         """For one wait; `registry` has the classes that it may make others of."""
-        taskrun = TaskRunRef(wait.name, *wait.turn)
-        return Lent(namespace=wait.namespace, account=wait.account, taskrun=taskrun, sources=self, registry=registry)
+        return Lent(
+            namespace=wait.namespace,
+            account=wait.account,
+            name=wait.name,
+            turn=wait.turn,
+            sources=self,
+            registry=registry,
+        )
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Value | ExpressionError:
         """What an expression comes to, as soon as there is a process to compute it in."""
@@ -74,11 +80,17 @@ class Lent:
 
     namespace: str
     account: str = ""
-    taskrun: TaskRunRef
+    name: str
+    turn: Turn
     sources: Sources
     registry: Registry
     looks: Looks = field(default_factory=Looks)
     kept: Kept | None = None
+
+    @property
+    def taskrun(self) -> TaskRunRef:
+        """The TaskRun that waits."""
+        return TaskRunRef(self.name, *self.turn)
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """A trigger of a registered class."""

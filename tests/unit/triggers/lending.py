@@ -6,6 +6,7 @@ from torpor_api.clock import Clock
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.lent import Lent, Sources, Web
 from torpor_triggerer.registry import load
+from torpor_triggerer.wait import Turn
 
 from tests.fake_api import FakeApi, VirtualClock
 
@@ -21,4 +22,4 @@ def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock 
     """For a wait in the namespace `workflows`."""
     clock = clock or VirtualClock()
     sources = Sources(api=Api(FakeApi(clock), clock), evaluator=InProcess(), web=web or NoWeb())
-    return Lent(namespace="workflows", taskrun=taskrun, sources=sources, registry=load({}))
+    return Lent(namespace="workflows", name=taskrun.name, turn=Turn(*taskrun[1:]), sources=sources, registry=load({}))
