@@ -7,9 +7,10 @@ import asyncio
 import json
 import ssl
 import tempfile
+import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import yaml
 from torpor_api.api import Api
 from torpor_api.client import connect
 from torpor_api.clock import SystemClock
+from torpor_api.resources import TASKRUNS
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
@@ -61,11 +63,18 @@ class Plane:
 
     async def calm(self) -> None:
         """Return once the servers have taken in what was put into etcd: until then they answer late."""
-        before, share = self._cpu(), 1.0
-        while share > _CALM:
+        before, busy = self._cpu(), True
+        while busy:
             await asyncio.sleep(_LOOK)
             now = self._cpu()
-            before, share = now, (now - before) / _LOOK
+            before, busy = now, now - before > _CALM * _LOOK or await self._read() > _CALM
+
+    async def _read(self) -> float:
+        """Seconds until the first page of a list is there: the API server waits until it is up to date with etcd."""
+        began = time.monotonic()
+        async with aclosing(self.api.pages(TASKRUNS, NAMESPACE, limit=1)) as pages:
+            await anext(pages)
+        return time.monotonic() - began
 
     def _cpu(self) -> float:
         return sum(map(usage.cpu, self.servers))
