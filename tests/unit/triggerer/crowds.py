@@ -17,13 +17,14 @@ from tests.fake_api.clock import settle
 
 @dataclass(eq=False)
 class Table:
-    """`asked` has the ids of each poll; `raises`: what asking for one of these comes to; `latency` in seconds."""
+    """`asked` has the ids of each poll; `raises`: what asking for one of these comes to, after `drag` seconds."""
 
     rows: set[int] = field(default_factory=set)
     asked: list[list[int]] = field(default_factory=list)
     raises: dict[int, BaseException] = field(default_factory=dict)
     down: BaseException | None = None
     latency: float = 0.0
+    drag: float = 0.0
     room: int = 1_000_000
 
 
@@ -43,8 +44,9 @@ class Row:
     async def poll_many(cls, waits: Sequence["Row"], services: Any) -> list[Any]:
         table: Table = waits[0].table
         table.asked.append([one.number for one in waits])
-        if table.latency:
-            await services.clock.sleep(table.latency)
+        latency = table.latency + (table.drag if any(one.number in table.raises for one in waits) else 0.0)
+        if latency:
+            await services.clock.sleep(latency)
         if table.down is not None:
             raise table.down
         for one in waits:

@@ -70,6 +70,15 @@ async def test_who_leaves_during_a_poll_holds_up_nobody() -> None:
         assert them.table.asked == [[1, 2, 3], [3]]
 
 
+async def test_who_leaves_between_two_polls_of_a_round_is_not_asked_for() -> None:
+    async with crowd(latency=3.0) as them:
+        them.wait(*range(1500))
+        await them.pass_time(1)
+        them.tasks[1499].cancel()
+        await them.pass_time(3)
+        assert them.polled() == [1000, 499]
+
+
 async def test_a_poll_that_nobody_waits_for_is_stopped_and_a_newcomer_gets_a_new_one() -> None:
     async with crowd(latency=3.0, rows={1}) as them:
         them.wait(1)

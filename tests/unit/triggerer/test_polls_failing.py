@@ -47,6 +47,16 @@ async def test_who_makes_the_poll_take_too_long_ends_up_by_himself() -> None:
         assert them.told()[3] == 3
 
 
+async def test_who_is_slow_by_himself_does_not_make_the_others_wait() -> None:
+    async with crowd(raises={3: TimeoutError("slow")}, drag=10.0) as them:
+        them.wait(*range(64))
+        await them.pass_time(2000)
+        them.table.asked.clear()
+        await them.pass_time(100)
+        others = [one for one in them.table.asked if 3 not in one]
+        assert sum(map(len, others)) >= 63 * 9
+
+
 async def test_a_source_that_answers_so_many_at_once_is_asked_for_so_many() -> None:
     async with crowd(room=100) as them:
         them.wait(*range(1000))
