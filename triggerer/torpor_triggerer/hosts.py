@@ -51,8 +51,8 @@ class Blocked:
 class Hosts:
     """Implements `conduct.Hosts`. `blocked` counts by class how often it kept a loop; `apart` has a thread for some.
 
-    `on_begin` is told of each block when it is seen, in the watchdog's thread; `on_blocked`, in the loop of all and once
-    it goes on, of each that kept this loop.
+    `on_begin` is told of each block when it is seen, in the watchdog's thread; `on_blocked`, in the loop of all once it
+    goes on, of each that kept this loop.
     """
 
     def __init__(
