@@ -6,41 +6,42 @@ the oldest's of those that queue. Pure.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Generic, TypeVar
 
-from torpor_api.store import Key
-
-
-class Age(NamedTuple):
-    """A wait's place in the order: since when it waits, in seconds since the epoch, then its name."""
-
-    since: float
-    key: Key
+T = TypeVar("T")
 
 
-class Room:
-    """Room for so many, and the order of those that ask for it."""
+class Room(Generic[T]):
+    """Room for so many, and the order of those that ask for it: by `age`, which no two have in common."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, age: Callable[[T], tuple[Any, ...]]) -> None:
         self._capacity = capacity
-        self._ages: list[Age] = []
+        self._age = age
+        self._asking: list[T] = []
 
-    def enter(self, age: Age) -> Key | None:
+    def enter(self, one: T) -> T | None:
         """Ask for room. Returns who has none for it: the youngest of those that had, or the one that asks."""
-        at = bisect_left(self._ages, age)
-        if self._ages[at : at + 1] != [age]:
-            self._ages.insert(at, age)
-        return self._ages[max(at, self._capacity)].key if len(self._ages) > self._capacity else None
+        at = self._at(one)
+        if not self._is_at(at, one):
+            self._asking.insert(at, one)
+        return self._asking[max(at, self._capacity)] if len(self._asking) > self._capacity else None
 
-    def leave(self, age: Age) -> Key | None:
+    def leave(self, one: T) -> T | None:
         """Ask no more. Returns who may run for it."""
-        at = bisect_left(self._ages, age)
-        if self._ages[at : at + 1] != [age]:
+        at = self._at(one)
+        if not self._is_at(at, one):
             return None
-        del self._ages[at]
-        return self._ages[self._capacity - 1].key if at < self._capacity <= len(self._ages) else None
+        del self._asking[at]
+        return self._asking[self._capacity - 1] if at < self._capacity <= len(self._asking) else None
 
-    def queue(self) -> Iterator[Key]:
+    def queue(self) -> Iterator[T]:
         """Those that have no room, oldest first."""
-        return (age.key for age in self._ages[self._capacity :])
+        return islice(self._asking, self._capacity, None)
+
+    def _at(self, one: T) -> int:
+        return bisect_left(self._asking, self._age(one), key=self._age)
+
+    def _is_at(self, at: int, one: T) -> bool:
+        return at < len(self._asking) and self._age(self._asking[at]) == self._age(one)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from torpor_api.store import Key
 
 from torpor_triggerer.lifecycle import Lifecycle
-from torpor_triggerer.room import Age, Room
+from torpor_triggerer.room import Room
 from torpor_triggerer.run import Run
 from torpor_triggerer.wait import Wait
 
@@ -25,7 +25,7 @@ class Runner:
         self._lifecycle = lifecycle
         self._find = find
         self._owned: frozenset[int] = frozenset()
-        self._room = Room(capacity)
+        self._room: Room[Wait] = Room(capacity, _age)
         self._runs: dict[Key, Run] = {}
         self._queued: dict[Key, Wait] = {}
         self._stopped = False
@@ -45,7 +45,8 @@ class Runner:
 
     def queue(self) -> Iterator[Wait]:
         """The same, oldest first."""
-        return (self._queued[key] for key in self._room.queue() if key in self._queued)
+        keys = map(_key, self._room.queue())
+        return (self._queued[key] for key in keys if key in self._queued)
 
     def find(self, key: Key) -> Run | None:
         """What runs for a TaskRun."""
@@ -105,23 +106,23 @@ class Runner:
         return self._queued.get(key) if run is None else run.wait
 
     def _enter(self, key: Key, wait: Wait) -> None:
-        without = self._room.enter(Age(wait.deferred_at, key))
-        if without == key and not wait.cancelled:
+        without = self._room.enter(wait)
+        if without is not None and _key(without) != key:
+            self._make_way(_key(without))
+        elif without is not None and not wait.cancelled:
             self._queued[key] = wait
             return
-        if without not in {None, key}:
-            self._make_way(without)
         self._begin(key, wait)
 
     def _leave(self, key: Key, wait: Wait) -> None:
-        next_one = self._room.leave(Age(wait.deferred_at, key))
+        next_one = self._room.leave(wait)
         self._queued.pop(key, None)
         run = self._runs.pop(key, None)
         if run is not None:
             self._lifecycle.leave(run)
-        waiting = None if next_one is None else self._queued.pop(next_one, None)
-        if next_one is not None and waiting is not None:
-            self._begin(next_one, waiting)
+        waiting = None if next_one is None else self._queued.pop(_key(next_one), None)
+        if waiting is not None:
+            self._begin(_key(waiting), waiting)
 
     def _begin(self, key: Key, wait: Wait) -> None:
         try:
@@ -151,3 +152,11 @@ class Runner:
 def _is_same(one: Wait, other: Wait) -> bool:
     """Whether it is still the wait that it was; one whose beginning somebody has changed is another."""
     return (one.turn, one.deferred_at) == (other.turn, other.deferred_at)
+
+
+def _age(wait: Wait) -> tuple[float, str, str]:
+    return wait.deferred_at, wait.namespace, wait.name
+
+
+def _key(wait: Wait) -> Key:
+    return Key(wait.namespace, wait.name)

@@ -4,8 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_api.store import Key
-from torpor_triggerer.room import Age, Room
+from torpor_triggerer.room import Room
 
 from tests.fake_api import Fault
 from tests.unit.triggerer.test_metrics import read
@@ -16,17 +15,18 @@ AGES = st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 4)), 
 
 @given(AGES, st.integers(1, 5))
 def test_whatever_comes_and_goes_the_oldest_run_and_each_change_is_told(steps: list[Any], capacity: int) -> None:
-    room, asking, running = Room(capacity), set[Age](), set[Key]()
-    for comes, since, name in steps:
-        age = Age(float(since), Key("n", f"{since}-{name}"))
+    room: Room[tuple[int, int]] = Room(capacity, lambda one: one)
+    asking, running = set[tuple[int, int]](), set[tuple[int, int] | None]()
+    for comes, *age in steps:
+        one = (age[0], age[1])
         if comes:
-            running = (running | {age.key}) - {room.enter(age)}
-            asking.add(age)
+            running = (running | {one}) - {room.enter(one)}
+            asking.add(one)
         else:
-            asking.discard(age)
-            running = (running - {age.key}) | ({found} if (found := room.leave(age)) else set())
-        assert running == {each.key for each in sorted(asking)[:capacity]}
-        assert [*room.queue()] == [each.key for each in sorted(asking)[capacity:]]
+            running = (running - {one} | {room.leave(one)}) - {None}
+            asking.discard(one)
+        assert running == set(sorted(asking)[:capacity])
+        assert [*room.queue()] == sorted(asking)[capacity:]
 
 
 def waits(made: World, *ages: int) -> None:
