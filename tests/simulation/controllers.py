@@ -7,13 +7,13 @@ broken it never reports), the evaluator's child processes by evaluation in place
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from functools import cache, partial
 from typing import Any, Never
 
 from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor.triggers.services import Answer, Request
+from torpor.triggers.services import Answer, Request, Services
 from torpor_api import errors
 from torpor_api.api import Api
 from torpor_api.lease import Leadership, Terms
@@ -135,6 +135,25 @@ class Odd(BaseTrigger):
         yield TriggerEvent({"number": next(Odd.numbers), "token": self._token})
 
 
+class OddMany(BaseTrigger):
+    """Fires from a moment on; all of them are asked for at once."""
+
+    interval = 1.0
+    source = "all"
+
+    def __init__(self, at: float, token: str) -> None:
+        self.at = at
+        self.token = token
+
+    @classmethod
+    async def poll_many(cls, waits: Sequence["OddMany"], services: Services) -> Sequence[TriggerEvent | None]:
+        await services.sleep(0.01)
+        return [
+            TriggerEvent({"number": next(Odd.numbers), "token": wait.token}) if services.now() >= wait.at else None
+            for wait in waits
+        ]
+
+
 async def triggerer(server: Server, process: Process, rng: random.Random) -> None:
     """One replica, until it crashes or is told to stop."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
@@ -145,6 +164,7 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
         lease_renew=LEASE_SECONDS / 3,
         kill_seconds=4.0,
         look_seconds=4.0,
+        capacity=rng.choice((1, 2, 1000, 1000)),
         triggers={},
     )
     sources = Sources(api=api, evaluator=InProcess(), web=Web())
@@ -157,4 +177,4 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
 def _registry() -> registry.Registry:
     loaded = registry.load({})
     known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration")}
-    return registry.Registry(known | {"odd": Odd})
+    return registry.Registry(known | {"odd": Odd, "odd_many": OddMany})

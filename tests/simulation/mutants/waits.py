@@ -3,8 +3,9 @@
 from typing import Any
 
 from torpor_api import lease
-from torpor_triggerer import membership, runner
+from torpor_triggerer import membership, room, runner
 from torpor_triggerer.pokes import Pokes
+from torpor_triggerer.source import Source
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -61,11 +62,40 @@ def _settled_again() -> None:
     put(runner.Runner, "own", own)
 
 
+def _room() -> None:
+    left = room.Room.leave
+
+    def leave(self: Any, age: Any) -> None:
+        left(self, age)
+
+    put(room.Room, "leave", leave)
+
+
+def _whose_answer() -> None:
+    hand_out = Source._hand_out
+
+    async def mixed_up(self: Any, lot: Any, found: Any) -> None:
+        await hand_out(self, lot, [*found[1:], *found[:1]])
+
+    put(Source, "_hand_out", mixed_up)
+
+
+def _come_late() -> None:
+    def join(self: Any, member: Any) -> None:
+        member.home = self
+
+    joined = Source.join
+    put(Source, "join", lambda self, member: (join if self.members else joined)(self, member))
+
+
 MUTANTS = (
     Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
     Mutant(name="newcomers", without="a wait joins a trigger that has fired or is being stopped", switch=_newcomers),
     Mutant(name="the others", without="who leaves a shared trigger stops it for all", switch=_others),
     Mutant(name="everyone", without="a shared trigger fires for the first of its waits", switch=_everyone),
     Mutant(name="silent members", without="a replica that died keeps its shards", switch=_silence),
+    Mutant(name="room that frees", without="room that frees is nobody's who queues", switch=_room),
+    Mutant(name="whose answer", without="one query's answers go to the wrong waits", switch=_whose_answer),
+    Mutant(name="who joins a source", without="a source asks for those only who were there first", switch=_come_late),
     Mutant(name="shards anew", without="a replica serves the shards that it began with", switch=_settled_again),
 )
