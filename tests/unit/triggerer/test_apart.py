@@ -1,25 +1,22 @@
-"""A class that has a thread of its own: real threads, real time, what is lent carried there."""
+"""A trigger in the thread that its class has to itself: real threads, real time."""
 
 import asyncio
+import io
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor_triggerer.apart import Apart
 from torpor_triggerer.journal import Journal
-from torpor_triggerer.lent import Lent
 from torpor_triggerer.outcome import Failed, Fired
 from torpor_triggerer.registry import Registry, TriggerClass
 from torpor_triggerer.standin import StandIn
 
 from tests.lending import lent, sources
-
-KEY = ("noting", "key")
+from tests.unit.triggerer.aside import stand_in, thread, until
 
 
 class Noting(BaseTrigger):
@@ -59,74 +56,6 @@ class Noting(BaseTrigger):
 
     async def on_kill(self) -> None:
         self.note("on_kill")
-
-
-class Borrowing(BaseTrigger):
-    """Uses all that it is lent, and says who answered."""
-
-    def __init__(self) -> None:
-        pass
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        services = self.services
-        here = threading.get_ident()
-        await services.sleep(0.01)
-        value = await services.evaluate("1 + event", {"event": 1})
-        other = await services.in_thread(threading.get_ident)
-        async with services.shared(KEY, object, _closed) as client:
-            yield TriggerEvent([value, other not in {here, threading.main_thread().ident}, str(id(client))])
-
-
-class Known(BaseTrigger):
-    """Knows its moment."""
-
-    def __init__(self) -> None:
-        pass
-
-    def due(self) -> float:
-        return time.time() + 0.2
-
-    def payload(self) -> int:
-        return threading.get_ident()
-
-
-class Many(BaseTrigger):
-    """Is asked for with others."""
-
-    source = "one"
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    @classmethod
-    async def poll_many(cls, waits: list["Many"], services: Any) -> list[TriggerEvent]:
-        return [TriggerEvent([one.number, threading.get_ident()]) for one in waits]
-
-
-async def _closed(_: object) -> None:
-    pass
-
-
-@asynccontextmanager
-async def thread() -> AsyncIterator[Apart]:
-    made = Apart("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
-    try:
-        yield made
-    finally:
-        made.stop()
-        await until(made.loop.is_closed)
-
-
-def stand_in(apart: Apart, made_by: Any, given: Lent | None = None, **kwargs: Any) -> StandIn:
-    made = StandIn(apart, made_by, kwargs)
-    made.bind(given or lent())
-    return made
-
-
-async def until(holds: Any) -> None:
-    async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110 - a list that another thread writes
-            await asyncio.sleep(0.01)
 
 
 async def test_it_is_made_run_and_cleaned_up_in_its_thread() -> None:
@@ -194,84 +123,6 @@ async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
         assert "cleanup" not in dict(notes)
 
 
-async def test_what_is_lent_works_there_and_a_client_is_the_threads_own() -> None:
-    async with thread() as apart:
-        home = lent()
-        async with home.shared(KEY, object, _closed) as client:
-            found = await stand_in(apart, Borrowing, home).outcome()
-            assert isinstance(found, Fired)
-            assert found.event.startswith("[2,true,")
-            assert str(id(client)) not in found.event
-
-
-class Changing:
-    """Stands in for the API server's versions of an object; notes when they are no longer wanted."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.threads: set[int] = set()
-
-    async def versions(self, *_: object, **__: object) -> AsyncIterator[Mapping[str, Any]]:
-        try:
-            for number in range(10_000):
-                self.threads.add(threading.get_ident())
-                await asyncio.sleep(0.01)
-                yield {"number": number}
-        finally:
-            await asyncio.sleep(0.05)
-            self.notes.append("closed")
-
-
-async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_them() -> None:
-    from torpor_triggerer.afar import Afar  # noqa: PLC0415
-
-    changing = Changing()
-    async with thread() as apart:
-        afar = Afar(changing, apart)  # type: ignore[arg-type]
-
-        async def three() -> list[int]:
-            found = []
-            async for version in afar.versions("v1", "Pod", "p"):
-                found.append(version["number"])
-                if len(found) == 3:
-                    break
-            return found
-
-        assert await apart.call(three()) == [0, 1, 2]
-        await until(lambda: changing.notes == ["closed"])
-        raised: list[BaseException] = []
-        endless = asyncio.create_task(apart.call(_all(afar, raised)))
-        await until(lambda: len(changing.threads) == 1)
-        await asyncio.sleep(0.05)
-        endless.cancel()
-        await until(lambda: changing.notes == ["closed", "closed"] and raised != [])
-        assert isinstance(raised[0], asyncio.CancelledError)
-    assert changing.threads == {threading.get_ident()}
-
-
-async def _all(afar: Any, raised: list[BaseException]) -> None:
-    try:
-        async for _ in afar.versions("v1", "Pod", "p"):
-            pass
-    except BaseException as error:
-        raised.append(error)
-        raise
-
-
-async def test_a_moment_is_waited_for_and_its_payload_made_there() -> None:
-    async with thread() as apart:
-        found = await stand_in(apart, Known).outcome()
-    assert isinstance(found, Fired)
-    assert found.event != str(threading.get_ident())
-
-
-async def test_waits_on_one_source_are_asked_for_there() -> None:
-    async with thread() as apart:
-        found = await asyncio.gather(*(stand_in(apart, Many, number=number).outcome() for number in range(3)))
-    assert {type(one) for one in found} == {Fired}
-    assert str(threading.get_ident()) not in "".join(one.event for one in found if isinstance(one, Fired))
-
-
 async def test_it_runs_as_a_part_of_another() -> None:
     registry = Registry({"noting": cast("TriggerClass", Noting)})
     async with thread() as apart:
@@ -283,7 +134,7 @@ async def test_it_runs_as_a_part_of_another() -> None:
 async def test_its_lines_are_its_waits_there_too() -> None:
     journal = Journal()
     page = journal.page(_Owner())
-    handler = journal.handler(__import__("io").StringIO())
+    handler = journal.handler(io.StringIO())
     logging.getLogger().addHandler(handler)
     try:
         async with thread() as apart:
