@@ -4,7 +4,7 @@ One set of sources for the process, one small value for each wait, since all a w
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
@@ -135,7 +135,7 @@ class Lent:
         subject = objects.Subject(api_version, kind, self.namespace, name, managed)
         return objects.versions(self.sources.api, self.sources.clients, subject)
 
-    async def polled(self, trigger: Any) -> Any:
+    def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
         """The event of a trigger whose class has `poll_many`."""
         terms = Terms(
             owner=(self.namespace, self.account),
@@ -143,7 +143,7 @@ class Lent:
             jitter=self.sources.api.jitter,
             lend=self._lend,
         )
-        return await self.sources.polls.event(trigger, self.looks, terms)
+        return self.sources.polls.event(trigger, self.looks, terms)
 
     def _lend(self, until: AsyncExitStack) -> "Lent":
         return replace(self, looks=Looks(), kept=Kept(self.sources.clients, until))

@@ -6,7 +6,7 @@ nobody is answered with what another may read. A wait may come and go at any tim
 
 import asyncio
 import math
-from collections.abc import Hashable
+from collections.abc import Coroutine, Hashable
 from contextvars import copy_context
 from typing import Any
 
@@ -27,21 +27,26 @@ class Polls:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    async def event(self, trigger: Any, looks: Looks, terms: Terms) -> Any:
-        """What `poll_many` answers for a trigger at last. Raises what it fails with."""
+    def event(self, trigger: Any, looks: Looks, terms: Terms) -> Coroutine[Any, Any, Any]:
+        """What `poll_many` answers for a trigger at last; to be awaited at once. Raises what it fails with.
+
+        No coroutine itself, whose frame would keep the terms for as long as the trigger waits.
+        """
         member = _member(trigger, looks)
-        source = self._open(_key(trigger, terms), type(trigger), terms)
-        source.join(member)
-        try:
-            return await member.answer
-        finally:
-            self._leave(member)
+        self._open(_key(trigger, terms), type(trigger), terms).join(member)
+        return self._answer(member)
 
     async def ended(self) -> None:
         """Return when the polling that nobody waits for any more has ended."""
         closed = [task for source, task in self._tasks.items() if source.closed]
         if closed:
             await asyncio.wait(closed)
+
+    async def _answer(self, member: Member) -> Any:
+        try:
+            return await member.answer
+        finally:
+            self._leave(member)
 
     def _open(self, key: Hashable, kind: Any, terms: Terms) -> Source:
         found = self._sources.get(key)

@@ -75,7 +75,10 @@ class Crowd:
         terms = Terms(owner, self.clock, lambda: 0.5, lambda _: self)  # type: ignore[arg-type, return-value]
         for number in numbers:
             row = self.rows[number] = kind(self.table, number, **given)
-            self.tasks[number] = asyncio.create_task(self.polls.event(row, Looks(), terms))
+            self.tasks[number] = asyncio.create_task(self._event(row, terms))
+
+    async def _event(self, row: Row, terms: Terms) -> Any:
+        return await self.polls.event(row, Looks(), terms)
 
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)

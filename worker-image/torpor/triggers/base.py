@@ -54,7 +54,8 @@ class BaseTrigger:
 
     `source` holds whatever makes an answer another, such as the query's text and the revealed credentials; it is never
     shown. Any wait may come and go between two polls and during one, so state stays on the waits; clients that are
-    `services.shared` are kept until the last wait of the source has gone. A poll may take two minutes.
+    `services.shared` are kept until the last wait of the source has gone. A poll may take two minutes. Where nothing
+    was bound, as in Airflow's triggerer, each wait is polled by itself, and `services` is None.
     """
 
     blocking = False
@@ -84,7 +85,8 @@ class BaseTrigger:
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield an event when what is waited for has happened; only the first one counts. An async generator."""
         if hasattr(type(self), "poll_many"):
-            yield await self.services.polled(self)
+            services = getattr(self, "services", None)
+            yield await (polling.alone(self) if services is None else services.polled(self))
         elif self.blocking:
             yield TriggerEvent(await polling.found(self.services, self._look_in_thread, self.interval))
         else:

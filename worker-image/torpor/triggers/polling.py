@@ -17,6 +17,24 @@ class BusyError(OSError):
         self.retry_after = retry_after
 
 
+async def alone(trigger: Any) -> Any:
+    """The event of a trigger whose class has `poll_many`, where nobody lends anything, as in Airflow's triggerer."""
+    import asyncio  # noqa: PLC0415 - a task pod never gets here
+
+    while True:
+        try:
+            (answer,) = await type(trigger).poll_many([trigger], None)
+        except PermissionError:
+            raise
+        except OSError as error:
+            answer, trigger.last_look = None, str(error)
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is not None:
+            return answer
+        await asyncio.sleep(trigger.interval)
+
+
 async def found(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
     """What `look` finds once that is not None; `interval` is in seconds.
 
