@@ -1,0 +1,89 @@
+"""A triggerer whose API server is gone, hangs or says no while waits are due: nothing is lost, nothing is hot."""
+
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.controller.door import tally
+from tests.integration.controller.stage import Object, Process, Stage
+
+AWAY, FAULTY = 60.0, 5.0
+# Two watches, a Lease, a write for each wait that is due, each ever more seldom, up to 10 s apart (the Lease 5 s). The
+# client sends a GET twice where its connection was closed. A busy loop makes thousands.
+MOST_WHILE_AWAY, MOST_WHILE_FAULTY = 400, 120
+WAITS = 12
+
+
+def due_in(seconds: float) -> list[Object]:
+    """Waits that are due one after another from now until then, a second or two between them."""
+    kwargs = [{"duration": f"{1 + number * seconds / WAITS:.1f}s"} for number in range(WAITS)]
+    return [{"name": f"wait{n}", "trigger": {"class": "duration", "kwargs": one}} for n, one in enumerate(kwargs)]
+
+
+@pytest.fixture
+def triggerer(stage: Stage) -> Iterator[Process]:
+    """The one that serves the pool, alive before and after."""
+    found = next(one for one in stage.processes if one.identity == "triggerer")
+    assert found.alive
+    yield found
+    assert found.alive
+
+
+def begin(stage: Stage, seconds: float) -> str:
+    name = stage.submit(due_in(seconds))
+    stage.until(lambda: len(stage.taskruns(name)) == WAITS, "all wait")
+    stage.until(lambda: all(one["status"]["state"] != "Scheduled" for one in stage.taskruns(name)), "all are deferred")
+    return name
+
+
+def assert_all_fired_once(stage: Stage, name: str) -> None:
+    assert stage.ends(name, patience=90)["state"] == "Succeeded"
+    assert {(run["status"]["state"], run["status"]["attempt"]) for run in stage.taskruns(name)} == {("Succeeded", 1)}
+
+
+def test_a_minute_without_an_api_server_loses_no_wait_and_costs_few_requests(stage: Stage, triggerer: Process) -> None:
+    name = begin(stage, AWAY / 2)
+    began = time.monotonic()
+    with stage.plane.down():
+        time.sleep(AWAY)
+    calls = triggerer.door.since(began)
+    assert len(calls) <= MOST_WHILE_AWAY, tally(calls)
+    assert_all_fired_once(stage, name)
+    assert triggerer.process.poll() is None
+    assert "Traceback" not in triggerer.text()
+
+
+@pytest.mark.parametrize("status", [410, 429, 500])
+def test_a_fire_that_is_answered_with_trouble_is_written_once_that_is_over(
+    stage: Stage, triggerer: Process, status: int
+) -> None:
+    name = begin(stage, FAULTY)
+    began = time.monotonic()
+    triggerer.door.fault = status
+    time.sleep(FAULTY)
+    triggerer.door.fault = None
+    calls = triggerer.door.since(began)
+    assert len(calls) <= MOST_WHILE_FAULTY, tally(calls)
+    assert any(call.writes and "/status" in call.path for call in calls), "something was due meanwhile"
+    assert_all_fired_once(stage, name)
+
+
+def test_a_triggerer_that_slept_through_a_compaction_lists_again_and_fires_what_is_due(
+    stage: Stage, triggerer: Process
+) -> None:
+    """It wakes to a watch that is gone and a version that the server no longer has."""
+    name = begin(stage, 6)
+    triggerer.process.send_signal(signal.SIGSTOP)
+    try:
+        triggerer.door.fault = 410
+        time.sleep(8)
+    finally:
+        triggerer.process.send_signal(signal.SIGCONT)
+    began = time.monotonic()
+    time.sleep(1)
+    triggerer.door.fault = None
+    assert_all_fired_once(stage, name)
+    lists = [call for call in triggerer.door.since(began) if call.path.endswith("/taskruns") and not call.watch]
+    assert len(lists) <= 20, tally(lists)
