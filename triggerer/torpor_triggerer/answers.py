@@ -5,6 +5,7 @@ cancellation.
 """
 
 import asyncio
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from torpor_api.clock import SystemClock
 
 from torpor_triggerer import marks
 from torpor_triggerer.marks import Mark
+from torpor_triggerer.outcome import said
 
 POLL_SECONDS = 120.0
 
@@ -34,7 +36,7 @@ def tell(waiting: "asyncio.Future[Any]", answer: object) -> None:
     """Give a wait its answer: an event, or an error."""
     if isinstance(answer, BaseException):
         fail(waiting, answer)
-    elif not hasattr(answer, "payload"):
+    elif not _is_event(answer):
         fail(waiting, TypeError(f"poll_many() gave a {type(answer).__name__} in place of an event, an error or None"))
     elif not waiting.done():
         waiting.set_result(answer)
@@ -50,13 +52,16 @@ def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
 def say(trigger: Any, trouble: OSError) -> None:
     """Let a wait say that there was no answer, and why."""
     with suppress(Exception):
-        trigger.last_look = str(trouble) or type(trouble).__name__
+        trigger.last_look = said(trouble) or type(trouble).__name__
 
 
 def retry_after(trouble: OSError) -> float:
     """For how many seconds the source asks to be left in peace."""
-    asked = getattr(trouble, "retry_after", 0.0)
-    return float(asked) if isinstance(asked, int | float) else 0.0
+    try:
+        asked = float(getattr(trouble, "retry_after", 0.0))
+    except Exception:  # noqa: BLE001 - whatever a stranger wrote there
+        return 0.0
+    return asked if math.isfinite(asked) else 0.0
 
 
 async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
@@ -82,9 +87,16 @@ def _bearable(error: BaseException) -> Exception:
     """What a future takes, and what ends no loop where it is raised."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {error}")
+    bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {said(error)}")
     bearable.__cause__ = error
     return bearable
+
+
+def _is_event(answer: object) -> bool:
+    try:
+        return hasattr(answer, "payload")
+    except Exception:  # noqa: BLE001 - a stranger's property
+        return False
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -16,6 +16,7 @@ from torpor_api.clock import Clock
 
 from torpor_triggerer import answers, crowd
 from torpor_triggerer.crowd import Member
+from torpor_triggerer.outcome import said
 
 GATHER_SECONDS = 0.25
 """Between two rounds for those who have just come, so that thousands who come one by one are a few queries."""
@@ -99,7 +100,7 @@ class Source:
                     if not self._bear(lot, found):
                         break
                 case Exception() if len(lot) > 1:
-                    log.info("a poll for %d waits of %s fails: %s", len(lot), self.kind.__name__, found)
+                    log.info("a poll for %d waits of %s fails: %s", len(lot), self.kind.__name__, said(found))
                     left[:0] = crowd.halves(lot)
                 case Exception():
                     await self._hand_out(lot, [found])
@@ -169,7 +170,7 @@ class Source:
 
     async def _leave_in_peace(self, trouble: OSError) -> None:
         if self._failures == 1:
-            log.info("no answer to %d waits of %s: %s", len(self.members), self.kind.__name__, trouble)
+            log.info("no answer to %d waits of %s: %s", len(self.members), self.kind.__name__, said(trouble))
         interval = crowd.fastest(self.members)
         pause = crowd.peace(interval, self._failures, answers.retry_after(trouble), self.terms.jitter())
         for one in self.members:

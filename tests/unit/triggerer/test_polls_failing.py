@@ -13,6 +13,26 @@ from tests import lending
 from tests.unit.triggerer.crowds import Row, crowd
 
 
+class UnspeakableError(OSError):
+    @property
+    def retry_after(self) -> float:
+        raise SystemError
+
+    def __str__(self) -> str:
+        raise SystemError
+
+
+class UnspeakableExit(SystemExit):
+    def __str__(self) -> str:
+        raise SystemError
+
+
+class Unpayable:
+    @property
+    def payload(self) -> Any:
+        raise SystemError
+
+
 @pytest.mark.parametrize("error", [ValueError("bad id"), SystemExit(2), asyncio.CancelledError(), StopIteration()])
 async def test_who_spoils_the_poll_is_found_and_fails_alone_within_the_round(error: BaseException) -> None:
     async with crowd(raises={3: error, 777: error}, rows={1}) as them:
@@ -133,6 +153,25 @@ class Odd(Row):
         return [waits[0].table.down if one.number == 3 else TriggerEvent(one.number) for one in waits]
 
 
+@pytest.mark.parametrize("trouble", [UnspeakableError(), BusyError("soon", float("nan")), BusyError("soon", 10**400)])
+async def test_trouble_of_which_nothing_can_be_said_is_trouble_all_the_same(trouble: OSError) -> None:
+    async with crowd(down=trouble) as them:
+        them.wait(1, 2)
+        await them.pass_time(60)
+        them.table.down = None
+        them.table.rows |= {1, 2}
+        await them.pass_time(60)
+        assert them.told() == {1: 1, 2: 2}
+
+
+async def test_an_error_of_which_nothing_can_be_said_fails_its_wait_alone() -> None:
+    async with crowd(raises={2: UnspeakableExit()}, rows={1}) as them:
+        them.wait(1, 2)
+        await them.rest()
+        assert them.told()[1] == 1
+        assert isinstance(them.told()[2], Exception)
+
+
 class Short(Row):
     @classmethod
     async def poll_many(cls, waits: Any, services: Any) -> Any:
@@ -145,14 +184,14 @@ class Plain(Row):
         return [None for _ in waits]
 
 
-@pytest.mark.parametrize("answer", [KeyError("mine"), "an event", 7])
+@pytest.mark.parametrize("answer", [KeyError("mine"), "an event", 7, Unpayable(), SystemExit(2)])
 async def test_an_error_or_nonsense_among_the_answers_fails_that_wait_alone(answer: Any) -> None:
     async with crowd(down=answer) as them:
         them.wait(1, 2, 3, kind=Odd)
         await them.rest()
         told = them.told()
         assert (told[1], told[2]) == (1, 2)
-        assert isinstance(told[3], KeyError | TypeError)
+        assert isinstance(told[3], KeyError | TypeError | RuntimeError)
 
 
 @pytest.mark.parametrize(("kind", "words"), [(Short, "gave 0 answers to 1 waits"), (Plain, "await")])
