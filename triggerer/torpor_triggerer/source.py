@@ -21,6 +21,8 @@ from torpor_triggerer.outcome import said
 GATHER_SECONDS = 0.25
 """Between two rounds for those who have just come, so that thousands who come one by one are a few queries."""
 AT_ONCE = 1000
+INSTANT = 0.5
+"""A poll that is refused as too large within so many seconds tells nothing of how long one may take."""
 SLICE = 100
 """How many events are handed out before others have the loop."""
 ERROR = 10
@@ -53,6 +55,7 @@ class Source:
         self._began = float("-inf")
         self._newcomers = False
         self._is_well = False
+        self._too_long = float("inf")
         self._failures = 0
         self._trouble: OSError | None = None
 
@@ -92,11 +95,15 @@ class Source:
             if not lot:
                 continue
             asked += lot
+            began = self._clock.monotonic()
             found = await answers.of(self.kind, [one.trigger for one in lot], services)
+            took = self._clock.monotonic() - began
             match found:
                 case PermissionError():
                     await self._hand_out(lot, [found] * len(lot))
                 case OSError():
+                    if isinstance(found, TimeoutError) and took > INSTANT:
+                        self._too_long = took
                     if not self._bear(lot, found):
                         break
                 case Exception() if len(lot) > 1:
@@ -106,12 +113,13 @@ class Source:
                     await self._hand_out(lot, [found])
                 case _:
                     await self._hand_out(lot, found)
-                    self._recover(lot)
+                    self._recover(lot, took)
         self._note(asked)
 
-    def _recover(self, lot: Sequence[Member]) -> None:
+    def _recover(self, lot: Sequence[Member], took: float) -> None:
         self._is_well, self._failures, self._trouble = True, 0, None
-        crowd.grow(lot, self.most)
+        if took < self._too_long / 2:  # else the next one that is larger would be asked for in vain
+            crowd.grow(lot, self.most)
 
     def _bear(self, lot: Sequence[Member], trouble: OSError) -> bool:
         """Take no answer for what it is. Whether the others are still to be asked for in this round."""

@@ -17,7 +17,8 @@ from tests.fake_api.clock import settle
 
 @dataclass(eq=False)
 class Table:
-    """`asked` has the ids of each poll; `raises`: what asking for one of these comes to, after `drag` seconds."""
+    """`asked` has the ids of each poll; `raises`: what asking for one of these comes to, after `drag` seconds;
+    `each`: seconds that one takes, of which ten are too many."""
 
     rows: set[int] = field(default_factory=set)
     asked: list[list[int]] = field(default_factory=list)
@@ -25,6 +26,7 @@ class Table:
     down: BaseException | None = None
     latency: float = 0.0
     drag: float = 0.0
+    each: float = 0.0
     room: int = 1_000_000
 
 
@@ -44,15 +46,19 @@ class Row:
     async def poll_many(cls, waits: Sequence["Row"], services: Any) -> list[Any]:
         table: Table = waits[0].table
         table.asked.append([one.number for one in waits])
-        latency = table.latency + (table.drag if any(one.number in table.raises for one in waits) else 0.0)
+        latency = (
+            table.latency
+            + len(waits) * table.each
+            + (table.drag if any(one.number in table.raises for one in waits) else 0.0)
+        )
         if latency:
-            await services.clock.sleep(latency)
+            await services.clock.sleep(latency if table.each == 0 else min(latency, 10))
         if table.down is not None:
             raise table.down
         for one in waits:
             if one.number in table.raises:
                 raise table.raises[one.number]
-        if len(waits) > table.room:
+        if len(waits) > table.room or latency > 10:
             raise TimeoutError("too many")
         for one in waits:
             one.last_look = "no row"

@@ -86,6 +86,23 @@ async def test_a_source_that_answers_so_many_at_once_is_asked_for_so_many() -> N
         assert len(them.told()) == 1000
 
 
+async def test_a_slow_source_is_not_asked_again_and_again_for_more_than_it_has_time_for() -> None:
+    async with crowd(each=0.1) as them:
+        them.wait(*range(300))
+        await them.pass_time(1500)
+        them.polled()
+        await them.pass_time(500)
+        asked = them.polled()
+        assert max(asked) < 100
+        assert sum(asked) > 300 * 8
+        assert len(asked) < 100
+        them.table.each = 0.0
+        await them.pass_time(200)
+        them.polled()
+        await them.pass_time(10)
+        assert them.polled() == [300]
+
+
 async def test_a_source_without_an_answer_is_asked_less_and_less_often_and_its_waits_go_on() -> None:
     async with crowd(down=ConnectionError("refused")) as them:
         them.wait(*range(2000))
