@@ -10,9 +10,10 @@ import json
 import ssl
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import aiohttp
 from torpor_api.transport import JSON_PATCH
@@ -20,17 +21,24 @@ from torpor_api.transport import JSON_PATCH
 _DRAIN = 1 << 16
 
 
+class Patch(NamedTuple):
+    """One write: not before when (seconds since the epoch), its path, its JSON text."""
+
+    due: float
+    path: str
+    body: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """`at` is when to begin (seconds since the epoch), `patches` the path and the JSON text of each."""
+    """`patches` are in order of when they are due."""
 
     url: str
     authority: str
     token: str
-    at: float
     concurrency: int
     watch: str
-    patches: list[tuple[str, str]]
+    patches: Sequence[Patch]
 
 
 async def patch(work: Work) -> None:
@@ -40,16 +48,16 @@ async def patch(work: Work) -> None:
     connector = aiohttp.TCPConnector(limit=0, ssl=tls)
     async with aiohttp.ClientSession(work.url, connector=connector, headers=headers) as session:
         watching = asyncio.create_task(_watch(session, work.watch))
-        bodies = iter([(path, body.encode()) for path, body in work.patches])
-        await asyncio.sleep(work.at - time.time())
-        await asyncio.gather(*(_worker(session, bodies) for _ in range(work.concurrency)))
+        patches = iter([Patch(*one) for one in work.patches])
+        await asyncio.gather(*(_worker(session, patches) for _ in range(work.concurrency)))
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
 
 
-async def _worker(session: aiohttp.ClientSession, bodies: Iterator[tuple[str, bytes]]) -> None:
-    for path, body in bodies:
+async def _worker(session: aiohttp.ClientSession, patches: Iterator[Patch]) -> None:
+    for due, path, body in patches:
+        await asyncio.sleep(due - time.time())
         async with session.patch(path, data=body, headers={"Content-Type": JSON_PATCH}) as response:
             await response.read()
             response.raise_for_status()

@@ -5,7 +5,7 @@ import time
 
 from tests.bench.triggerer import scene
 from tests.bench.triggerer.figures import Figure, quantile
-from tests.bench.triggerer.observer import Observer, observing
+from tests.bench.triggerer.observer import observing
 from tests.bench.triggerer.replica import replicas
 from tests.bench.triggerer.scene import Scene
 from tests.bench.triggerer.waits import Asked
@@ -28,7 +28,7 @@ async def blocked(on: Scene) -> list[Figure]:
         kwargs = {"seconds": seconds, "every": _BETWEEN, "name": "bench"}
         await on.waits.add([Asked(class_name="blocks", kwargs=kwargs)], live=True)
         await observer.reach(len(due))
-        late = _late(observer, due)
+        late = list(zip(due.values(), observer.late(due), strict=True))
     await on.waits.clear()
     first = [by for at, by in late if at < begin + seconds]
     second = [by for at, by in late if at >= begin + seconds + _BETWEEN]
@@ -36,10 +36,6 @@ async def blocked(on: Scene) -> list[Figure]:
         _figure("blocked_first", f"healthy waits while another blocks for {seconds:.0f} s, the first time", first),
         _figure("blocked_again", "the same when it blocks again", second),
     ]
-
-
-def _late(observer: Observer, due: dict[str, float]) -> list[tuple[float, float]]:
-    return [(at, observer.seen[name].at - at) for name, at in due.items()]
 
 
 def _figure(name: str, what: str, late: list[float]) -> Figure:

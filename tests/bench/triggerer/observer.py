@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Never
@@ -38,6 +38,10 @@ class Observer:
                 self._more.clear()
                 await self._more.wait()
         return max(one.at for one in self.seen.values())
+
+    def late(self, due: Mapping[str, float]) -> list[float]:
+        """By how many seconds each came after it was due, in their order."""
+        return [self.seen[name].at - at for name, at in due.items()]
 
     def note(self, name: str, seen: Seen) -> None:
         """One more."""

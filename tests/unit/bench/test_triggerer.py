@@ -118,8 +118,10 @@ async def test_the_last_that_was_seen_ends_a_burst() -> None:
 
 
 def test_the_work_of_the_bare_client_survives_its_file() -> None:
-    work = bare.Work(url="u", authority="a", token="t", at=1.5, concurrency=2, watch="w", patches=[("p", "b")])
-    assert bare.Work(**json.loads(json.dumps(asdict(work)))) == bare.Work(**{**asdict(work), "patches": [["p", "b"]]})
+    given = {"url": "u", "authority": "a", "token": "t", "concurrency": 2, "watch": "w"}
+    work = bare.Work(**given, patches=[bare.Patch(1.5, "p", "b")])  # type: ignore[arg-type]
+    read = bare.Work(**json.loads(json.dumps(asdict(work))))
+    assert [bare.Patch(*one) for one in read.patches] == work.patches
 
 
 def test_looks_are_counted_over_all_processes(tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""The bare client set to work: what it is to patch, and when."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from urllib.parse import urlencode
+
+from torpor_api.resources import TASKRUNS
+from torpor_api.taskrun import TaskRun
+from torpor_demo.cluster import ROOT
+from torpor_triggerer import streams
+from torpor_triggerer.settings import CONCURRENCY
+from torpor_wire import edge, keys
+
+from tests.bench.triggerer.bare import Patch, Work
+from tests.bench.triggerer.plane import NAMESPACE, Plane
+
+AHEAD = 4.0
+"""Seconds in which it is up and has read its work."""
+
+
+async def patched(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> None:
+    """Fire each of these as soon as it is due, which is not before `AHEAD`. Raises SystemExit where it fails."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(json.dumps(asdict(_work(plane, made, due))))
+        file.flush()
+        process = await asyncio.create_subprocess_exec(
+            ROOT / ".venv/bin/python", "-m", "tests.bench.triggerer.bare", file.name, cwd=ROOT
+        )
+        if await process.wait():
+            raise SystemExit("the bare client failed")
+
+
+def _work(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> Work:
+    (whole,) = streams.selectors(keys.DEFAULT_POOL, frozenset(range(keys.SHARDS)))
+    query = {"watch": "1", "fieldSelector": whole, "allowWatchBookmarks": "true"}
+    return Work(
+        url=plane.url,
+        authority=str(plane.account / "ca.crt"),
+        token=Path(plane.account / "token").read_text(),
+        concurrency=CONCURRENCY,
+        watch=f"{TASKRUNS.path(None)}?{urlencode(query)}",
+        patches=[
+            Patch(due[name], TASKRUNS.path(NAMESPACE, name, "status"), _fire(made[name], due[name])) for name in due
+        ],
+    )
+
+
+def _fire(found: TaskRun, moment: float) -> str:
+    asked = found.status.trigger
+    event = json.loads(asked.kwargs)["at"] if asked else None
+    return json.dumps(edge.fire(found.pin(), json.dumps(event), deferred=10.0, now=moment))
