@@ -129,23 +129,32 @@ class Pokes:
     async def _conduct(self, poke: Poke) -> None:
         poke.page.open()
         poke.looking = True
-        ends: Fired | Failed | None = None
         try:
-            ends = await self._hosts.first_event(poke.asked.class_name, poke.trigger)
-            self._close(poke)
-            now = self._clock.now()
-            for run in poke.members:
-                run.reporting, run.due = True, now
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not poke.closed or all(run.left for run in poke.members) or task is None:
-                raise
-            task.uncancel()
+            ends = await self._first_event(poke)
             if poke.killed:
                 await self._tell(poke, "on_kill")
         finally:
             await self._tell(poke, "cleanup")
         await self._end(poke, ends)
+
+    async def _first_event(self, poke: Poke) -> Fired | Failed | None:
+        """None where it was stopped: what a trigger makes of its cancellation is no outcome."""
+        ends: Fired | Failed | None = None
+        task = asyncio.current_task()
+        try:
+            ends = await self._hosts.first_event(poke.asked.class_name, poke.trigger)
+        except asyncio.CancelledError:
+            if not poke.closed or all(run.left for run in poke.members):
+                raise
+        if poke.closed:
+            if task is not None:
+                task.uncancel()
+            return None
+        self._close(poke)
+        now = self._clock.now()
+        for run in poke.members:
+            run.reporting, run.due = True, now
+        return ends
 
     async def _wind_up(self, poke: Poke) -> None:
         """The end of a trigger that was never run; what it began elsewhere is still to be killed."""

@@ -5,6 +5,7 @@ import copy
 import json
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ spoken = logging.getLogger("a.library")
 RAISED: dict[str, BaseException] = {
     "says much and raises": LookupError("no such row"),
     "raises": LookupError("no such row"),
+    "raises when it is cancelled": LookupError("its connection cannot be closed"),
     "raises and cleans up slowly": LookupError("no such row"),
     "exits": SystemExit(3),
     "cancels itself": asyncio.CancelledError(),
@@ -24,6 +26,7 @@ RAISED: dict[str, BaseException] = {
 YIELDED: dict[str, Any] = {
     "cleans up slowly": TriggerEvent(1),
     "fires": TriggerEvent({"b": 1, "a": 1.0, "none": None}),
+    "fires when it is cancelled": TriggerEvent("late"),
     "fires in a minute": TriggerEvent("now"),
     "yields 3 kB": TriggerEvent("x" * 3 * 1024),
     "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
@@ -42,6 +45,8 @@ class Odd(BaseTrigger):
         self._does = does
         self._name = name
         self.shareable = does != "is its own"
+        if does == "looks absurdly seldom":
+            self.interval = 10**400
         if does == "exits at once":
             raise SystemExit(3)
         if does == "refuses what it was given":
@@ -84,6 +89,9 @@ class Odd(BaseTrigger):
     async def _begin(self) -> None:
         if self._does == "fires in a minute":
             await self.services.sleep(60)
+        if self._does.endswith("when it is cancelled"):
+            with suppress(asyncio.CancelledError):
+                await self.services.sleep(1e9)
 
     async def _stubborn(self) -> None:
         while "released" not in {what for what, _ in self._log}:

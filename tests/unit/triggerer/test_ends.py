@@ -131,6 +131,19 @@ async def test_a_trigger_that_ignores_its_cancellation_does_not_hold_the_taskrun
         assert made.called("a") == ["run", "ignored"]
 
 
+@pytest.mark.parametrize("does", ["raises when it is cancelled", "fires when it is cancelled"])
+async def test_what_a_trigger_makes_of_its_cancellation_is_no_outcome(does: str) -> None:
+    async with world() as made:
+        await begun(made, "late", kwargs={"does": does, "name": "late"}, timeout=5)
+        made.taskrun("cancelled", kwargs={"does": does, "name": "cancelled"})
+        await made.pass_time(6)
+        made.edit("cancelled", cancel="2023-11-14T22:13:20Z")
+        await made.pass_time(1)
+        assert made.stands("late") == ("Failed", "DeferralTimeout")
+        assert made.stands("cancelled")[0] == "Cancelled"
+        assert made.called("cancelled") == ["run", "on_kill", "cleanup"]
+
+
 async def test_a_taskrun_that_vanishes_ends_its_trigger_without_a_kill() -> None:
     from torpor_api.resources import TASKRUNS  # noqa: PLC0415
 
