@@ -7,6 +7,9 @@ limit, and what it does with a cancellation that was not ours is not taken for o
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
+from math import inf, isnan
 from typing import Any, Protocol
 
 from torpor.triggers import BaseTrigger
@@ -95,10 +98,15 @@ def shareable(trigger: Any) -> bool:
 def pace(trigger: Any) -> float:
     """Every how many seconds it looks, as far as it says so."""
     for name in ("interval", "poke_interval"):
-        value = _read(trigger, name, None)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-    return float("inf")
+        match _read(trigger, name, None):
+            case bool():
+                continue
+            case timedelta() as value:
+                return value.total_seconds()
+            case int() | float() as value:
+                with suppress(OverflowError):
+                    return float(value)
+    return inf
 
 
 def _read(trigger: Any, name: str, default: object) -> object:
@@ -113,10 +121,11 @@ def due(trigger: Any) -> float | None:
     """The moment at which it will fire, where it knows; then it needs no task."""
     try:
         known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
-        return float(marks.call(_mark(trigger), trigger.due)) if known else None
+        moment = float(marks.call(_mark(trigger), trigger.due)) if known else None
     except BaseException as error:
         log.warning("due() of the trigger failed; it is run instead", exc_info=error)
         return None
+    return None if moment is None or isnan(moment) else moment
 
 
 def payload(trigger: Any) -> Fired | Failed:

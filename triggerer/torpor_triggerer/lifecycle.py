@@ -119,7 +119,7 @@ class Lifecycle:
         if reveal.is_hidden(call.kwargs):
             self._spawn(run, self._unlock(run, call))
         else:
-            self._admit(run, call)
+            self._admit_or_fail(run, call)
 
     async def _unlock(self, run: Run, call: Call) -> None:
         """Begin once what is hidden in the kwargs is revealed; what is missing may come to be."""

@@ -119,7 +119,7 @@ class OddClock(Odd):
     """Knows its moment, so that it never runs."""
 
     def due(self) -> float:
-        return self.services.now() + 20.0
+        return float("nan") if self._does == "is due at no moment" else self.services.now() + 20.0
 
     def payload(self) -> str:
         return "now"

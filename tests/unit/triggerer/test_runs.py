@@ -167,3 +167,21 @@ async def test_a_condition_that_cannot_be_read_is_refused_before_it_runs() -> No
         await begun(made, "a", "http", {"url": "http://x/", "body_condition": "response.json =="})
         assert made.stands("a") == ("Failed", "TriggerInvalid")
         assert made.web.asked == 0
+
+
+async def test_an_interval_that_is_no_number_of_seconds_does_not_keep_a_trigger_from_running() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "looks absurdly seldom", "name": "a"}, timeout=5)
+        made.taskrun("b", kwargs={"does": "looks absurdly seldom", "name": "a", "interval": 1})
+        await made.pass_time(1)
+        assert made.called("a") == ["run"]
+        assert "cannot be" not in made.said.getvalue()
+
+
+async def test_a_moment_that_is_none_disturbs_no_other() -> None:
+    async with world() as made:
+        await begun(made, "a", "odd_clock", {"does": "is due at no moment", "name": "a"})
+        made.taskrun("b", "duration", {"duration": "20s"})
+        await made.pass_time(21)
+        assert made.stands("b")[0] == "Scheduled"
+        assert made.called("a") == ["run"]
