@@ -173,10 +173,11 @@ class Audit(Watcher):
         self._fired.add(wait)
         self._fires[uid, now["attempt"], now["segment"]] = now["event"]
         asked, event = was["trigger"], json.loads(now["event"])
+        wanted = json.loads(asked["kwargs"])
         if asked["class"] == "time":
-            right = json.loads(asked["kwargs"])["at"] == event
+            right = wanted["at"] == event
         else:
-            right = event["token"] == json.loads(asked["kwargs"])["token"]
+            right = isinstance(event, dict) and wanted["token"] == event["token"]
         self.expect("I8", right, f"{told}: fired {event}, which is not what {asked['kwargs']} waits for")
 
     def _pod(self, entry: Entry) -> None:
