@@ -34,7 +34,7 @@ class Blame:
     def lay(self, blocked: Blocked) -> None:
         """Tell of one block, once the loop goes on. Never raises."""
         try:
-            guilty = [run for run in self._runner.runs if _is_whose(run, blocked.subject)]
+            guilty = _whose(self._runner.runs, blocked.subject)
             self._tell(guilty, blocked)
             if blocked.moved:
                 self._runner.begin_anew(lambda run: _moves(run, blocked, guilty))
@@ -54,10 +54,10 @@ class Blame:
                 log.warning("%s", message)
 
 
-def _is_whose(run: Run, subject: object) -> bool:
-    """Whether its trigger was at work, by itself or with others, or was being made."""
-    some = subject if isinstance(subject, list | tuple) else (subject,)
-    return any(one is run.trigger or one is run.wait for one in some)
+def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
+    """Those whose trigger was at work, by itself or with thousands of others, or was being made."""
+    some = {id(one) for one in (subject if isinstance(subject, list | tuple) else (subject,))}
+    return {run: None for run in runs if id(run.trigger) in some or id(run.wait) in some}
 
 
 def _moves(run: Run, blocked: Blocked, guilty: Collection[Run]) -> bool:
