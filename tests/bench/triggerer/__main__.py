@@ -34,8 +34,8 @@ SCENARIOS: Mapping[str, Callable[[Scene], Awaitable[list[Figure]]]] = {
 }
 
 
-def main() -> None:
-    """Measure, print and write."""
+def main() -> int:
+    """Measure, print and write; 1 where a scenario could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="these scenarios alone")
     parser.add_argument("--into", type=Path, default=ROOT / "docs/triggerer.json", help="where the JSON goes")
@@ -46,24 +46,31 @@ def main() -> None:
     given = parser.parse_args()
     sizes = Sizes(**{each.name: getattr(given, each.name) for each in fields(Sizes)})
     beside = airflow.column(given.airflow)
-    found = asyncio.run(_measure(given.only, sizes, given.logs, lambda taken: figures.table(taken, *beside)))
+    found, failed = asyncio.run(_measure(given.only, sizes, given.logs, lambda taken: figures.table(taken, *beside)))
     given.into.write_text(figures.written(found, commit=_commit(), taken=times.rfc3339(time.time())) + "\n")
     sys.stdout.write(figures.table(found, *beside))
+    return 1 if failed else 0
 
 
 async def _measure(
     names: list[str], sizes: Sizes, logs: Path | None, told: Callable[[list[Figure]], str]
-) -> list[Figure]:
+) -> tuple[list[Figure], list[str]]:
     found: list[Figure] = []
+    failed: list[str] = []
     async with plane.plane(logs) as at:
         scene = Scene(plane=at, waits=await waits.opened(at), sizes=sizes)
         for name in names:
             began = time.monotonic()
-            taken = await SCENARIOS[name](scene)
-            say(f"{name}, {time.monotonic() - began:.0f} s")
-            say(told(taken))
+            try:
+                taken = await SCENARIOS[name](scene)
+            except (SystemExit, TimeoutError, ExceptionGroup) as error:
+                say(f"{name} has failed: {type(error).__name__} {error}")
+                failed.append(name)
+                await scene.waits.clear()
+                continue
+            say(f"{name}, {time.monotonic() - began:.0f} s\n{told(taken)}")
             found += taken
-    return found
+    return found, failed
 
 
 def _commit() -> str:
@@ -72,4 +79,4 @@ def _commit() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -46,15 +46,16 @@ async def at_once(on: Scene) -> list[Figure]:
 async def steady(on: Scene) -> list[Figure]:
     """So many a second while very many others wait; then the same by the bare client."""
     await on.waits.add(scene.sleeping(on.sizes.many))
+    _, due = await _stream(on, _AHEAD + on.sizes.many / 400)
     async with replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start("--capacity", str(on.sizes.many + 10_000))
-        await replica.runs(on.sizes.many)
+        await replica.runs(on.sizes.many + len(due))
+        _in_time(min(due.values()))
         await replica.settled()
-        _, due = await _stream(on, live=True)
         before = usage.cpu(replica.pid)
         await observer.reach(len(due))
         spent = usage.cpu(replica.pid) - before
-    made, later = await _stream(on)
+    made, later = await _stream(on, _AHEAD + beside.AHEAD + on.sizes.rate * on.sizes.steady / 100)
     async with observing(on.plane) as other:
         await beside.patched(on.plane, made, later)
         await other.reach(len(later))
@@ -76,12 +77,15 @@ async def steady(on: Scene) -> list[Figure]:
     ]
 
 
-async def _stream(on: Scene, *, live: bool = False) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
-    count = on.sizes.rate * on.sizes.steady
-    moments = list(scene.evenly(time.time() + 2 * _AHEAD + count / 250, on.sizes.rate, on.sizes.steady))
-    asked = scene.timers(moments)
-    made = await on.waits.add(asked, live=live)
+async def _stream(on: Scene, ahead: float) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
+    asked = scene.timers(list(scene.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
+    made = await on.waits.add(asked)
     return made, scene.due(asked, made)
+
+
+def _in_time(moment: float) -> None:
+    if time.time() > moment:
+        raise SystemExit("the waits were due before all ran: nothing is measured so")
 
 
 async def _triggerer(on: Scene) -> float:
@@ -91,8 +95,7 @@ async def _triggerer(on: Scene) -> float:
     async with replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start()
         await replica.runs(on.sizes.few)
-        if time.time() > moment:
-            raise SystemExit("the waits were due before they ran; let them be due later")
+        _in_time(moment)
         rate = on.sizes.few / (await observer.reach(on.sizes.few) - moment)
     await on.waits.clear()
     return rate
