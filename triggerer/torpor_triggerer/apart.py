@@ -37,6 +37,7 @@ class Apart:
         self.polls = Polls()
         self._began = began
         self._complaint = complaint
+        self._stopped = False
         self.loop.set_task_factory(marks.factory)
         threading.Thread(target=self._run, name=f"trigger {class_name}", daemon=True).start()
 
@@ -55,6 +56,7 @@ class Apart:
 
     def stop(self) -> None:
         """Begin nothing more; what hangs is left to hang."""
+        self._stopped = True
         self.loop.call_soon_threadsafe(self.loop.stop)
 
     def _run(self) -> None:
@@ -65,7 +67,7 @@ class Apart:
                 self.loop.run_forever()
             except BaseException:
                 log.exception("the thread of trigger %s goes on", self.class_name)
-            else:
+            if self._stopped:  # not by a trigger that calls `stop` itself
                 break
         with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
             runner.get_loop()  # which it cancels all tasks of, and closes

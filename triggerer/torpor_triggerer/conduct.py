@@ -44,7 +44,7 @@ async def first_event(trigger: Any) -> Fired | Failed:
             return outcome.of_event(event)
         return outcome.ended()
     except BaseException as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         log.warning("the trigger raised", exc_info=error)
         return outcome.raised(error)
@@ -63,7 +63,7 @@ async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float) -> No
     try:
         await limits.within(clock, seconds, getattr(trigger, method)())
     except BaseException as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         log.warning("%s() of the trigger failed", method, exc_info=error)
 
@@ -75,12 +75,12 @@ async def _close(events: AsyncIterator[object] | None) -> None:
     try:
         await close()
     except BaseException as error:
-        if _is_ours(error):
+        if is_ours(error):
             raise
         log.warning("closing run() of the trigger failed", exc_info=error)
 
 
-def _is_ours(error: BaseException) -> bool:
+def is_ours(error: BaseException) -> bool:
     """Whether it is the cancellation of the task that this runs in: a stranger's code raises the same of its own."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)

@@ -80,13 +80,16 @@ class Hosts:
     @contextmanager
     def watched(self, apart: Collection[str] = ()) -> Iterator[None]:
         """Watch the running loop, and let these classes run apart from the first. A simulation does without."""
+        interval = sys.getswitchinterval()
         self._home = asyncio.get_running_loop()
         self._home.set_task_factory(marks.factory)
         self._watchdog.watch(Pulse(self._home, threading.get_ident(), self._told))
         for class_name in apart:
-            self._move(class_name, self._home)
+            if class_name in self._registry.usable:
+                self._move(class_name, self._home)
+            else:
+                log.warning("no class is registered as %r, to be run apart", class_name)
         self._watchdog.start()
-        interval = sys.getswitchinterval()
         try:
             yield
         finally:
@@ -97,11 +100,13 @@ class Hosts:
 
     async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
         """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
-        if isinstance(trigger, StandIn):
-            return await trigger.outcome()
         try:
+            if isinstance(trigger, StandIn):
+                return await trigger.outcome()
             return await marks.running(Mark(class_name=class_name, subject=trigger), conduct.first_event(trigger))
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if conduct.is_ours(error):
+                raise
             log.exception("the trigger broke what runs it")
             return outcome.raised(error)
 

@@ -16,6 +16,7 @@ EXPECTED = (
     "nothing can be sealed",
     "cannot be revealed",
     "cannot be made",
+    "broke what runs it",
 )
 
 

@@ -1,6 +1,7 @@
 """Where triggers run, and what follows when one blocks the loop of all."""
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from torpor_triggerer import hosts as module
 from torpor_triggerer import marks
 from torpor_triggerer.hosts import Blocked, Hosts
 from torpor_triggerer.marks import Mark
-from torpor_triggerer.outcome import Fired
+from torpor_triggerer.outcome import Failed, Fired
 from torpor_triggerer.registry import Registry, TriggerClass
 from torpor_triggerer.standin import StandIn
 from torpor_triggerer.triggerer import Triggerer
@@ -35,6 +36,13 @@ class Blocks(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         if self.where == "run":
             time.sleep(0.35)  # noqa: ASYNC251 - that is the point
+        if self.where == "cancels all":
+            for task in asyncio.all_tasks():
+                task.cancel()
+        if self.where == "stops the loop":
+            asyncio.get_running_loop().stop()
+        if self.where != "run":
+            await asyncio.sleep(0.1)
         if self.where == "a task":
             await asyncio.wait_for(self._sleep(), 60)
         yield TriggerEvent()
@@ -166,6 +174,28 @@ async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() ->
         assert isinstance(await place.hosts.first_event("blocks", made), Fired)
         await asyncio.sleep(0.2)
         assert place.told == []
+
+
+@pytest.mark.parametrize(("where", "ends"), [("cancels all", Failed), ("stops the loop", Fired)])
+async def test_who_spoils_the_thread_of_its_class_takes_nobody_else_along(where: str, ends: type) -> None:
+    with watched("blocks") as place:
+        for _ in range(2):
+            made = place.registry.make("blocks", {"where": where}, lent())
+            async with asyncio.timeout(30):
+                assert isinstance(await place.hosts.first_event("blocks", made), ends)
+            await place.hosts.tell("blocks", made, "cleanup")
+
+
+async def test_a_name_that_no_class_has_is_not_run_apart() -> None:
+    with watched("no-such-class", "blocks") as place:
+        assert list(place.hosts.apart) == ["blocks"]
+
+
+async def test_other_threads_have_their_turn_as_before_once_nothing_is_watched() -> None:
+    before = sys.getswitchinterval()
+    with watched("blocks"):
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
 
 
 def trigger(replica: Triggerer, name: str) -> object:
