@@ -1,8 +1,8 @@
 """A thread that sees when an event loop is late, and whose code keeps it.
 
-Twenty times a second it asks each loop for a sign of life, unless that is seen to wait for something to do. A loop that
-gives none is looked at: one that is busy is in another step each time, and nobody's fault; one that is found in the same
-step again is kept by whoever's step that is.
+Twenty times a second it asks each loop for a sign of life, unless that is seen to wait for something to do. A loop
+that gives none is looked at: one that is busy is in another step each time, and nobody's fault; one that is found in
+the same step again is kept by whoever's step that is.
 
 It runs beside whatever hangs, so it waits for no loop, and what it finds is told from its own thread.
 """
@@ -65,7 +65,7 @@ class Pulse:
         self._began: float | None = None
 
     def look(self, now: float) -> None:
-        """Whether it lives. Raises RuntimeError where the loop is closed."""
+        """Whether it lives. Raises RuntimeError where the loop is closed, OSError where its thread has ended."""
         before = self._looked_at
         slept, burnt = self._since(now)
         if slept >= LATE and burnt:
@@ -169,8 +169,8 @@ class Watchdog:
             pulse.look(began)
             if time.monotonic() - began >= LATE:  # it was kept from its work in the midst of it
                 pulse.look(time.monotonic())
-        except RuntimeError:
+        except (RuntimeError, OSError):
             self._pulses.remove(pulse)
-            log.debug("a loop is closed")
+            log.debug("a loop is closed, or its thread has ended")
         except Exception:
             log.exception("a loop cannot be looked after")

@@ -122,9 +122,15 @@ async def test_a_process_that_stood_still_blames_nobody() -> None:
 
 async def test_a_loop_that_is_closed_is_no_longer_looked_after() -> None:
     dog = Watchdog()
-    loop = asyncio.new_event_loop()
-    dog.watch(Pulse(loop, threading.get_ident(), Told(began=lambda _: None, ended=lambda _: None)))
-    loop.close()
+
+    def lives_and_ends() -> None:
+        loop = asyncio.new_event_loop()
+        dog.watch(Pulse(loop, threading.get_ident(), Told(began=lambda _: None, ended=lambda _: None)))
+        loop.close()
+
+    thread = threading.Thread(target=lives_and_ends)
+    thread.start()
+    thread.join()
     dog.start()
     await asyncio.sleep(4 * watchdog.TICK)
     assert dog._pulses == []
