@@ -14,7 +14,7 @@ from torpor.triggers.services import Services
 from torpor_api import limits
 from torpor_api.clock import SystemClock
 
-from torpor_triggerer import marks
+from torpor_triggerer import conduct, marks
 from torpor_triggerer.marks import Mark
 from torpor_triggerer.outcome import said
 
@@ -71,7 +71,7 @@ async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> lis
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if _is_ours(error):
+        if conduct.is_ours(error):
             raise
         return _bearable(error)
     if len(found) != len(triggers):
@@ -97,9 +97,3 @@ def _is_event(answer: object) -> bool:
         return hasattr(answer, "payload")
     except Exception:  # noqa: BLE001 - a stranger's property
         return False
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether it is the cancellation of the task that this runs in."""
-    task = asyncio.current_task()
-    return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
