@@ -111,7 +111,8 @@ class Pokes:
         former.members.clear()
         self._stop(former)
         for run in waits:
-            self.join(run, poke)
+            with run.page.speaking():
+                self.join(run, poke)
 
     def _stop(self, poke: Poke) -> None:
         """Whatever its task still has to do, it does; one that has not begun will never."""

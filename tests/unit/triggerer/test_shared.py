@@ -116,6 +116,19 @@ async def test_the_log_says_who_shares_what() -> None:
         assert f"[{NAMESPACE} poke {made.status('a')['trigger']['key'][:8]}] line 29 of same" in said
 
 
+async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name() -> None:
+    async with world() as made:
+        made.web.answers = [answer(404)]
+        for name, interval in (("a", 100), ("b", 100), ("often", 5)):
+            made.taskrun(name, "http", {**PAGE, "interval": interval})
+        await made.start()
+        said = made.said.getvalue()
+        assert [
+            line for line in said.splitlines() if "shares poke" in line and f"[{NAMESPACE}/often a1 s0]" in line
+        ] == []
+        assert said.count(f"[{NAMESPACE}/b a1 s0] shares poke") == 2
+
+
 async def test_a_class_may_say_that_its_waits_share_nothing() -> None:
     async with world() as made:
         for name in ("a", "b"):
