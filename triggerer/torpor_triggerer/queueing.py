@@ -89,8 +89,10 @@ class Queueing:
 
 def sentence(capacity: int, older: int) -> str:
     """What holds it up, and what would help."""
-    before = f", and {older} older ones queue before it" if older else ""
-    return f"Waiting for room: {capacity} waits run on this replica{before}; the pool needs more replicas or capacity"
+    run = "1 wait runs" if capacity == 1 else f"{capacity} waits run"
+    queue = "1 older one queues" if older == 1 else f"{older} older ones queue"
+    before = f", and {queue} before it" if older else ""
+    return f"Waiting for room: {run} on this replica{before}; the pool needs more replicas or capacity"
 
 
 def _key(wait: Wait) -> Key:
