@@ -185,3 +185,10 @@ async def test_a_moment_that_is_none_disturbs_no_other() -> None:
         await made.pass_time(21)
         assert made.stands("b")[0] == "Scheduled"
         assert made.called("a") == ["run"]
+
+
+async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_waiting() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
+        await made.pass_time(1)
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
