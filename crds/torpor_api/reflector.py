@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 FIRST_DELAY = 0.1
 LAST_DELAY = 10.0
+AT_ONCE = 50
+"""How many objects of a page are taken up before others have their turn: a whole page keeps a loop for 0.1 s."""
 
 log = logging.getLogger(__name__)
 
@@ -102,9 +104,11 @@ class Reflector(Generic[T]):
         )
         async with aclosing(pages):
             async for page in pages:
-                for raw in page.items:
+                for number, raw in enumerate(page.items, 1):
                     listed.add(key_of(raw))
                     self.store.absorb(raw)
+                    if number % AT_ONCE == 0:
+                        await asyncio.sleep(0)
                 version = page.resource_version
         self.store.settle(listed, int(version))
         return version
