@@ -13,6 +13,8 @@ from tests.bench.triggerer.waits import Asked
 _RATE = 10.0
 _AHEAD = 4.0
 _BETWEEN = 1.0
+_MARGIN = 10.0
+"""By then what the first block has held up is over."""
 
 
 async def blocked(on: Scene) -> list[Figure]:
@@ -31,7 +33,7 @@ async def blocked(on: Scene) -> list[Figure]:
         late = list(zip(due.values(), observer.late(due), strict=True))
     await on.waits.clear()
     first = [by for at, by in late if at < begin + seconds]
-    second = [by for at, by in late if at >= begin + seconds + _BETWEEN]
+    second = [by for at, by in late if at >= begin + seconds + _MARGIN]
     return [
         _figure("blocked_first", f"healthy waits while another blocks for {seconds:.0f} s, the first time", first),
         _figure("blocked_again", "the same when it blocks again", second),
