@@ -71,6 +71,8 @@ class Runner:
 
     def begin_anew(self, concerns: Callable[[Run], bool]) -> None:
         """Begin some runs again, as another replica would: all are left first, so that none joins what it was."""
+        if self._stopped:
+            return
         keys = [key for key, run in self._runs.items() if not run.reporting and run.verdict is None and concerns(run)]
         waits = {key: self._runs.pop(key) for key in keys}
         for run in waits.values():

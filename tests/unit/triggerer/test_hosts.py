@@ -246,3 +246,14 @@ async def test_waits_that_share_a_trigger_are_all_told_and_share_the_new_one() -
             "b": ["LoopBlocked"],
         }
         assert sorted(made.called("a")) == ["cleanup", "run", "run"]
+
+
+async def test_what_is_handed_over_already_does_not_begin_anew() -> None:
+    async with world() as made:
+        made.taskrun("a")
+        replica = await made.start()
+        subject = trigger(replica, "a")
+        await replica._runner.stop()
+        replica._lay_blame(blocked(subject, moved=True))
+        await made.pass_time(1)
+        assert made.called("a") == ["run", "cleanup"]
