@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from torpor_api import errors
 from torpor_api.api import Api
-from torpor_api.reflector import AT_ONCE, Change, Notice, Reflector, Unreadable
+from torpor_api.reflector import Change, Notice, Reflector, Unreadable
 from torpor_api.resources import TASKRUNS
 
 from tests.fake_api import FakeApi, Fault, VirtualClock, settle
@@ -77,23 +77,6 @@ async def test_what_is_there_is_listed_and_synced_is_set_after_all_of_it(fake: F
         assert reflector.synced.is_set()
         assert len(reflector.store) == len(seen) == 1203
         assert [request.method for request in fake.requests] == ["GET", "GET", "GET", "WATCH"]
-
-
-async def test_a_long_page_gives_others_their_turn(fake: FakeApi, clock: VirtualClock) -> None:
-    for number in range(3 * AT_ONCE):
-        fake.put(TASKRUNS, body(f"a{number:03}"))
-    seen: list[int] = []
-    notices: list[Notice[Item]] = []
-
-    async def other() -> None:
-        while len(notices) < 3 * AT_ONCE:
-            seen.append(len(notices))
-            await asyncio.sleep(0)
-
-    turns = asyncio.create_task(other())
-    async with running(fake, clock, notices.append):
-        await turns
-    assert {AT_ONCE, 2 * AT_ONCE} <= set(seen)
 
 
 async def test_a_status_patch_lets_an_object_enter_and_leave_the_selector(fake: FakeApi, clock: VirtualClock) -> None:
