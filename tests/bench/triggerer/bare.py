@@ -42,13 +42,15 @@ class Work:
 
 
 async def patch(work: Work) -> None:
-    """Send them all. Raises aiohttp's error where one is refused."""
+    """Send them all. Raises aiohttp's error where one is refused, SystemExit where they were due before it was up."""
     tls = ssl.create_default_context(cafile=work.authority)
     headers = {"Authorization": f"Bearer {work.token}"}
     connector = aiohttp.TCPConnector(limit=0, ssl=tls)
     async with aiohttp.ClientSession(work.url, connector=connector, headers=headers) as session:
         watching = asyncio.create_task(_watch(session, work.watch))
         patches = iter([Patch(*one) for one in work.patches])
+        if time.time() > work.patches[0][0]:
+            raise SystemExit("the bare client was up too late")
         await asyncio.gather(*(_worker(session, patches) for _ in range(work.concurrency)))
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -18,7 +18,7 @@ from torpor_wire import edge, keys
 from tests.bench.triggerer.bare import Patch, Work
 from tests.bench.triggerer.plane import NAMESPACE, Plane
 
-AHEAD = 4.0
+AHEAD = 8.0
 """Seconds in which it is up and has read its work."""
 
 

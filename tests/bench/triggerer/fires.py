@@ -55,7 +55,7 @@ async def steady(on: Scene) -> list[Figure]:
         before = usage.cpu(replica.pid)
         await observer.reach(len(due))
         spent = usage.cpu(replica.pid) - before
-    made, later = await _stream(on, _AHEAD + beside.AHEAD + on.sizes.rate * on.sizes.steady / 100)
+    made, later = await _stream(on, _AHEAD + beside.AHEAD + on.sizes.rate * on.sizes.steady / 250)
     async with observing(on.plane) as other:
         await beside.patched(on.plane, made, later)
         await other.reach(len(later))
