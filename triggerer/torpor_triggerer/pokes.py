@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from torpor_api.clock import Clock
 from torpor_wire import canonical, trigger
 
-from torpor_triggerer import conduct, reveal
+from torpor_triggerer import conduct, outcome, reveal
 from torpor_triggerer.conduct import Hosts
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
@@ -120,7 +120,7 @@ class Pokes:
         if poke.task is not None:
             poke.task.cancel()
         if not poke.looking:
-            poke.task = self._spawn(self._wind_up(poke))
+            poke.task = self._spawn(self._wind_up(poke, None))
 
     def _close(self, poke: Poke) -> None:
         poke.closed = True
@@ -132,11 +132,22 @@ class Pokes:
         poke.looking = True
         try:
             ends = await self._first_event(poke)
-            if poke.killed:
-                await self._tell(poke, "on_kill")
-        finally:
-            await self._tell(poke, "cleanup")
-        await self._end(poke, ends)
+        except asyncio.CancelledError as error:
+            if poke.closed or not self._outlives(poke, outcome.raised(error)):
+                await self._tell(poke, "cleanup")
+            raise
+        await self._wind_up(poke, ends)
+
+    def _outlives(self, poke: Poke, ends: Failed) -> bool:
+        """Whether its waits go on in another task; where the process ends, which cancels all, none can be begun."""
+        work = self._wind_up(poke, ends)
+        try:
+            poke.task = self._spawn(work)
+        except RuntimeError:
+            work.close()
+            return False
+        self._note_end(poke)
+        return True
 
     async def _first_event(self, poke: Poke) -> Fired | Failed | None:
         """None where it was stopped: what a trigger makes of its cancellation is no outcome."""
@@ -151,19 +162,24 @@ class Pokes:
             if task is not None:
                 task.uncancel()
             return None
+        self._note_end(poke)
+        return ends
+
+    def _note_end(self, poke: Poke) -> None:
         self._close(poke)
         now = self._clock.now()
         for run in poke.members:
             run.reporting, run.due = True, now
-        return ends
 
-    async def _wind_up(self, poke: Poke) -> None:
-        """The end of a trigger that was never run; what it began elsewhere is still to be killed."""
+    async def _wind_up(self, poke: Poke, ends: Fired | Failed | None) -> None:
+        """The end of a trigger; what one that was never run here began elsewhere is to be killed too."""
         poke.page.open()
-        if poke.killed:
-            await self._tell(poke, "on_kill")
-        await self._tell(poke, "cleanup")
-        await self._end(poke, None)
+        try:
+            if poke.killed:
+                await self._tell(poke, "on_kill")
+        finally:
+            await self._tell(poke, "cleanup")
+        await self._end(poke, ends)
 
     async def _tell(self, poke: Poke, method: str) -> None:
         await self._hosts.tell(poke.asked.class_name, poke.trigger, method)

@@ -89,6 +89,10 @@ class Odd(BaseTrigger):
     async def _begin(self) -> None:
         if self._does == "fires in a minute":
             await self.services.sleep(60)
+        if self._does == "cancels its own task":
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
         if self._does.endswith("when it is cancelled"):
             with suppress(asyncio.CancelledError):
                 await self.services.sleep(1e9)

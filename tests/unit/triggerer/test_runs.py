@@ -192,3 +192,23 @@ async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_wai
         await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
         await made.pass_time(1)
         assert made.stands("a") == ("Failed", "TriggerInvalid")
+
+
+async def test_a_trigger_that_cancels_its_own_task_fails_its_waits_and_keeps_no_newcomer() -> None:
+    async with world() as made:
+        kwargs = {"does": "cancels its own task", "name": "a"}
+        for name in ("a", "b"):
+            made.taskrun(name, kwargs=kwargs)
+        await made.start()
+        await made.pass_time(1)
+        made.taskrun("c", kwargs=kwargs)
+        await made.pass_time(1)
+        assert [made.stands(name) for name in "abc"] == [("Failed", "TriggerFailed")] * 3
+        assert made.called("a") == ["run", "cleanup"] * 2
+
+
+async def test_a_replica_that_crashes_writes_nothing_more() -> None:
+    async with world() as made:
+        await begun(made, "a")
+        await made.crash()
+        assert (made.stands("a")[0], made.patches("a")) == ("Deferred", 0)
