@@ -11,14 +11,13 @@ from contextlib import suppress
 from typing import Any
 
 from torpor.triggers.services import Services
-from torpor_api import limits
-from torpor_api.clock import SystemClock
 
 from torpor_triggerer import conduct, marks
 from torpor_triggerer.marks import Mark
 from torpor_triggerer.outcome import said
 
 POLL_SECONDS = 120.0
+END_SECONDS = 5.0
 
 
 async def of(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
@@ -26,10 +25,17 @@ async def of(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any
 
     Its limit is in the machine's time, as are those of the requests that it makes.
     """
+    working = asyncio.ensure_future(_polled(kind, triggers, services))
     try:
-        return await limits.within(SystemClock(), POLL_SECONDS, _polled(kind, triggers, services))
-    except TimeoutError as error:
-        return error
+        await asyncio.wait((working,), timeout=POLL_SECONDS)
+    finally:
+        if not working.done():
+            working.cancel()
+            # Else a client would be closed that it still uses.
+            await asyncio.wait((working,), timeout=END_SECONDS)
+    if working.done() and not working.cancelled():
+        return working.result()
+    return TimeoutError(f"not done within {POLL_SECONDS:g} s")
 
 
 def tell(waiting: "asyncio.Future[Any]", answer: object) -> None:

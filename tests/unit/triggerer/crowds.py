@@ -1,8 +1,8 @@
 """Triggers with `poll_many` over a table in memory that misbehaves as told, and what waits for them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,21 +67,26 @@ class Row:
 
 @dataclass(kw_only=True)
 class Crowd:
-    """Waits on one table, in virtual time. `clock` is what the polls are lent."""
+    """Waits on one table, in virtual time. `clock` is what the polls are lent; `until` is called when a source ends."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     polls: Polls = field(default_factory=Polls)
     table: Table = field(default_factory=Table)
     tasks: dict[int, asyncio.Task[Any]] = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
+    until: Callable[[], None] = lambda: None
 
     def wait(self, *numbers: int, owner: tuple[str, str] = ("workflows", "default"), **given: Any) -> None:
         """For these rows; `given` are the triggers'."""
         kind = given.pop("kind", Row)
-        terms = Terms(owner, self.clock, lambda: 0.5, lambda _: self)  # type: ignore[arg-type, return-value]
+        terms = Terms(owner, self.clock, lambda: 0.5, self._lend)  # type: ignore[arg-type]
         for number in numbers:
             row = self.rows[number] = kind(self.table, number, **given)
             self.tasks[number] = asyncio.create_task(self._event(row, terms))
+
+    def _lend(self, until: AsyncExitStack) -> "Crowd":
+        until.callback(self.until)
+        return self
 
     async def _event(self, row: Row, terms: Terms) -> Any:
         return await self.polls.event(row, Looks(), terms)

@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from torpor.triggers import TriggerEvent
@@ -139,6 +139,30 @@ async def test_one_that_hangs_is_given_up_on_and_its_waits_go_on(monkeypatch: py
         them.table.rows |= {1, 2}
         await them.pass_time(30)
         assert them.told() == {1: 1, 2: 2}
+
+
+class Careful(Row):
+    """Takes a moment to end when it is stopped."""
+
+    ended: ClassVar[list[str]] = []
+
+    @classmethod
+    async def poll_many(cls, waits: Any, services: Any) -> Any:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.01)
+            cls.ended.append("the poll")
+
+
+async def test_what_a_poll_uses_is_not_closed_before_it_has_ended() -> None:
+    async with crowd() as them:
+        them.until = lambda: Careful.ended.append("its client")
+        them.wait(1, kind=Careful)
+        await them.rest()
+        them.tasks[1].cancel()
+        await lending.until(lambda: len(Careful.ended) == 2)
+        assert Careful.ended == ["the poll", "its client"]
 
 
 async def test_a_server_that_was_too_slow_for_long_is_soon_asked_for_many_at_once_again() -> None:
