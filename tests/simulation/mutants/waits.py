@@ -33,7 +33,7 @@ def _others() -> None:
 
     def all_go(self: Pokes, run: Any, **how: Any) -> bool:
         if run.poke is not None:
-            run.poke.members = {run: None}
+            run.poke.members = [run]
         return part(self, run, **how)
 
     put(Pokes, "part", all_go)
@@ -44,7 +44,7 @@ def _everyone() -> None:
 
     async def first(self: Pokes, poke: Any, ends: Any) -> None:
         for run in list(poke.members)[1:]:
-            del poke.members[run]
+            poke.members.remove(run)
         await end(self, poke, ends)
 
     put(Pokes, "_end", first)
