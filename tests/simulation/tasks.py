@@ -2,8 +2,8 @@
 
 A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `exit`,
 `vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice), `share:2`
-(likewise, by one that all waits of that number share), `many:3` (as `defer`, by one query for all), `bad` (a trigger
-that raises). The last attempt stands for all after it.
+(likewise, by one that all waits of that number share), `brief:12` (that one, but no longer than 3 s), `many:3` (as
+`defer`, by one query for all), `bad` (a trigger that raises). The last attempt stands for all after it.
 """
 
 import sys
@@ -83,7 +83,7 @@ def _act(script: Script, event: object) -> object:
             here.vanish()
         case "hang":
             here.sleep(1e6)
-        case "defer" | "poll" | "share" | "many" | "bad":
+        case "defer" | "poll" | "share" | "brief" | "many" | "bad":
             return _defer(script, word, float(number or 0), here.now())
     return [1, 2, 3][: here.attempt]
 
@@ -94,8 +94,8 @@ def _defer(script: Script, word: str, number: float, now: float) -> Deferral:
             trigger = Waits("time", at=times.rfc3339(now + number))
         case "many":
             trigger = Waits("odd_many", at=now + number, token=Pods.here.token())
-        case "share":
+        case "share" | "brief":
             trigger = Waits("odd", looks=int(number), word="poll", token=f"share {number}")
         case _:
             trigger = Waits("odd", looks=int(number), word=word, token=Pods.here.token())
-    return defer(trigger, then=resumed, script=script)
+    return defer(trigger, then=resumed, timeout="3s" if word == "brief" else None, script=script)

@@ -7,7 +7,19 @@ from tests.fake_api.history import Object
 
 NAMESPACE = "flows"
 _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
-_WAITS = ("defer:2", "defer:6", "poll:1", "poll:4", "poll:4", "share:4", "share:12", "many:3", "many:6", "bad")
+_WAITS = (
+    "defer:2",
+    "defer:6",
+    "poll:1",
+    "poll:4",
+    "poll:4",
+    "share:4",
+    "share:12",
+    "brief:12",
+    "many:3",
+    "many:6",
+    "bad",
+)
 
 
 def workflow(rng: random.Random, name: str) -> Object:
