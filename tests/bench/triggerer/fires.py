@@ -90,7 +90,7 @@ def _in_time(moment: float) -> None:
 
 async def _triggerer(on: Scene) -> float:
     """Fires a second."""
-    moment = time.time() + 2 * _AHEAD + on.sizes.few / 250
+    moment = time.time() + 2 * _AHEAD + on.sizes.few / 400
     await on.waits.add(scene.timers(scene.at_once(moment, on.sizes.few)))
     async with replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start()

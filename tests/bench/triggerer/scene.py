@@ -21,9 +21,9 @@ class Sizes:
     few: int = 5_000
     many: int = 20_000
     rate: float = 50.0
-    steady: float = 30.0
-    idle: float = 60.0
-    churn: float = 90.0
+    steady: float = 20.0
+    idle: float = 30.0
+    churn: float = 45.0
     block: float = 30.0
     rounds: int = 2
 

@@ -15,7 +15,7 @@ from tests.bench.triggerer.scene import Scene
 
 _DUPLICATES = 0.4
 _EVERY = 10.0
-_WINDOW = 30.0
+_WINDOW = 20.0
 
 
 async def shared(on: Scene) -> list[Figure]:
