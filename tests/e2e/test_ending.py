@@ -2,6 +2,7 @@
 
 import asyncio
 
+from torpor_api.api import Page
 from torpor_api.errors import NotFound
 from torpor_api.resources import TASKRUNS, WORKFLOWS
 from torpor_api.workflow import TaskState
@@ -22,7 +23,8 @@ _BUSY: Spec = spec(
 async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage) -> None:
     await _busy(stage)
     async with stage.watching("torpor.dev/workflow=w") as pods:
-        states = asyncio.create_task(_states(stage))
+        page = await stage.api.list(TASKRUNS, stage.namespace)
+        states = asyncio.create_task(_states(stage, page))
         await stage.api.delete(WORKFLOWS, stage.namespace, "w")
         await stage.until(lambda: _gone(stage), 60, "the Workflow to go")
         assert await states >= {State.CANCELLED}
@@ -86,12 +88,19 @@ async def _busy(stage: Stage) -> None:
     await stage.reached("w", "far", State.DEFERRED)
 
 
-async def _states(stage: Stage) -> set[State]:
-    """The states that TaskRuns went through until there were none left."""
-    seen: set[State] = set()
-    while runs := await stage.taskruns("w"):
-        seen |= {run.status.state for run in runs}
-        await asyncio.sleep(0.02)
+async def _states(stage: Stage, page: Page) -> set[str]:
+    """The states that the TaskRuns of a list go through until there are none left."""
+    seen: set[str] = set()
+    left = {run["metadata"]["uid"] for run in page.items}
+    events = stage.api.watch(TASKRUNS, stage.namespace, resource_version=page.resource_version)
+    async for event in events:
+        if event.type == "BOOKMARK":
+            continue
+        seen.add(event.object["status"]["state"])
+        if event.type == "DELETED":
+            left.discard(event.object["metadata"]["uid"])
+        if not left:
+            break
     return seen
 
 

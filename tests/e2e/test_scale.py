@@ -50,14 +50,16 @@ async def _deferred(stage: Stage, count: int) -> bool | None:
 
 
 async def _scaled(stage: Stage, kubectl: Kubectl, replicas: int) -> None:
-    """Return when that many hold a Lease: those that went have given theirs up."""
+    """Return when there are that many, each with a Lease; one that was killed long ago may have left its own."""
     _run(kubectl, "scale", _DEPLOYMENT, f"--replicas={replicas}")
 
     async def there() -> bool | None:
-        found = await stage.api.list(LEASES, SYSTEM, label_selector=_POOL)
-        return True if len(found.items) == replicas else None
+        pods = {pod["metadata"]["name"] for pod in (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items}
+        leases = (await stage.api.list(LEASES, SYSTEM, label_selector=_POOL)).items
+        held = {lease["spec"].get("holderIdentity", "") for lease in leases}
+        return True if len(pods) == replicas and pods <= held else None
 
-    await stage.until(there, 120, f"{replicas} triggerers to hold a Lease")
+    await stage.until(there, 120, f"{replicas} triggerers to hold a Lease each")
 
 
 async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
