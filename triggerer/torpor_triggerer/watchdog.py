@@ -18,6 +18,7 @@ from types import FrameType
 
 from torpor_triggerer import marks
 from torpor_triggerer.marks import Sight
+from torpor_triggerer.pauses import Pauses
 
 TICK = 0.05
 LATE = 0.2
@@ -59,16 +60,21 @@ class Pulse:
         self._apart = apart
         self._cpu_clock = time.pthread_getcpuclockid(thread)
         self._cpu = time.clock_gettime(self._cpu_clock)
-        self._looked_at = self._asked_at = time.monotonic()
+        self.looked_at = self._asked_at = time.monotonic()
         self._answered_at: float | None = self._asked_at
         self._step: FrameType | None = None
         self._began: float | None = None
 
-    def look(self, now: float) -> None:
-        """Whether it lives. Raises RuntimeError where the loop is closed, OSError where its thread has ended."""
-        before = self._looked_at
+    def look(self, now: float, *, paused: bool = False) -> None:
+        """Whether it lives. Raises RuntimeError where the loop is closed, OSError where its thread has ended.
+
+        `paused`: it was held up since the last look by what is no trigger's, so that what was seen says nothing.
+        """
+        before = self.looked_at
         slept, burnt = self._since(now)
-        if slept >= LATE and burnt:
+        if paused:
+            self._asked_at, self._began = now, None
+        elif slept >= LATE and burnt:
             self._after_the_fact(before, now)
         elif self._answered_at is not None:
             self._end(self._answered_at)
@@ -125,7 +131,7 @@ class Pulse:
 
         Code in Python gives way to other threads each 5 ms, so one that did not held the interpreter to itself.
         """
-        slept, self._looked_at = now - self._looked_at, now
+        slept, self.looked_at = now - self.looked_at, now
         cpu = time.clock_gettime(self._cpu_clock)
         burnt, self._cpu = cpu - self._cpu >= BURNT, cpu
         return slept, burnt
@@ -141,17 +147,20 @@ class Watchdog:
 
     def __init__(self) -> None:
         self._pulses: list[Pulse] = []
+        self._pauses = Pauses()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
         """Look from now on."""
+        self._pauses.begin()
         self._thread.start()
 
     def stop(self) -> None:
         """Look no more."""
         self._stopped = True
         self._thread.join()
+        self._pauses.end()
 
     def watch(self, pulse: Pulse) -> None:
         """Look after this loop too."""
@@ -166,9 +175,9 @@ class Watchdog:
     def _look(self, pulse: Pulse) -> None:
         try:
             began = time.monotonic()
-            pulse.look(began)
+            pulse.look(began, paused=self._pauses.since(pulse.looked_at))
             if time.monotonic() - began >= LATE:  # it was kept from its work in the midst of it
-                pulse.look(time.monotonic())
+                pulse.look(time.monotonic(), paused=self._pauses.since(began))
         except (RuntimeError, OSError):
             self._pulses.remove(pulse)
             log.debug("a loop is closed, or its thread has ended")
