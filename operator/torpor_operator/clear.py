@@ -61,6 +61,13 @@ def old(workflow: Workflow, run: TaskRun) -> bool:
     return meant and run.spec.clears < workflow.status.clears
 
 
+def former(snapshot: Snapshot) -> tuple[str, ...]:
+    """The names of all such TaskRuns; asked at each plan, of thousands, and of none while nothing is cleared."""
+    if snapshot.workflow.status.clearing is None:
+        return ()
+    return tuple(name for name, run in snapshot.taskruns.items() if old(snapshot.workflow, run))
+
+
 def missing(workflow: Workflow, task: Task, runs: Mapping[int, TaskRun]) -> tuple[int, ...]:
     """The instances of a task that are to be made anew and are not there; of one that is cleared whole, none."""
     mark = _mark(workflow, task.name)
@@ -73,7 +80,7 @@ def done(snapshot: Snapshot) -> bool:
     mark = workflow.status.clearing
     if mark is None:
         return True
-    if asked(workflow) == mark.asked or any(old(workflow, run) for run in snapshot.taskruns.values()):
+    if asked(workflow) == mark.asked or former(snapshot):
         return False
     return all(index in snapshot.by_task.get(task.name, {}) for task in mark.tasks for index in task.indexes or ())
 

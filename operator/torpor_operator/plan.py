@@ -90,7 +90,7 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
 
 def _old(snapshot: Snapshot) -> list[View]:
     """What makes way for TaskRuns that are made anew."""
-    return [_view(snapshot, name) for name, run in snapshot.taskruns.items() if clear.old(snapshot.workflow, run)]
+    return [_view(snapshot, name) for name in clear.former(snapshot)]
 
 
 def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
