@@ -20,13 +20,7 @@ def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
 def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
     """An Event on the Workflow for each task that failed before it had a TaskRun."""
     return tuple(
-        PostEvent(
-            regarding=None,
-            reason=outcome.reason or Reason.TASK_FAILED,
-            message=f"task {outcome.task}: {outcome.message}",
-            warning=True,
-            key=f"{workflow.metadata.uid}/{workflow.status.clears}/{outcome.task}/{outcome.reason}",
-        )
+        _problem(workflow, outcome, f"task {outcome.task}: {outcome.message}", f"{outcome.task}/{outcome.reason}")
         for outcome in outcomes
         if outcome.state is TaskState.FAILED and not outcome.runs
     )
@@ -35,13 +29,7 @@ def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[Post
 def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
     """An Event on the Workflow for each hook that failed, since how the run ended does not tell of it."""
     return tuple(
-        PostEvent(
-            regarding=None,
-            reason=outcome.reason or Reason.TASK_FAILED,
-            message=f"hook {outcome.task} failed: {outcome.message}",
-            warning=True,
-            key=f"{workflow.metadata.uid}/{workflow.status.clears}/hook/{outcome.task}",
-        )
+        _problem(workflow, outcome, f"hook {outcome.task} failed: {outcome.message}", f"hook/{outcome.task}")
         for outcome in outcomes
         if outcome.state is TaskState.FAILED
     )
@@ -82,4 +70,14 @@ def _failure(run: TaskRun) -> PostEvent:
         message=f"{status.message or status.state}{again}",
         warning=True,
         key=f"{run.metadata.uid}/{status.attempt}/{status.reason}",
+    )
+
+
+def _problem(workflow: Workflow, outcome: Outcome, message: str, key: str) -> PostEvent:
+    return PostEvent(
+        regarding=None,
+        reason=outcome.reason or Reason.TASK_FAILED,
+        message=message,
+        warning=True,
+        key=f"{workflow.metadata.uid}/{workflow.status.clears}/{key}",
     )
