@@ -65,19 +65,7 @@ class Triggerer:
             on_begin=self.metrics.blocked,
             on_blocked=self._lay_blame,
         )
-        means = Means(
-            registry=registry,
-            reporter=self._reporter,
-            notices=self._notices,
-            journal=journal or Journal(),
-            clock=sources.api.clock,
-            evaluate=sources.evaluate,
-            revealer=Revealer(vault=Vault(sources.api), seals=seals),
-            hosts=self.hosts,
-            lend=lambda wait: sources.lend(wait, registry),
-            spawn=self._tasks.create_task,
-        )
-        self._lifecycle = Lifecycle(means, settings)
+        self._lifecycle = Lifecycle(self._means(sources, registry, journal or Journal()), settings)
         self._runner = Runner(self._lifecycle, settings.capacity, self._find)
         self._blame = Blame(self._runner, self._notices, sources.api.clock)
         sentences = Budget.of_sentences(sources.api.clock, settings.progress_rate)
@@ -95,6 +83,20 @@ class Triggerer:
         )
         self._owned = 0
         self.metrics.watch(self._standing)
+
+    def _means(self, sources: Sources, registry: Registry, journal: Journal) -> Means:
+        return Means(
+            registry=registry,
+            reporter=self._reporter,
+            notices=self._notices,
+            journal=journal,
+            clock=sources.api.clock,
+            evaluate=sources.evaluate,
+            revealer=Revealer(vault=Vault(sources.api), seals=self._seals),
+            hosts=self.hosts,
+            lend=lambda wait: sources.lend(wait, registry),
+            spawn=self._tasks.create_task,
+        )
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until `stopping` is set, then hand over: triggers end with `cleanup`, the Lease is given up."""
