@@ -1,6 +1,7 @@
 """The pool of children: what attacks end as, and that nobody else notices."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -41,7 +42,11 @@ def _strangers() -> None:
 
 def children() -> list[int]:
     """The direct children of this process that the test has made, zombies too."""
-    found = [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+    found: list[int] = []
+    for thread in Path("/proc/self/task").iterdir():
+        # A thread of another test's may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (thread / "children").read_text().split())
     return [pid for pid in found if pid not in STRANGERS]
 
 
