@@ -45,6 +45,11 @@ def taskrun_status() -> list[Schema]:
             message="launch only grows within a segment",
             path=".launch",
         ),
+        _rule(
+            "!(has(self.result) && has(self.stored))",
+            message="a result stands here or in the archive, not in both",
+            path=".stored",
+        ),
     ]
 
 

@@ -24,6 +24,7 @@ from torpor_api.schema import (
     Name,
     ObjectName,
 )
+from torpor_api.stored import StoredResult
 
 JsonText = Annotated[str, Field(max_length=keys.RESULT_MAX)]
 
@@ -54,9 +55,25 @@ class ArgumentSource(Model):
     task: Annotated[Identifier, Field(description="The task whose result is meant.")]
     field: Annotated[
         Literal["result", "results"],
-        Field(description="`result` of the one TaskRun, or `results` of all mapped ones, in the order of their index."),
+        Field(description="`result` of one TaskRun, or `results` of mapped ones, in the order of their index."),
     ]
-    count: Annotated[Count, Field(description="How many instances the mapped task has.")] = 1
+    index: Annotated[
+        int | None,
+        Field(
+            ge=-1,
+            description="Whose `result`: the instance's position, unset or -1 where the task is not mapped. "
+            "Of `results`: the position of the first; unset: 0.",
+        ),
+    ] = None
+    count: Annotated[
+        Count, Field(description="How many instances `results` has, those skipped or failed included.")
+    ] = 1
+    item: Annotated[
+        Count | None,
+        Field(
+            description="Only this one of it, from 0: an item of a list, or `[key, value]` of an object in its order."
+        ),
+    ] = None
 
 
 class Argument(Model):
@@ -67,6 +84,14 @@ class Argument(Model):
     source: Annotated[ArgumentSource | None, Field(alias="from", description="Where the worker reads the value.")] = (
         None
     )
+    map: Annotated[
+        str | None,
+        Field(
+            max_length=253,
+            description="`package.module:function` of the image, called with the value; what it "
+            "returns is passed instead.",
+        ),
+    ] = None
 
 
 class Command(Model):
@@ -191,6 +216,9 @@ class TaskRunStatus(Model):
         Field(max_length=keys.LOG_MAX, description="The last lines of a failed trigger's log, and its traceback."),
     ] = None
     result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
+    stored: Annotated[
+        StoredResult | None, Field(description="Instead of `result`: what the task returned stands in the archive.")
+    ] = None
     reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
     message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None

@@ -77,10 +77,14 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
     return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline", "message", "reason"))
 
 
-def succeed(pin: Pin, result: str | None, *, now: float) -> Patch:
-    """Running or Deferred -> Succeeded with the result's JSON text."""
+def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
+    """Running or Deferred -> Succeeded with the result's JSON text, or with what the archive said of it (adr/0012)."""
+    if result is not None and stored is not None:
+        raise ValueError("a result stands on the TaskRun or in the archive, not in both")
     wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()
     sets: dict[str, Json] = {"result": result, "completionTime": times.rfc3339(now)}
+    if stored is not None:
+        sets["stored"] = stored
     return _transition(pin, State.SUCCEEDED, sets=sets, clears=(*wait, "message", "reason"))
 
 

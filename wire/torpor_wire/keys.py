@@ -33,6 +33,9 @@ UNMAPPED = -1
 
 NAME_MAX = 50
 RESULT_MAX = 8 * 1024
+"""Bytes of JSON that stand on a TaskRun; what is larger goes to the archive, and the TaskRun describes it."""
+STORED_KEYS_MAX = 16 * 1024
+"""Bytes of JSON text of a stored object's keys; one with more can be read, and not mapped over."""
 EVENT_MAX = 4 * 1024
 KWARGS_MAX = 4 * 1024
 NEXT_MAX = 4 * 1024
@@ -56,3 +59,11 @@ UNSERVED = "unserved"
 ENV_SEAL_KEY = "TORPOR_SEAL_KEY"
 CREDENTIALS = "/var/run/secrets/torpor.dev"
 """Where a task pod finds `token` (one hour, renewed in place by the kubelet) and `ca.crt`."""
+
+ENV_ARCHIVE_URL = "TORPOR_ARCHIVE_URL"
+"""Where the archive is, such as `https://torpor-archive.torpor-system.svc:8443`; unset where there is none."""
+ENV_ARCHIVE_CA = "TORPOR_ARCHIVE_CA"
+"""The certificate that the archive made for itself, PEM."""
+ARCHIVE_AUDIENCE = "torpor-archive"
+ARCHIVE_TOKEN = "archive-token"  # noqa: S105 - the name of a file
+"""Beside `token` in CREDENTIALS, where there is an archive: the pod's token of its audience."""

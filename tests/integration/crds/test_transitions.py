@@ -50,6 +50,28 @@ def test_only_the_legal_edges_can_be_written(server: Server, standing: str, old:
         assert old in answer.message
 
 
+_STORED = {"size": 9000, "digest": "0" * 64, "type": "list", "length": 3}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"result": "1"}, ""),
+        ({"stored": _STORED}, ""),
+        ({"stored": {**_STORED, "type": "object", "keys": '["' + "k" * 16_000 + '"]'}}, ""),
+        ({"result": "1", "stored": _STORED}, "not in both"),
+        ({"stored": {**_STORED, "type": "pickle"}}, "status.stored.type"),
+        ({"stored": {"type": "list", "length": 3}}, "status.stored.digest"),
+    ],
+)
+def test_a_result_stands_on_the_taskrun_or_in_the_archive(
+    server: Server, standing: str, fields: dict[str, Any], said: str
+) -> None:
+    answer = server.patch_status(standing, "running", set_fields(state=State.SUCCEEDED, **fields), dryRun="All")
+    assert answer.status == (422 if said else 200), answer.message
+    assert said in answer.message
+
+
 @pytest.mark.parametrize("state", sorted(TERMINAL))
 def test_a_finished_taskrun_does_not_change(server: Server, standing: str, state: State) -> None:
     answer = server.patch_status(standing, state.lower(), set_fields(message="on second thought"), dryRun="All")

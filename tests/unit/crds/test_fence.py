@@ -40,7 +40,7 @@ def fail(old: State, policy: retry.Policy, log: str = "") -> edge.Patch:
 POD: dict[str, edge.Patch] = {
     "Scheduled>Running": edge.claim(pin(State.SCHEDULED), edge.Claim("p", "u", "n"), started=None, now=0.0),
     "Running>Deferred": edge.defer(pin(State.RUNNING), _WAIT, resume=None, deadline=None, now=0.0),
-    "Running>Succeeded": edge.succeed(pin(State.RUNNING), None, now=0.0),
+    "Running>Succeeded": edge.succeed(pin(State.RUNNING), None, now=0.0, stored={"size": 1}),
     "Running>UpForRetry": fail(State.RUNNING, _AGAIN),
     "Running>Failed": fail(State.RUNNING, retry.Policy()),
 }

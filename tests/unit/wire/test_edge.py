@@ -82,6 +82,11 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
         {"state": "Succeeded", "result": "42", "completionTime": STAMP},
         {"message", "reason"},
     ),
+    "succeed with a result in the archive": (
+        edge.succeed(pin(State.RUNNING), None, now=NOW, stored={"size": 9000}),
+        {"state": "Succeeded", "stored": {"size": 9000}, "completionTime": STAMP},
+        {"message", "reason", "result"},
+    ),
     "succeed without a pod": (
         edge.succeed(pin(State.DEFERRED), None, now=NOW),
         {"state": "Succeeded", "completionTime": STAMP},
@@ -193,3 +198,8 @@ def test_a_long_message_is_short_on_status_and_condition_alike() -> None:
     conditions: Any = next(op["value"] for op in patch if op["path"] == "/status/conditions")
     assert len(sets_of(patch)["message"].encode()) <= keys.MESSAGE_MAX
     assert conditions[0]["message"] == sets_of(patch)["message"]
+
+
+def test_a_result_stands_in_one_place() -> None:
+    with pytest.raises(ValueError, match="not in both"):
+        edge.succeed(pin(State.RUNNING), "42", now=NOW, stored={"size": 9000})
