@@ -1,4 +1,4 @@
-# The image of the operator and the triggerer. Task pods have their own: worker-image/Dockerfile.
+# The image of the operator, the triggerer and the archive. Task pods have their own: worker-image/Dockerfile.
 # No BuildKit syntax, so that Debian's docker.io builds it too.
 ARG BASE_IMAGE=python:3.11-slim-bookworm
 
@@ -16,19 +16,21 @@ COPY crds/pyproject.toml crds/
 COPY expressions/pyproject.toml expressions/
 COPY operator/pyproject.toml operator/
 COPY triggerer/pyproject.toml triggerer/
+COPY archive/pyproject.toml archive/
 COPY worker-image/pyproject.toml worker-image/
 COPY dev/pyproject.toml dev/
 COPY examples/census/pyproject.toml examples/census/
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-install-workspace \
-    --package torpor-operator --package torpor-triggerer
+    --package torpor-operator --package torpor-triggerer --package torpor-archive
 COPY wire wire
 COPY crds crds
 COPY expressions expressions
 COPY operator operator
 COPY triggerer triggerer
+COPY archive archive
 COPY worker-image worker-image
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-editable \
-    --package torpor-operator --package torpor-triggerer
+    --package torpor-operator --package torpor-triggerer --package torpor-archive
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/torpor /opt/torpor
@@ -38,5 +40,5 @@ ENV PATH=/opt/torpor/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 USER 65532:65532
-# Which of the two it is, the Deployment says: python -m torpor_operator, or python -m torpor_triggerer.
-CMD ["python", "-c", "raise SystemExit('say python -m torpor_operator or python -m torpor_triggerer')"]
+# Which of the three it is, the Deployment says: python -m torpor_operator, torpor_triggerer or torpor_archive.
+CMD ["python", "-c", "raise SystemExit('say python -m torpor_operator, torpor_triggerer or torpor_archive')"]

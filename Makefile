@@ -4,7 +4,7 @@ UV_VERSION := 0.13.8
 UV := .tools/bin/uv
 BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
-CODE := wire crds expressions operator triggerer worker-image dev examples tests
+CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
 	bench-chain bench-failover bench-sensors bench-triggerer mutants undeploy load cluster kubeconfig cluster-down control-plane \

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-COMPONENTS = ("wire", "crds", "expressions", "operator", "triggerer", "worker-image", "dev", "manifests", "tests")
+COMPONENTS = (
+    "wire",
+    "crds",
+    "expressions",
+    "operator",
+    "triggerer",
+    "archive",
+    "worker-image",
+    "dev",
+    "manifests",
+    "tests",
+)
 SHELL = {"__main__", "answers", "apply", "handlers", "observe", "orphans", "podwrites", "pools", "queue", "reconciler"}
 """The operator's modules that do I/O; every other one decides, and is pure."""
 
