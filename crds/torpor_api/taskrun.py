@@ -68,6 +68,14 @@ class ArgumentSource(Model):
     count: Annotated[
         Count, Field(description="How many instances `results` has, those skipped or failed included.")
     ] = 1
+    missing: Annotated[
+        str | None,
+        Field(
+            max_length=1024,
+            description="Which of `results` are not there, as ranges of positions (`2,7-9`), empty where none is; "
+            "unset: not known here, and the worker looks.",
+        ),
+    ] = None
     item: Annotated[
         Count | None,
         Field(
