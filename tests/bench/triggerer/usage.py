@@ -30,6 +30,16 @@ def cpu(pid: int) -> float:
     return (int(fields[_UTIME]) + int(fields[_STIME])) / _TICKS
 
 
+def tree(pid: int) -> float:
+    """The same of a process and those it has started that still run."""
+    return cpu(pid) + sum(map(cpu, _children(pid)))
+
+
+def own_pss(pid: int) -> float:
+    """KiB of one process."""
+    return _rollup(pid)["Pss"]
+
+
 def _rollup(pid: int) -> dict[str, float]:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]

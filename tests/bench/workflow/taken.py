@@ -1,0 +1,21 @@
+"""What one row of the bench measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """`wall` and `cpu` are seconds, `sizes` bytes; `latencies` are seconds of small runs beside it."""
+
+    name: str
+    tasks: int
+    wall: float
+    cpu: Mapping[str, float]
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    latencies: tuple[float, ...] = ()
+
+    def each(self, *names: str) -> float:
+        """Milliseconds of processor time a task, of these processes together, or of all but foreign ones."""
+        chosen = names or tuple(name for name in self.cpu if name != "foreign")
+        return 1000 * sum(self.cpu[name] for name in chosen) / self.tasks
