@@ -1,0 +1,161 @@
+"""`python -m torpor_archive`: builds the clients, passes them in, and stops at SIGTERM."""
+
+import asyncio
+import logging
+import os
+import signal
+import ssl
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Never
+
+from aiohttp import web
+from prometheus_client import disable_created_metrics
+from torpor_api.api import Api
+from torpor_api.client import connect
+from torpor_api.clock import Clock, SystemClock
+from torpor_api.errors import ApiError, Unconfigured
+
+from torpor_archive import door, settings, store
+from torpor_archive.certificate import Pair
+from torpor_archive.database import Database
+from torpor_archive.health import Health
+from torpor_archive.metrics import Metrics
+from torpor_archive.publication import Publication
+from torpor_archive.refusal import RefusedError
+from torpor_archive.reviews import Reviews
+from torpor_archive.routes import Routes
+from torpor_archive.settings import Settings
+
+CONNECTIONS = 32
+FIRST_DELAY, LAST_DELAY = 1.0, 60.0
+PUBLISH_SECONDS = 300.0
+SWEEP_SECONDS = 600.0
+STOP_SECONDS = 20.0
+
+log = logging.getLogger("torpor_archive")
+
+
+async def serve(given: Settings) -> None:
+    """Run one replica until a signal ends it."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    clock, metrics = SystemClock(), Metrics()
+    metrics.watch_process()
+    database = Database(given.database, clock, patience=given.patience, note=metrics.database_did)
+    health = Health(database, metrics)
+    async with (
+        connect(given.kubeconfig, program="torpor-archive", connections=CONNECTIONS) as transport,
+        _listening(health.application(), given.health_port),
+    ):
+        api = Api(transport, clock)
+        routes = Routes(database, Reviews(api), metrics, clock)
+        tasks = [
+            asyncio.create_task(_kept(database, clock)),
+            asyncio.create_task(_served(given, Publication(api, given.namespace), routes, health, metrics)),
+            asyncio.create_task(stopping.wait()),
+        ]
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await database.close()
+        for task in done:
+            task.result()
+
+
+def main() -> int:
+    """The process."""
+    given = settings.parse(sys.argv[1:], os.environ)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    try:
+        asyncio.run(serve(given))
+    except Unconfigured as error:
+        log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
+        return 1
+    except ValueError as error:
+        log.error("%s", error)  # noqa: TRY400 - the database's URL, most likely
+        return 1
+    return 0
+
+
+async def _kept(database: Database, clock: Clock) -> Never:
+    """Bring the tables up to date, then sweep now and then."""
+
+    async def swept() -> None:
+        count = await store.sweep(database, clock.now())
+        if count:
+            log.info("deleted %d bodies that were never finished", count)
+
+    await _until_done(database.migrate, "the tables cannot be made or brought up to date yet")
+    log.info("the tables are up to date")
+    while True:
+        await _until_done(swept, "unfinished bodies cannot be deleted yet")
+        await clock.sleep(SWEEP_SECONDS)
+
+
+async def _served(given: Settings, publication: Publication, routes: Routes, health: Health, metrics: Metrics) -> Never:
+    """Serve with the certificate, and see to it that everybody knows it."""
+    found: list[Pair] = []
+
+    async def fetched() -> None:
+        found.append(await publication.pair(given.host))
+
+    await _until_done(fetched, "there is no certificate yet")
+    pair = found[0]
+    application = web.Application(middlewares=[door.middleware(metrics)])
+    routes.add_to(application)
+    async with _listening(application, given.port, _context(pair)):
+        health.serves = True
+        log.info("serving %s on port %d", given.url, given.port)
+        while True:
+            await _until_done(
+                lambda: publication.publish(given.url, pair.certificate), "the address is not published yet"
+            )
+            await asyncio.sleep(PUBLISH_SECONDS)
+
+
+async def _until_done(work: Callable[[], Awaitable[None]], trouble: str) -> None:
+    delay = FIRST_DELAY
+    while True:
+        try:
+            return await work()
+        except (ApiError, RefusedError) as error:
+            log.warning("%s: %s", trouble, error)
+            await asyncio.sleep(delay)
+            delay = min(LAST_DELAY, 2 * delay)
+
+
+@asynccontextmanager
+async def _listening(
+    application: web.Application, port: int, context: ssl.SSLContext | None = None
+) -> AsyncIterator[None]:
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=STOP_SECONDS)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, port=port, ssl_context=context).start()
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _context(pair: Pair) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    # The standard library reads certificates from files only.
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pair.pem"
+        path.touch(mode=0o600)
+        path.write_text(pair.key + pair.certificate)
+        context.load_cert_chain(path)
+    return context
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""What the API server says of who asks: whose a token is, what they may do, and what a TaskRun stands at.
+
+Refusals are never kept, so that a right that was just given holds at once.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from torpor_api import errors
+from torpor_api.api import Api
+from torpor_api.resources import TASKRUNS, Resource
+from torpor_wire import keys
+
+from torpor_archive import access, refusal
+from torpor_archive.access import Caller, Standing
+from torpor_archive.cache import Cache
+from torpor_archive.refusal import RefusedError
+
+TOKENS = Resource(
+    group="authentication.k8s.io", version="v1", plural="tokenreviews", kind="TokenReview", namespaced=False
+)
+ACCESS = Resource(
+    group="authorization.k8s.io",
+    version="v1",
+    plural="subjectaccessreviews",
+    kind="SubjectAccessReview",
+    namespaced=False,
+)
+PAUSES = (0.2, 0.5, 1.0)
+"""Seconds before a review is asked for again: it changes nothing, so it may be."""
+
+
+class Reviews:
+    """Asks, and keeps for some seconds what was allowed."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._callers: Cache[tuple[bytes, bool], Caller] = Cache(api.clock)
+        self._allowed: Cache[tuple[str, ...], bool] = Cache(api.clock)
+        self._standings: Cache[tuple[str, str], Standing] = Cache(api.clock)
+
+    async def pod(self, token: str) -> Caller:
+        """Whose token of the archive's audience this is. Raises RefusedError (401)."""
+        return await self._caller(token, only_ours=True)
+
+    async def person(self, token: str) -> Caller:
+        """The same of a token that may also be one for the API server, as people and the operator have."""
+        return await self._caller(token, only_ours=False)
+
+    async def stands(self, namespace: str, name: str, *, now: bool) -> Standing:
+        """A TaskRun, as it is `now` or was some seconds ago. Raises RefusedError (403) where there is none."""
+        kept = None if now else self._standings.get((namespace, name))
+        return kept or self._standings.keep((namespace, name), await self._read(namespace, name))
+
+    async def may(self, who: Caller, verb: str, plural: str, namespace: str, name: str = "") -> bool:
+        """Whether they may do this to Torpor's objects there, as the API server's authorizer says."""
+        key = (who.user, who.uid, *who.groups, verb, plural, namespace, name)
+        if self._allowed.get(key):
+            return True
+        asked: dict[str, Any] = {"verb": verb, "group": keys.GROUP, "version": keys.VERSION, "resource": plural}
+        asked |= {"namespace": namespace} | ({"name": name} if name else {})
+        extra = {key: list(values) for key, values in who.extra.items()}
+        spec = {"user": who.user, "uid": who.uid, "groups": list(who.groups), "extra": extra}
+        status = await self._review(ACCESS, spec | {"resourceAttributes": asked})
+        allowed = status.get("allowed") is True
+        return self._allowed.keep(key, value=True) if allowed else False
+
+    async def _caller(self, token: str, *, only_ours: bool) -> Caller:
+        key = (hashlib.sha256(token.encode()).digest(), only_ours)
+        kept = self._callers.get(key)
+        return kept or self._callers.keep(key, await self._asked(token, only_ours=only_ours))
+
+    async def _asked(self, token: str, *, only_ours: bool) -> Caller:
+        audiences = ([keys.ARCHIVE_AUDIENCE],) if only_ours else ([keys.ARCHIVE_AUDIENCE], None)
+        for audience in audiences:
+            spec = {"token": token} | ({"audiences": audience} if audience else {})
+            found = access.caller(await self._review(TOKENS, spec))
+            if found is not None:
+                return found
+        raise RefusedError(
+            refusal.unauthenticated(
+                f"the API server knows no such token of audience {keys.ARCHIVE_AUDIENCE}: it has expired, its pod is "
+                "gone, or it is for somebody else"
+            )
+        )
+
+    async def _read(self, namespace: str, name: str) -> Standing:
+        try:
+            return access.standing(await self._api.get(TASKRUNS, namespace, name))
+        except errors.NotFound:
+            raise RefusedError(
+                refusal.forbidden(f"there is no TaskRun {name} in namespace {namespace} that it could be of")
+            ) from None
+        except ValueError as error:
+            raise RefusedError(refusal.invalid(str(error))) from error
+        except errors.ApiError as error:
+            raise RefusedError(_unavailable(error)) from error
+
+    async def _review(self, kind: Resource, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
+        for pause in PAUSES:
+            try:
+                return (await self._api.create(kind, None, body)).get("status") or {}
+            except errors.Unavailable as error:
+                await self._api.clock.sleep(error.retry_after or pause)
+            except errors.ApiError as error:
+                raise RefusedError(_unavailable(error)) from error
+        try:
+            return (await self._api.create(kind, None, body)).get("status") or {}
+        except errors.ApiError as error:
+            raise RefusedError(_unavailable(error)) from error
+
+
+def _unavailable(error: errors.ApiError) -> refusal.Refusal:
+    return refusal.unavailable("ApiUnavailable", f"the API server cannot be asked who this is: {error.message[:200]}")

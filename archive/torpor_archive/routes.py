@@ -1,0 +1,171 @@
+"""The protocol of adr/0012: which request is whose, and what it is answered with.
+
+In each, who asks is known before anything is read, and whether they may before a byte of a body is.
+"""
+
+import asyncio
+from dataclasses import asdict
+from http import HTTPStatus
+
+from aiohttp import web
+from torpor_api.clock import Clock
+
+from torpor_archive import access, door, framing, kinds, runs, shape, store
+from torpor_archive.access import Caller
+from torpor_archive.database import Database
+from torpor_archive.intake import IDLE_SECONDS, Intake
+from torpor_archive.kinds import LENGTH_HEADER, RUN, Kind
+from torpor_archive.metrics import Metrics
+from torpor_archive.refusal import RefusedError, forbidden, invalid, not_found
+from torpor_archive.reviews import Reviews
+from torpor_archive.store import Span, Stored
+from torpor_archive.tables import RESULTS, RUNS
+
+TASKRUN_HEADER = "Torpor-TaskRun"
+COUNT_MAX = 1_000_000
+
+
+class Routes:
+    """The handlers, over what they need."""
+
+    def __init__(self, database: Database, reviews: Reviews, metrics: Metrics, clock: Clock) -> None:
+        self._database = database
+        self._reviews = reviews
+        self._metrics = metrics
+        self._clock = clock
+        self._intake = Intake(database, metrics)
+
+    def add_to(self, application: web.Application) -> None:
+        """Each at its path; the names are those of the metrics."""
+        namespace = "/v1/namespaces/{namespace}"
+        application.add_routes(
+            [
+                web.put(namespace + "/taskruns/{name}/result", self.put_result, name="put_result"),
+                web.get(namespace + "/results/{uid}/{digest}", self.get_result, name="get_result", allow_head=False),
+                web.delete(namespace + "/results", self.delete_results, name="delete_results"),
+                web.put(namespace + "/runs/{uid}", self.put_run, name="put_run"),
+                web.get(namespace + "/runs", self.list_runs, name="list_runs", allow_head=False),
+                web.get(namespace + "/runs/{uid}", self.get_run, name="get_run", allow_head=False),
+            ]
+        )
+
+    async def put_result(self, request: web.Request) -> web.StreamResponse:
+        """A pod's own result, once it has been claimed and while it runs."""
+        namespace, name = request.match_info["namespace"], request.match_info["name"]
+        who = await self._pod(request, namespace)
+        stands = await self._reviews.stands(namespace, name, now=True)
+        door.accepted(access.may_write(who, name, stands))
+        kind = door.accepted(kinds.of(request.headers))
+        _check_length(request, framing.RESULT)
+        look, entries = shape.of(kind)
+        async with self._intake.upload(kind, framing.RESULT, self._clock.now()) as arrival:
+            last = await arrival.receive(request.content, look)
+            if entries is not None:
+                entries.checked()
+            described = arrival.described(entries.keys if entries else None)
+            row = {"namespace": namespace, "taskrun": stands.uid, "digest": described.digest}
+            await arrival.finish(last, described, RESULTS, row | {"workflow": stands.workflow})
+        answer = asdict(described) | {"type": kind.type, "name": kind.name}
+        return web.json_response(answer, status=HTTPStatus.CREATED)
+
+    async def get_result(self, request: web.Request) -> web.StreamResponse:
+        """A result, or items of it, for a pod of the same Workflow."""
+        namespace = request.match_info["namespace"]
+        who = await self._pod(request, namespace)
+        name = request.headers.get(TASKRUN_HEADER, "")
+        if not name:
+            raise RefusedError(invalid(f"send a header {TASKRUN_HEADER} with the name of the TaskRun that reads"))
+        stands = await self._reviews.stands(namespace, name, now=False)
+        uid, digest = request.match_info["uid"], request.match_info["digest"]
+        found = await store.result(self._database, namespace, uid, digest)
+        door.accepted(access.may_read(who, name, stands, found[1] if found else stands.workflow))
+        if found is None:
+            raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
+        return await self._send(request, found[0])
+
+    async def delete_results(self, request: web.Request) -> web.StreamResponse:
+        """The results of a run that is gone; 200 also where there are none."""
+        namespace = request.match_info["namespace"]
+        await self._operator(request, namespace)
+        workflow = request.query.get("workflow", "")
+        if not workflow:
+            raise RefusedError(invalid("say ?workflow= with the uid of the run whose results are to go"))
+        deleted = await store.delete_results(self._database, namespace, workflow)
+        return web.json_response({"deleted": deleted})
+
+    async def put_run(self, request: web.Request) -> web.StreamResponse:
+        """A finished run; what is there already stays as it is."""
+        namespace, uid = request.match_info["namespace"], request.match_info["uid"]
+        await self._operator(request, namespace)
+        _check_length(request, framing.RUN)
+        incoming = runs.Incoming(namespace, uid)
+        now = self._clock.now()
+        async with self._intake.upload(Kind(type=RUN), framing.RUN, now) as arrival:
+            last = await arrival.receive(request.content, shape.Lines(incoming.look))
+            if not incoming.summary:
+                raise RefusedError(invalid("a run begins with its Workflow, and the body is empty"))
+            described = arrival.described()
+            row = {"namespace": namespace, "uid": uid, "archived": now, **incoming.summary}
+            new = await arrival.finish(last, described, RUNS, row)
+        return web.json_response({"uid": uid, "new": new, "size": described.size, "digest": described.digest})
+
+    async def list_runs(self, request: web.Request) -> web.StreamResponse:
+        """A page of the runs of a namespace, for whoever may list Workflows there."""
+        namespace = request.match_info["namespace"]
+        await self._reader(request, "list", namespace)
+        limit = door.number(request.query, "limit", runs.PAGE, runs.PAGE_MAX) or runs.PAGE
+        given = request.query.get("continue")
+        start = door.accepted(runs.after(given)) if given else None
+        return web.json_response(await runs.page(self._database, namespace, limit, start))
+
+    async def get_run(self, request: web.Request) -> web.StreamResponse:
+        """One run, its Workflow and its TaskRuns, for whoever may get Workflows there."""
+        namespace, uid = request.match_info["namespace"], request.match_info["uid"]
+        await self._reader(request, "get", namespace)
+        found = await store.run_body(self._database, namespace, uid)
+        if found is None:
+            raise RefusedError(not_found(f"the archive has no run of uid {uid} in namespace {namespace}"))
+        return await self._send(request, found)
+
+    async def _pod(self, request: web.Request, namespace: str) -> Caller:
+        who = await self._reviews.pod(door.token(request.headers))
+        door.accepted(access.may_ask(who, namespace))
+        return who
+
+    async def _operator(self, request: web.Request, namespace: str) -> None:
+        who = await self._reviews.person(door.token(request.headers))
+        if not await self._reviews.may(who, "operate", "taskruns", namespace):
+            raise RefusedError(forbidden(f"{who.user} is not the operator: it may not `operate` taskruns"))
+
+    async def _reader(self, request: web.Request, verb: str, namespace: str) -> None:
+        who = await self._reviews.person(door.token(request.headers))
+        if not await self._reviews.may(who, verb, "workflows", namespace):
+            raise RefusedError(forbidden(f"{who.user} may not {verb} Workflows in namespace {namespace}"))
+
+    async def _send(self, request: web.Request, stored: Stored) -> web.StreamResponse:
+        """The body, or what the query asks of it. A database that goes away meanwhile breaks the connection."""
+        span = Span(start=0, end=stored.size)
+        if "item" in request.query:
+            item = door.number(request.query, "item", 0, 2**62)
+            span = await store.span(self._database, stored, item, door.number(request.query, "count", 1, COUNT_MAX))
+        length = {} if stored.length is None else {LENGTH_HEADER: str(stored.length)}
+        response = web.StreamResponse(headers=stored.kind.headers() | length | {"ETag": f'"{stored.digest}"'})
+        response.content_length = span.end - span.start
+        await response.prepare(request)
+        try:
+            async for piece in store.chunks(self._database, stored, span):
+                self._metrics.bytes.labels("out").inc(len(piece))
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await response.write(piece)
+        except (RefusedError, TimeoutError) as error:
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionResetError(f"a body was broken off: {error}") from error
+        await response.write_eof()
+        return response
+
+
+def _check_length(request: web.Request, limits: framing.Limits) -> None:
+    """So that what says that it is too long need not be sent."""
+    if request.content_length is not None and request.content_length > limits.size:
+        raise RefusedError(framing.too_long(limits, request.content_length))
