@@ -27,6 +27,8 @@ _PLURALS = {
     "ServiceAccount": "serviceaccounts",
     "Secret": "secrets",
     "ConfigMap": "configmaps",
+    "Service": "services",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "Role": "roles",
     "ClusterRole": "clusterroles",

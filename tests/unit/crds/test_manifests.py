@@ -48,18 +48,21 @@ def test_the_page_explains_every_rule_and_no_other() -> None:
     assert sorted(explained()) == sorted(rules())
 
 
-def test_no_role_has_a_wildcard_or_reads_secrets_but_a_pools_own() -> None:
+def test_no_role_has_a_wildcard_or_reads_secrets_but_its_own() -> None:
+    own = {"Role torpor-seal-default": "torpor-seal-default", "Role torpor-archive": "torpor-archive"}
     for role, groups, resources, verbs in rules():
         assert "*" not in groups + resources + verbs, role
-        assert "secrets" not in resources or role == "Role torpor-seal-default", role
-        assert "secrets" not in resources or resources == "secrets (torpor-seal-default)"
+        assert "secrets" not in resources or role in own, role
+        assert "secrets" not in resources or resources == f"secrets ({own[role]})"
 
 
-@pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer"])
+@pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer", "torpor-archive"])
 def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
     deployment = next(each for each in documents("Deployment") if each["metadata"]["name"] == name)
     pod = deployment["spec"]["template"]["spec"]
-    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    restricted = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    volume = {"fsGroup": 65532, "fsGroupChangePolicy": "OnRootMismatch"} if name == "torpor-archive" else {}
+    assert pod["securityContext"] == restricted | volume
     (container,) = pod["containers"]
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
