@@ -1,6 +1,7 @@
 """The keys of Workflows to be looked at: each once, not before its time, and never by two at a time.
 
-What is added while it is being worked on is handed out again afterwards, so no change is lost and none is doubled.
+What is added while it is being worked on is handed out again afterwards, so no change is lost and none is doubled. A
+key may be given a rest, since looking at a large Workflow at each of its changes costs more the larger it is.
 """
 
 import asyncio
@@ -27,15 +28,18 @@ class WorkQueue:
         self._again: set[Key] = set()
         self._later: list[tuple[float, Key]] = []
         self._soonest: dict[Key, float] = {}
+        self._rests: dict[Key, float] = {}
         self._changed = asyncio.Event()
 
     def add(self, key: Key) -> None:
-        """The key is due now."""
+        """The key is due now, or when it has rested."""
         if key in self._working:
             self._again.add(key)
-            return
-        self._due[key] = None
-        self._changed.set()
+        elif (rested := self._rests.get(key, 0.0)) > self._clock.now():
+            self.add_at(key, rested)
+        else:
+            self._due[key] = None
+            self._changed.set()
 
     def add_at(self, key: Key, moment: float) -> None:
         """The key is due at a moment (seconds since the epoch), or earlier if something else asks for it."""
@@ -55,15 +59,17 @@ class WorkQueue:
                 return key
             await self._until_changed()
 
-    def done(self, key: Key) -> None:
-        """The key has been worked on."""
+    def done(self, key: Key, *, rests_until: float = 0.0) -> None:
+        """The key has been worked on, and is not handed out again before a moment (seconds since the epoch)."""
         self._working.discard(key)
+        self._rests[key] = rests_until
         if key in self._again:
             self._again.discard(key)
             self.add(key)
 
     def _ripen(self) -> None:
         now = self._clock.now()
+        self._rests = {key: moment for key, moment in self._rests.items() if moment > now}
         while self._later and self._later[0][0] <= now:
             moment, key = heapq.heappop(self._later)
             if self._soonest.get(key) == moment:

@@ -28,6 +28,11 @@ from torpor_operator.snapshot import Answer, Presence, Snapshot
 
 _LOG = logging.getLogger(__name__)
 _FIRST_DELAY, _LAST_DELAY = 0.5, 30.0
+_REST = 0.0001
+"""Seconds a TaskRun between two plans: some ten times what a plan costs, so that one Workflow takes a tenth of a core.
+
+Reckoned by size, not by what the last plan took: on a crowded machine that is what others took.
+"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +43,7 @@ class Memory:
     known: dict[Need, Answer] = field(default_factory=dict)
     posted: set[str] = field(default_factory=set)
     status_written: float = 0.0
+    rests_until: float = 0.0
     failures: int = 0
 
 
@@ -80,10 +86,11 @@ class Reconciler:
     async def _work(self) -> Never:
         while True:
             key = await self._queue.get()
+            memory = self._memories[key]
             try:
-                await self._attempt(key)
+                await self._attempt(key, memory)
             finally:
-                self._queue.done(key)
+                self._queue.done(key, rests_until=memory.rests_until)
 
     async def _resync(self) -> Never:
         """Looks at every Workflow now and then, in case a change was missed or a clock was wrong."""
@@ -101,8 +108,7 @@ class Reconciler:
         except errors.ApiError as error:
             _LOG.warning("cannot list Workflows: %s", error.message)
 
-    async def _attempt(self, key: Key) -> None:
-        memory = self._memories[key]
+    async def _attempt(self, key: Key, memory: Memory) -> None:
         try:
             again_at = await self._reconcile(key, memory)
         except errors.ApiError as error:
@@ -126,6 +132,7 @@ class Reconciler:
         if found is None:
             return None
         snapshot, made = found
+        memory.rests_until = snapshot.now + len(snapshot.taskruns) * _REST
         workflow = snapshot.workflow
         events = [event for event in made.events if event.key not in memory.posted]
         done = await self._applier.apply(workflow, [*made.actions, *events])

@@ -132,3 +132,33 @@ async def test_who_stops_waiting_leaves_the_others_alone(queue: WorkQueue, clock
     queue.add_at(A, clock.now() + 1)
     await clock.advance(1)
     assert [key for key, _ in worker.taken] == [A]
+
+
+async def test_a_key_that_rests_is_handed_out_once_when_it_has_rested(
+    queue: WorkQueue, clock: VirtualClock, worker: Worker
+) -> None:
+    worker.stop()
+    queue.add(A)
+    queue.done(await queue.get(), rests_until=clock.now() + 10)
+    rested = Worker(queue, clock)
+    queue.add(A)
+    queue.add(B)
+    await clock.advance(9)
+    queue.add(A)
+    assert [key for key, _ in rested.taken] == [B]
+    await clock.advance(20)
+    assert [key for key, _ in rested.taken] == [B, A]
+    rested.stop()
+
+
+async def test_what_came_while_a_key_was_worked_on_waits_for_its_rest_too(
+    queue: WorkQueue, clock: VirtualClock
+) -> None:
+    queue.add(A)
+    await queue.get()
+    queue.add(A)
+    queue.done(A, rests_until=clock.now() + 10)
+    late = Worker(queue, clock)
+    await clock.advance(30)
+    assert late.taken == [(A, 10.0)]
+    late.stop()

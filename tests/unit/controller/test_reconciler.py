@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from itertools import pairwise
 
 import pytest
 from torpor_api.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
@@ -13,6 +14,8 @@ from torpor_wire import keys
 from tests.fake_api import Fault
 from tests.unit.controller.bodies import NAMESPACE, container, python
 from tests.unit.controller.rig import Rig
+
+SIZE = 200
 
 
 @pytest.fixture
@@ -48,6 +51,22 @@ async def test_a_status_is_written_at_most_once_in_its_interval(rig: Rig) -> Non
     await rig.advance(5)
     statuses = [request for request in rig.fake.writes() if request.path.endswith("/run/status")]
     assert 3 <= len(statuses) <= 8
+
+
+async def test_a_large_run_is_planned_at_intervals_that_grow_with_it(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments: list[float] = []
+
+    def counted(snapshot: Snapshot) -> Plan:
+        if len(snapshot.taskruns) == SIZE:
+            moments.append(snapshot.now)
+        return plan(snapshot)
+
+    monkeypatch.setattr("torpor_operator.reconciler.plan", counted)
+    rig.create("run", python("load", expand=[{"name": "n", "over": list(range(SIZE))}]), parallelism=SIZE)
+    await rig.advance(3)
+    assert rig.state("run") == "Succeeded"
+    assert len(moments) > 3
+    assert min(later - earlier for earlier, later in pairwise(moments)) >= SIZE / 10_000 - 1e-6
 
 
 async def test_retries_and_failures_come_to_their_end(rig: Rig) -> None:
