@@ -51,7 +51,7 @@ class Runs:
         failed = {name: self.states[name] for name in names if self.states[name] != "Succeeded"}
         if failed:
             raise SystemExit(json.dumps(failed))
-        return max(self.ended[name] for name in names)
+        return max((self.ended[name] for name in names), default=0.0)
 
     def _note(self, change: Notice[tuple[str, str]]) -> None:
         if isinstance(change, Unreadable):
