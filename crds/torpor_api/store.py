@@ -54,6 +54,7 @@ class _Entry(NamedTuple, Generic[T]):
     version: int
     item: T | None
     unreadable: Unreadable | None
+    words: tuple[str, ...]
 
 
 def no_index(_: object) -> Iterable[str]:
@@ -131,11 +132,11 @@ class Store(Generic[T]):
             unreadable = Unreadable(
                 namespace=key.namespace, name=key.name, uid=uid, raw=raw, message=f"{type(error).__name__}: {error}"
             )
-            self._hold(key, _Entry(uid, version, held.item if held else None, unreadable))
+            self._hold(key, _Entry(uid, version, held.item if held else None, unreadable, held.words if held else ()))
             self._on_change(unreadable)
         else:
             previous = held.item if held else None
-            self._hold(key, _Entry(uid, version, item, None))
+            self._hold(key, _Entry(uid, version, item, None, tuple(self._index(item))))
             self._on_change(Change(kind="upsert", namespace=key.namespace, name=key.name, item=item, previous=previous))
 
     def delete(self, raw: dict[str, Any]) -> None:
@@ -161,7 +162,7 @@ class Store(Generic[T]):
         self._entries[key] = entry
         if self._keys_by_uid is not None:
             self._keys_by_uid[entry.uid] = key
-        for word in self._index(entry.item) if entry.item is not None else ():
+        for word in entry.words:
             self._keys_by_word.setdefault(word, {})[key] = None
 
     def _remove(self, key: Key, entry: _Entry[T]) -> None:
@@ -174,7 +175,7 @@ class Store(Generic[T]):
             return
         if self._keys_by_uid is not None:
             self._keys_by_uid.pop(entry.uid, None)
-        for word in self._index(entry.item) if entry.item is not None else ():
+        for word in entry.words:
             keys = self._keys_by_word.get(word, {})
             keys.pop(key, None)
             if not keys:
