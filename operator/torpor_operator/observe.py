@@ -7,6 +7,7 @@ so that a plan never repeats what the one before it did.
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -117,7 +118,7 @@ class Observer:
                 for (task, clears), count in self._created[workflow.metadata.uid].items()
                 if clears == workflow.status.clears
             },
-            pools=self._pools,
+            pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
             known=known,
             settings=settings,
             now=now,
