@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	bench-chain bench-failover bench-sensors bench-triggerer mutants undeploy load cluster kubeconfig cluster-down control-plane \
+	bench-chain bench-failover bench-sensors bench-triggerer bench-workflow mutants undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -75,6 +75,9 @@ bench-sensors: venv ## a hundred waits that block against a hundred deferred one
 
 bench-triggerer: venv ## what a triggerer takes and costs, on a control plane of its own: docs/triggerer.json
 	$(BIN)/python -m tests.bench.triggerer $(BENCH)
+
+bench-workflow: venv ## how fast pods of tasks start and what they cost, on a control plane of its own: docs/workflow.json
+	$(BIN)/python -m tests.bench.workflow $(BENCH)
 
 cluster: ## a kind cluster, on any machine
 	@$(DEV) cluster

@@ -13,7 +13,8 @@ from tests.bench.workflow.taken import Taken
 _KEY = "/registry/torpor.dev/workflows"
 _EVERY = 1.0
 _SETTLE = 2.0
-_SMALL = 100
+_SMALL = 400
+_QUIET = 10
 
 
 async def fan_out(count: int, *, beside: bool = False) -> Taken:
@@ -21,6 +22,7 @@ async def fan_out(count: int, *, beside: bool = False) -> Taken:
     limit = ("--max-map-size", str(max(count, 1024)))
     async with plane.plane() as at, crew.crew(at, *limit) as hands, runs.runs(at) as asked:
         await _warm(asked)
+        quiet = [await _alone(asked, f"quiet-{number}") for number in range(_QUIET if beside else 0)]
         before, stretch = hands.memory(), Stretch.begin(hands)
         await asked.start("fan", [_mapped(count)], parallelism=count)
         async with _small(asked, wanted=beside) as small:
@@ -35,6 +37,7 @@ async def fan_out(count: int, *, beside: bool = False) -> Taken:
             cpu=cpu,
             sizes=await _sizes(hands, before, count),
             latencies=tuple(asked.ended[name] - began for name, began in small.items()),
+            quiet=tuple(quiet),
         )
 
 
@@ -65,6 +68,12 @@ async def _warm(asked: Runs) -> None:
     await asked.start("warm", [step("only", expand=[{"name": "n", "over": list(range(8))}])])
     await asked.end("warm")
     await asyncio.sleep(_SETTLE)
+
+
+async def _alone(asked: Runs, name: str) -> float:
+    """Seconds of a run of one step."""
+    began = await asked.start(name, [step("only")])
+    return await asked.end(name) - began
 
 
 def _mapped(count: int) -> Object:

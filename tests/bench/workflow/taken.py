@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """`wall` and `cpu` are seconds, `sizes` bytes; `latencies` are seconds of small runs beside it."""
+    """`wall` and `cpu` are seconds, `sizes` bytes.
+
+    `latencies` are seconds of small runs beside it, `quiet` of some before it.
+    """
 
     name: str
     tasks: int
@@ -14,6 +17,7 @@ class Taken:
     cpu: Mapping[str, float]
     sizes: Mapping[str, float] = field(default_factory=dict)
     latencies: tuple[float, ...] = ()
+    quiet: tuple[float, ...] = ()
 
     def each(self, *names: str) -> float:
         """Milliseconds of processor time a task, of these processes together, or of all but foreign ones."""
