@@ -30,12 +30,18 @@ def text(value: object) -> str:
         raise NotJsonError(_TOO_DEEP) from error
 
 
-def plain(value: object) -> str:
-    """Compact JSON text that keeps the order of keys. Raises NotJsonError as `text` does."""
+def plain(value: object, at: str = "$") -> str:
+    """Compact JSON text that keeps the order of keys. Raises NotJsonError as `text` does, for the value `at` a path."""
     try:
-        return json.dumps(_checked(value, "$"), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(_checked(value, at), ensure_ascii=False, separators=(",", ":"))
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error
+
+
+def entry(key: object, value: object) -> tuple[str, str]:
+    """The compact JSON texts of one key of an object and of its value. Raises NotJsonError as `text` does."""
+    name = _key(key, "$")
+    return plain(name), plain(value, f"$.{name}")
 
 
 def digest(*parts: object) -> str:
@@ -61,6 +67,8 @@ def _checked(value: object, path: str) -> Json:
             return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case Mapping():
             return {_key(k, path): _checked(v, f"{path}.{k}") for k, v in value.items()}
+        case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
+            return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case _:
             raise NotJsonError(f"{path} is a {type(value).__name__}, which JSON cannot say")
 

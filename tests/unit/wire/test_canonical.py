@@ -4,6 +4,7 @@ import enum
 import json
 import math
 import struct
+from collections import UserList
 from typing import Any
 
 import pytest
@@ -161,3 +162,24 @@ def test_a_digest_never_changes_since_shards_are_part_of_the_api() -> None:
     assert canonical.digest("http", {"url": "https://example.org"}, "default", "ns") == (
         "0cbef399f3c5003732b0dda568912f173c44f35568341e558f885c0b96a7aa73"
     )
+
+
+@pytest.mark.parametrize("value", [range(3), UserList([0, 1, 2]), (0, 1, 2)])
+def test_any_sequence_is_a_list(value: object) -> None:
+    assert canonical.plain({"all": value}) == '{"all":[0,1,2]}'
+
+
+@pytest.mark.parametrize("value", [b"a", bytearray(b"a"), memoryview(b"a")])
+def test_bytes_are_no_list_of_numbers(value: object) -> None:
+    with pytest.raises(canonical.NotJsonError, match=r"\$\[2\] is a \w+, which JSON cannot say"):
+        canonical.plain(value, "$[2]")
+
+
+def test_an_entry_of_an_object_is_two_texts() -> None:
+    assert canonical.entry("ü", [1.0, None]) == ('"ü"', "[1.0,null]")
+
+
+@pytest.mark.parametrize(("key", "value", "said"), [(1, 2, "the key 1"), ("a", {1}, r"\$\.a is a set")])
+def test_an_entry_is_held_to_json(key: object, value: object, said: str) -> None:
+    with pytest.raises(canonical.NotJsonError, match=said):
+        canonical.entry(key, value)
