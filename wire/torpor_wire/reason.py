@@ -15,6 +15,7 @@ class Reason(StrEnum):
     FUNCTION_NOT_FOUND = "FunctionNotFound"
     ARGUMENTS_INVALID = "ArgumentsInvalid"
     RESULT_INVALID = "ResultInvalid"
+    RESULT_NOT_STORED = "ResultNotStored"  # the archive did not take it
     DEFERRAL_INVALID = "DeferralInvalid"
     TIMEOUT = "Timeout"
     LOST = "Lost"  # the pod ended without a word

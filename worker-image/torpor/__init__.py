@@ -1,8 +1,8 @@
 """What task authors import: `from torpor import task, defer, context, TaskDeferred, BaseOperator, TaskFailed`.
 
 A task pod imports this before the user's code, so it imports little: the standard library's light modules and
-`torpor_wire`; sensors, which import more, are loaded when they are first named. The built-in triggers are in
-`torpor.triggers`, the runner for unit tests in `torpor.testing`.
+`torpor_wire`; sensors and results, which import more, are loaded when they are first named. The built-in triggers are
+in `torpor.triggers`, the runner for unit tests in `torpor.testing`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from torpor.operators import BaseOperator
 from torpor.tasks import task
 
 if TYPE_CHECKING:
+    from torpor.results import Results
     from torpor.sensors import BaseSensor, PokeResult
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Deferral",
     "DeferralError",
     "PokeResult",
+    "Results",
     "TaskDeferred",
     "TaskFailed",
     "context",
@@ -32,6 +34,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Results":
+        from torpor.results import Results  # noqa: PLC0415 - paid for only where it is named
+
+        return Results
     if name not in {"BaseSensor", "PokeResult"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from torpor import sensors  # noqa: PLC0415 - paid for only where a sensor is used

@@ -15,6 +15,10 @@ class TaskFailed(Exception):  # noqa: N818 - a statement about the task, named a
         self.retryable = retryable
 
 
+class UnreadableError(Exception):
+    """The result of another task cannot be read at the moment; another attempt may."""
+
+
 class RejectedError(Exception):
     """The task cannot be run, or its outcome cannot be stored; another attempt would find the same."""
 

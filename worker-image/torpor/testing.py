@@ -1,11 +1,13 @@
 """Runs a task in a unit test, without a cluster: `run(load, {"path": "a.csv"}, events=[{"rows": 3}])`.
 
-What would cross an object in a cluster crosses JSON here: arguments, state, events and result; limits of size apply. A
-deferral is answered with the next event, and the task goes on in a new instance or in another function, as it would in
-another pod. Sensors defer, unless they are asked not to: each look that is not so takes an event.
+What would cross an object in a cluster crosses JSON here: arguments, state, events and result; limits of size apply, as
+they do where there is an archive. A deferral is answered with the next event, and the task goes on in a new instance or
+in another function, as it would in another pod. Sensors defer, unless they are asked not to: each look that is not so
+takes an event.
 """
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +17,10 @@ from torpor_wire import canonical, keys, typed
 from torpor import execution
 from torpor.errors import TaskFailed
 from torpor.execution import Context
+from torpor.results import Part, Results
 from torpor.runtime import entry, outcome
+from torpor.runtime.bodies import Body
+from torpor.runtime.outcome import Success
 from torpor.runtime.suspension import Place, Suspension
 from torpor.runtime.taskrun import Resume
 
@@ -79,15 +84,53 @@ def run(
     while True:
         present = context or _context(segment=len(waits) + came_first)
         with execution.running(present):
-            returned = entry.enter(task, _crossed(arguments or {}), present, after)
-        ended = outcome.of_return(returned, _place)
+            returned = entry.enter(task, _passed(arguments or {}), present, after)
+        ended = outcome.of_return(returned, _place, archived=True)
         if not isinstance(ended, Suspension):
             _all_used(events, waits)
-            return Run(json.loads(ended.result), tuple(waits))
+            return Run(_read_back(ended, returned), tuple(waits))
         waits.append(_wait(ended))
         after = _resumed(ended, _next(events, waits))
         if ":" in after.method:
             task = entry.load(after.method, "this test")
+
+
+def results(values: Sequence[Any], missing: Sequence[int] = ()) -> Results:
+    """What a task is given for `${tasks.x.results}`: these values, with gaps at the positions that were left out.
+
+    In `run`'s arguments it stays what it is; each value crosses JSON when it is read.
+    """
+    positions = range(len(values) + len(missing))
+    found = dict(zip((position for position in positions if position not in missing), values, strict=True))
+
+    def find(position: int) -> Callable[[], Any]:
+        return lambda: _sent(found[position])
+
+    return Results(find, positions, missing)
+
+
+def _passed(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _sent(value) for name, value in arguments.items()}
+
+
+def _sent(value: Any) -> Any:
+    """A value as the next task gets it: bytes, files and lazy results do not cross JSON."""
+    return value if isinstance(value, bytes | os.PathLike | Results | Part) else _crossed(value)
+
+
+def _read_back(ended: Success | Body, returned: Any) -> Any:
+    match ended:
+        case Success(result):
+            return json.loads(result or "null")
+        case Body(kind="file"):
+            return returned
+        case Body(kind="bytes"):
+            return b"".join(ended.pieces())
+        case Body(kind="list" | "object"):
+            lines = [json.loads(line) for line in b"".join(ended.pieces()).splitlines()]
+            return lines if ended.kind == "list" else dict(lines)
+        case _:
+            return json.loads(b"".join(ended.pieces()))
 
 
 def _wait(ended: Suspension) -> Wait:

@@ -17,8 +17,11 @@ import pytest
 from torpor import Context
 from torpor.runtime import main
 from torpor.runtime.api import Answer, UnclearError
+from torpor.runtime.archive import Archive
 from torpor.runtime.launch import Launch
 from torpor_wire import names, times
+
+from tests.unit.worker.fake_archive import FakeArchive
 
 NOW = 1_700_000_000.0
 CREATED = "2023-11-14T22:13:00Z"
@@ -48,6 +51,8 @@ class Cluster:
         self.troubles: list[Trouble] = []
         self.reads: list[Trouble] = []
         self.begun = 0
+        self.archive_url: str | None = None
+        self.archive: Callable[[Launch], Archive | None] = lambda _launch: None
         self.nonces = map("nonce-{}".format, itertools.count(1))
         self.clock = NOW
 
@@ -99,6 +104,7 @@ class Cluster:
             jitter=lambda: 0.5,
             begin=begin,
             end=lambda: False,
+            archive=self.archive,
         )
 
 
@@ -124,6 +130,7 @@ class Pod:
         status = self.status
         numbers = status["attempt"], status["segment"], status["launch"]
         return Launch(
+            archive_url=self.cluster.archive_url,
             namespace="default",
             taskrun=self.name,
             uid="taskrun-uid",
@@ -215,6 +222,57 @@ def task(cluster: Cluster, module: Callable[[str], str]) -> Callable[..., Pod]:
         return Pod(cluster, f"{module(source)}:{name}", {"arguments": values} | (spec or {}))
 
     return make
+
+
+@pytest.fixture
+def upstream(cluster: Cluster) -> Callable[..., None]:
+    """Stores the TaskRun of another task with its result."""
+
+    def store(
+        result: Any,
+        *,
+        index: int = -1,
+        state: str = "Succeeded",
+        workflow_uid: str = "workflow-uid",
+        stored: Any = None,
+    ) -> None:
+        found = {} if result is None else {"result": json.dumps(result)}
+        found |= {} if stored is None else {"stored": stored}
+        name = names.taskrun("ingest", "workflow-uid", "list", index)
+        cluster.taskruns[name] = {
+            "metadata": {"name": name, "uid": f"uid-{index}"},
+            "spec": {"workflow": {"name": "ingest", "uid": workflow_uid}, "task": "list"},
+            "status": {"state": state, **found},
+        }
+
+    return store
+
+
+@pytest.fixture
+def referring(task: Callable[..., Pod]) -> Callable[..., Pod]:
+    """A task whose argument `value` stands in the TaskRuns of the task `list`."""
+
+    def make(
+        field: str, count: int = 1, source: str = "def load(value): return value", mapped_by: str = "", **more: Any
+    ) -> Pod:
+        argument = {"name": "value", "from": {"task": "list", "field": field, "count": count, **more}}
+        pod = task(source, spec={"arguments": [argument]})
+        if mapped_by:
+            spec = pod.cluster.taskruns[pod.name]["spec"]
+            argument["map"] = f"{spec['python'].partition(':')[0]}:{mapped_by}"
+        return pod
+
+    return make
+
+
+@pytest.fixture
+def archive(cluster: Cluster) -> Iterator[FakeArchive]:
+    """An archive that the cluster's pods are told of."""
+    made = FakeArchive()
+    cluster.archive_url = "https://archive"
+    cluster.archive = lambda launch: made.client(launch.taskrun)
+    yield made
+    made.close()
 
 
 class Troubles:

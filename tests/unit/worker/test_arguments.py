@@ -6,38 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from torpor_wire import names
+
+from tests.unit.worker.conftest import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.unit.worker.conftest import Cluster, Pod, Troubles
-
-
-@pytest.fixture
-def upstream(cluster: Cluster) -> Callable[..., None]:
-    """Stores the TaskRun of another task with its result."""
-
-    def store(result: Any, *, index: int = -1, state: str = "Succeeded", workflow_uid: str = "workflow-uid") -> None:
-        name = names.taskrun("ingest", "workflow-uid", "list", index)
-        cluster.taskruns[name] = {
-            "metadata": {"name": name, "uid": f"uid-{index}"},
-            "spec": {"workflow": {"name": "ingest", "uid": workflow_uid}, "task": "list"},
-            "status": {"state": state, **({} if result is None else {"result": json.dumps(result)})},
-        }
-
-    return store
-
-
-@pytest.fixture
-def referring(task: Callable[..., Pod]) -> Callable[..., Pod]:
-    """A task whose argument `value` stands in the TaskRuns of the task `list`."""
-
-    def make(field: str, count: int = 1) -> Pod:
-        source = {"task": "list", "field": field, "count": count}
-        return task("def load(value): return value", spec={"arguments": [{"name": "value", "from": source}]})
-
-    return make
 
 
 def test_a_large_result_is_read_from_the_taskrun_of_its_task(
@@ -101,3 +76,114 @@ def test_a_result_that_cannot_be_read_fails_the_attempt_and_not_the_task(
     assert cluster.begun == 0
     assert pod.status["state"] == "UpForRetry"
     assert "etcd is away" in pod.status["message"]
+
+
+@pytest.mark.parametrize(
+    ("result", "item", "expected"), [([1, [2]], 1, [2]), ({"z": 1, "a": None}, 1, ["a", None]), ([0], 0, 0)]
+)
+def test_one_item_of_a_result_may_be_an_argument(
+    referring: Callable[..., Pod], upstream: Callable[..., None], result: Any, item: int, expected: Any
+) -> None:
+    upstream(result)
+    pod = referring("result", item=item)
+
+    assert pod.run() == 0
+    assert json.loads(pod.status["result"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ([1, 2], "the result of task 'list' has 2 items, and none at 2"),
+        ("text", "task 'list' returned a str, which has no items"),
+    ],
+)
+def test_an_item_that_is_not_there_is_named(
+    referring: Callable[..., Pod], upstream: Callable[..., None], result: Any, said: str
+) -> None:
+    upstream(result)
+    pod = referring("result", item=2)
+
+    assert pod.run() == 1
+    assert (pod.status["reason"], pod.status["message"]) == ("ArgumentsInvalid", said)
+
+
+def test_the_result_of_one_instance_is_read_by_its_position(
+    referring: Callable[..., Pod], upstream: Callable[..., None]
+) -> None:
+    upstream("three", index=3)
+
+    assert referring("result", index=3).run() == 0
+    missing = referring("result", index=4)
+    assert missing.run() == 1
+    assert missing.status["message"] == "task 'list' has no result to pass on at position 4"
+
+
+MAPS = """
+seen = []
+def double(value):
+    seen.append(value)
+    return value * 2
+def fails(value): return value["no such key"]
+async def later(value): return value
+def load(value): return [value, len(seen)]
+"""
+
+
+def test_a_function_of_the_image_maps_an_argument_once(
+    referring: Callable[..., Pod], upstream: Callable[..., None]
+) -> None:
+    upstream([1, 2], index=0)
+    pod = referring("result", source=MAPS, mapped_by="double", index=0, item=1)
+
+    assert pod.run() == 0
+    assert pod.status["result"] == "[4,1]"
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("fails", "ArgumentsInvalid: argument 'value': M:fails cannot map its value: TypeError: 'int' object is not "),
+        ("later", "ArgumentsInvalid: argument 'value': M:later is async, and what maps a value is a plain function"),
+        ("dubble", "FunctionNotFound: module M has no 'dubble'; it has double"),
+    ],
+)
+def test_a_function_that_cannot_map_fails_the_task_for_good_by_its_name(
+    referring: Callable[..., Pod], upstream: Callable[..., None], function: str, said: str
+) -> None:
+    upstream(1)
+    pod = referring("result", source=MAPS, mapped_by=function)
+    pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "Failed"
+    told = f"{pod.status['reason']}: {pod.status['message']}"
+    assert told.startswith(said.replace("M", module_of(pod).__name__))
+
+
+def test_the_traceback_of_a_function_that_cannot_map_is_in_the_log(
+    referring: Callable[..., Pod], upstream: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    upstream(1)
+    referring("result", source=MAPS, mapped_by="fails").run()
+
+    assert 'return value["no such key"]' in capsys.readouterr().err
+
+
+def test_a_function_that_goes_on_after_a_wait_reads_no_arguments(
+    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+) -> None:
+    upstream("here")
+    source = """
+from torpor import defer
+from torpor.triggers import Duration
+def load(value): return defer(Duration(1), then=after)
+def after(event): return event
+"""
+    pod = referring("result", source=source)
+    pod.run()
+    pod.fire("now")
+    cluster.requests.clear()
+
+    assert pod.run() == 0
+    assert [method for method, _ in cluster.requests] == ["PATCH", "PATCH"]

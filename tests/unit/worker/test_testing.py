@@ -76,8 +76,8 @@ def fails() -> None:
     raise TaskFailed("no such day")
 
 
-def too_large() -> str:
-    return "x" * 10_000
+def not_json() -> set[str]:
+    return {"x"}
 
 
 def unreturned() -> None:
@@ -86,7 +86,7 @@ def unreturned() -> None:
 
 @pytest.mark.parametrize(
     ("function", "error"),
-    [(fails, TaskFailed), (too_large, RejectedError), (unreturned, DeferralError)],
+    [(fails, TaskFailed), (not_json, RejectedError), (unreturned, DeferralError)],
 )
 def test_what_a_cluster_would_refuse_is_raised(function: Callable[[], Any], error: type[Exception]) -> None:
     with pytest.raises(error):

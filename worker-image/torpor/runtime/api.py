@@ -4,6 +4,7 @@ Written on sockets since `http.client` imports the e-mail package: 9 ms of CPU i
 else. It speaks what the API server answers: a status line, headers, and a body by length, in chunks, or to the end.
 """
 
+import _thread
 import json
 import os
 import socket
@@ -45,19 +46,32 @@ class Api:
         self._token = token
         self._socket: socket.socket | None = None
         self._reader: BinaryIO | None = None
+        self._process = os.getpid()
+        self._turn = _thread.allocate_lock()
 
     def __call__(self, method: str, path: str, body: canonical.Json = None) -> Answer:
         """One request and its answer; any trouble on the way closes the connection."""
+        if self._process != os.getpid():
+            # A child that user code forked, and that reads results: connection and lock are its parent's.
+            self.close()
+            self._process, self._turn = os.getpid(), _thread.allocate_lock()
+        with self._turn:  # threads of the user's may read results, even while the report is written
+            return self._exchanged(method, path, body)
+
+    def _exchanged(self, method: str, path: str, body: canonical.Json) -> Answer:
         try:
             request = self._request(method, path, body)
             if self._socket is None or self._reader is None:
                 self._socket = self._connect()
                 self._reader = self._socket.makefile("rb")
             self._socket.sendall(request)
-            answer, keep = _read(self._reader)
+            answer, keep = read_rest(self._reader, *read_head(self._reader))
         except (OSError, ValueError) as error:
             self.close()
             raise UnclearError(f"{method} {path}: {type(error).__name__}: {error}") from error
+        except BaseException:  # a signal, in code of the user's that reads results: the rest of the answer is not read
+            self.close()
+            raise
         if not keep:
             self.close()
         return answer
@@ -79,13 +93,15 @@ class Api:
         return head.encode() + content
 
 
-def over_tls(host: str, port: int, ca_file: str) -> Callable[[], socket.socket]:
-    """Opens connections to the API server, trusting the cluster's CA alone."""
+def over_tls(
+    host: str, port: int, ca_file: str | None, *, ca_text: str | None = None, limit: float = _LIMIT_S
+) -> Callable[[], socket.socket]:
+    """Opens connections that trust one CA alone, given by its file or as PEM; no wait on them exceeds `limit` s."""
 
     def connect() -> socket.socket:
         trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        trust.load_verify_locations(ca_file)
-        plain = socket.create_connection((host, port), timeout=_LIMIT_S)
+        trust.load_verify_locations(ca_file, cadata=ca_text)
+        plain = socket.create_connection((host, port), timeout=limit)
         try:
             return trust.wrap_socket(plain, server_hostname=host)
         except BaseException:
@@ -95,28 +111,33 @@ def over_tls(host: str, port: int, ca_file: str) -> Callable[[], socket.socket]:
     return connect
 
 
-def token_in(folder: str) -> Callable[[], str]:
+def token_in(folder: str, name: str = "token") -> Callable[[], str]:
     """Reads the token at each request, since the kubelet renews it in place."""
 
     def read() -> str:
-        with open(os.path.join(folder, "token"), encoding="ascii") as file:  # noqa: PTH118, PTH123 - pathlib costs 5 ms
+        with open(os.path.join(folder, name), encoding="ascii") as file:  # noqa: PTH118, PTH123 - pathlib costs 5 ms
             return file.read().strip()
 
     return read
 
 
-def _read(reader: BinaryIO) -> tuple[Answer, bool]:
-    """The answer, and whether the connection may be used again. Raises ValueError where it is cut short."""
-    version, _, rest = _line(reader).partition(b" ")
+def read_head(reader: BinaryIO) -> tuple[int, dict[bytes, bytes]]:
+    """Status and headers of an answer, in lower case. Raises ValueError for what is no answer."""
+    version, _, rest = read_line(reader).partition(b" ")
     if not version.startswith(b"HTTP/1."):
         raise ValueError(f"not an HTTP answer: {version[:40]!r}")
     headers = {}
-    while line := _line(reader):
+    while line := read_line(reader):
         name, _, value = line.partition(b":")
         headers[name.strip().lower()] = value.strip().lower()
+    return int(rest[:3]), headers
+
+
+def read_rest(reader: BinaryIO, status: int, headers: dict[bytes, bytes]) -> tuple[Answer, bool]:
+    """The answer, and whether the connection may be used again. Raises ValueError where it is cut short."""
     content, keep = _content(reader, headers)
     is_json = b"json" in headers.get(b"content-type", b"")
-    answer = Answer(int(rest[:3]), json.loads(content) if is_json and content else None)
+    answer = Answer(status, json.loads(content) if is_json and content else None)
     return answer, keep and headers.get(b"connection") != b"close"
 
 
@@ -130,10 +151,10 @@ def _content(reader: BinaryIO, headers: dict[bytes, bytes]) -> tuple[bytes, bool
 
 def _chunks(reader: BinaryIO) -> bytes:
     content = b""
-    while size := int(_line(reader).partition(b";")[0], 16):
+    while size := int(read_line(reader).partition(b";")[0], 16):
         content += _exactly(reader, size)
-        _line(reader)
-    while _line(reader):
+        read_line(reader)
+    while read_line(reader):
         pass
     return content
 
@@ -147,7 +168,8 @@ def _exactly(reader: BinaryIO, size: int) -> bytes:
     return content
 
 
-def _line(reader: BinaryIO) -> bytes:
+def read_line(reader: BinaryIO) -> bytes:
+    """A line without its end. Raises ValueError where it is cut short."""
     line = reader.readline(65_536)
     if not line.endswith(b"\n"):
         raise ValueError("the answer ended early")

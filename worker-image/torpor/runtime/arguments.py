@@ -1,36 +1,55 @@
 """The arguments of the call: JSON text on the TaskRun, or the results of another task, read where they stand.
 
 A large result is not copied into every TaskRun that uses it. The TaskRuns of another task are found by their derived
-names, as a task pod may read but not list; one of another Workflow's is refused.
+names, as a task pod may read but not list; one of another Workflow's is refused. What a TaskRun has in the archive is
+read from there, by those modules that only its reader imports.
 """
 
 import json
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torpor_wire import keys, names
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor.errors import RejectedError
+from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import launch, settle
 from torpor.runtime.api import Exchange
 from torpor.runtime.taskrun import Source, TaskRun
 
+if TYPE_CHECKING:
+    from torpor.results import Load, Results
+    from torpor.runtime.archive import Archive
+
 LIMIT_S = 60.0
 
 
-class UnreadableError(Exception):
-    """A result that cannot be read at the moment; another attempt may."""
+class Found(NamedTuple):
+    """The result of a TaskRun: JSON text, or what is said of one in the archive."""
+
+    uid: str
+    text: str | None
+    stored: Mapping[str, Any] | None
 
 
 class Reader:
     """Reads arguments for one TaskRun."""
 
-    def __init__(self, exchange: Exchange, namespace: str, run: TaskRun, patience: settle.Patience) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        namespace: str,
+        run: TaskRun,
+        patience: settle.Patience,
+        archive: "Callable[[], Archive | None]",
+    ) -> None:
         self._exchange = exchange
         self._namespace = namespace
         self._run = run
         self._patience = patience
+        self._open = archive
+        self._archive: Archive | None = None
 
     def resolve(self) -> dict[str, Any]:
         """The keyword arguments. Raises RejectedError where a result does not exist, UnreadableError for trouble."""
@@ -41,17 +60,67 @@ class Reader:
             for argument in self._run.arguments
         }
 
+    def close(self) -> None:
+        """Lets go of the archive; a result that is read later opens a connection anew."""
+        if self._archive is not None:
+            self._archive.close()
+
     def _referred(self, source: Source) -> Any:
         if source.field == "results":
-            found = [self._result(source.task, index) for index in range(source.instances)]
-            return [json.loads(text) for text in found if text is not None]
-        text = self._result(source.task, keys.UNMAPPED)
-        if text is None:
-            raise RejectedError(Reason.ARGUMENTS_INVALID, f"task {source.task!r} has no result to pass on")
-        return json.loads(text)
+            found = self._results(source)
+            return found if source.item is None else _nth(found, source.item, f"task {source.task!r} has")
+        position = keys.UNMAPPED if source.position is None else source.position
+        result = self._found(source.task, position)
+        if result is None:
+            instance = "" if position == keys.UNMAPPED else f" at position {position}"
+            raise RejectedError(Reason.ARGUMENTS_INVALID, f"task {source.task!r} has no result to pass on{instance}")
+        return self._value(result) if source.item is None else self._item(source.task, result, source.item)
 
-    def _result(self, task: str, index: int) -> str | None:
-        """The result's JSON text; None where the instance is gone or did not succeed."""
+    def _results(self, source: Source) -> "Results":
+        from torpor.results import Results  # noqa: PLC0415 - for those who reduce
+
+        def find(position: int) -> "Load | None":
+            result = self._found(source.task, position)
+            return None if result is None else lambda: self._value(result)
+
+        first = source.position or 0
+        missing = None if source.missing is None else [*_numbers(source.missing)]
+        return Results(find, range(first, first + source.instances), missing)
+
+    def _value(self, result: Found) -> Any:
+        if result.stored is None:
+            return json.loads(result.text or "null")
+        from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
+
+        stored = download.Stored(result.uid, result.stored)
+        return download.value(self._reached(), stored, download.insisting(self._patience))
+
+    def _item(self, task: str, result: Found, place: int) -> Any:
+        kind = result.stored["type"] if result.stored is not None else ""
+        if result.stored is None or kind not in {"list", "object"}:
+            value = self._value(result)
+            items = [[*pair] for pair in value.items()] if isinstance(value, dict) else value
+            if not isinstance(items, list):
+                said = f"task {task!r} returned a {kind or type(value).__name__}, which has no items"
+                raise RejectedError(Reason.ARGUMENTS_INVALID, said)
+            return _nth(items, place, f"the result of task {task!r} has")
+        from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
+
+        stored = download.Stored(result.uid, result.stored)
+        try:
+            return download.item(self._reached(), stored, place, download.insisting(self._patience))
+        except download.OutsideError:
+            said = f"the result of task {task!r} has {result.stored.get('length')} items, and none at {place}"
+            raise RejectedError(Reason.ARGUMENTS_INVALID, said) from None
+
+    def _reached(self) -> "Archive":
+        self._archive = self._archive or self._open()
+        if self._archive is None:
+            raise UnreadableError("the result is in the archive, and this pod was not told where that is")
+        return self._archive
+
+    def _found(self, task: str, index: int) -> Found | None:
+        """The result of an instance; None where that is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index)
         match settle.read(self._exchange, launch.path(self._namespace, name), self._patience):
             case settle.Stored(body):
@@ -63,9 +132,25 @@ class Reader:
             case settle.Lost():
                 raise UnreadableError(f"the result of {name} cannot be read: HTTP 422")
 
-    def _succeeded(self, name: str, body: Any) -> str | None:
+    def _succeeded(self, name: str, body: Any) -> Found | None:
         if body["spec"]["workflow"]["uid"] != self._run.workflow_uid:
             raise RejectedError(Reason.ARGUMENTS_INVALID, f"TaskRun {name} belongs to another Workflow")
         status = body.get("status") or {}
-        succeeded = status.get("state") == State.SUCCEEDED
-        return status.get("result") if succeeded else None
+        text, stored = status.get("result"), status.get("stored")
+        if status.get("state") != State.SUCCEEDED or (text is None and stored is None):
+            return None
+        return Found(body["metadata"]["uid"], text, stored)
+
+
+def _numbers(ranges: str) -> Iterator[int]:
+    """The numbers that `2,7-9` means."""
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _nth(items: Any, place: int, said: str) -> Any:
+    try:
+        return items[place]
+    except IndexError:
+        raise RejectedError(Reason.ARGUMENTS_INVALID, f"{said} {len(items)} items, and none at {place}") from None

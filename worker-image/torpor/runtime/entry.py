@@ -16,7 +16,7 @@ from torpor import deferral, tasks
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError
 from torpor.execution import Context
-from torpor.runtime import following, signatures
+from torpor.runtime import failure, following, signatures
 from torpor.runtime.taskrun import Resume, TaskRun
 
 
@@ -52,6 +52,31 @@ def find(run: TaskRun) -> Any:
     """What a segment calls: the task itself, or the function in which it goes on."""
     goes_on = run.resume.method if run.resume is not None and ":" in run.resume.method else run.python
     return load(goes_on, run.image)
+
+
+def mapped(values: Mapping[str, Any], run: TaskRun) -> dict[str, Any]:
+    """The values with each that has a function of the image's own replaced by what that makes of it.
+
+    Raises RejectedError where there is no such function, or where it raises.
+    """
+    functions = {argument.name: argument.mapped_by for argument in run.arguments}
+    return {name: _made(name, functions.get(name), value, run.image) for name, value in values.items()}
+
+
+def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
+    if reference is None:
+        return value
+    function = load(reference, image)
+    try:
+        made = function(value)
+    except Exception as error:
+        said = f"argument {name!r}: {reference} cannot map its value: {failure.describe(error)}"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
+    if isinstance(made, types.CoroutineType):
+        made.close()
+        said = f"argument {name!r}: {reference} is async, and what maps a value is a plain function"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, said)
+    return made
 
 
 def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Resume | None) -> object:

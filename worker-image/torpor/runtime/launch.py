@@ -33,6 +33,10 @@ class Launch(NamedTuple):
     seal_key: str | None = None
     """With what values are sealed to the pool's triggerers, base64; None where the pool has published no key."""
 
+    archive_url: str | None = None
+    archive_ca: str = ""
+    """The archive's own certificate, PEM."""
+
     def pin(self, state: State) -> Pin:
         """What must still hold of the TaskRun when this pod writes."""
         return Pin(self.uid, self.created, state, self.attempt, self.segment, self.launch)
@@ -63,6 +67,8 @@ def read(environment: Mapping[str, str], nonce: str) -> Launch:
             pod_uid=environment[keys.ENV_POD_UID],
             nonce=nonce,
             seal_key=environment.get(keys.ENV_SEAL_KEY) or None,
+            archive_url=environment.get(keys.ENV_ARCHIVE_URL) or None,
+            archive_ca=environment.get(keys.ENV_ARCHIVE_CA, ""),
         )
     except KeyError as error:
         raise LaunchError(f"{error.args[0]} is not set: `python -m torpor` runs in pods that Torpor creates") from error

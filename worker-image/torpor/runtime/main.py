@@ -11,17 +11,31 @@ import sys
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, assert_never
 
 from torpor_wire import keys
 
 from torpor.runtime import api, claim, failure, launch, report, settle, taskrun, work
 from torpor.runtime.arguments import LIMIT_S, Reader
 from torpor.runtime.launch import Launch, LaunchError
-from torpor.runtime.outcome import Failure, Outcome
+from torpor.runtime.outcome import Failure, Outcome, Success
+from torpor.runtime.suspension import Suspension
+
+if TYPE_CHECKING:
+    from torpor.runtime.archive import Archive
+    from torpor.runtime.bodies import Body
 
 DONE, FAILED, UNABLE = 0, 1, 2
 _SIGNALLED = 128
+
+
+def _archive(launched: Launch) -> "Archive | None":
+    """The archive of the installation, None where there is none."""
+    if launched.archive_url is None:
+        return None
+    from torpor.runtime import archive  # noqa: PLC0415 - for those who have something large
+
+    return archive.at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
 
 
 class World(NamedTuple):
@@ -36,6 +50,7 @@ class World(NamedTuple):
     """Called once, right before the user's code."""
     end: Callable[[], bool]
     """Called once, right after it; whether the pod was told to end meanwhile."""
+    archive: "Callable[[Launch], Archive | None]" = _archive
 
     def patience(self, limit: float, repeats: frozenset[int]) -> settle.Patience:
         """How long to insist on a clear answer."""
@@ -73,17 +88,28 @@ def run(world: World, launched: Launch) -> int:
 
 def _run(world: World, launched: Launch, body: Any) -> int:
     found = taskrun.parse(body)
-    reader = Reader(world.exchange, launched.namespace, found, world.patience(LIMIT_S, claim.REPEATS))
+    patience = world.patience(LIMIT_S, claim.REPEATS)
+    reader = Reader(world.exchange, launched.namespace, found, patience, lambda: world.archive(launched))
     process = os.getpid()
-    outcome = work.perform(launched, found, reader, begin=world.begin, now=world.now)
+    ended = work.perform(launched, found, reader, begin=world.begin, now=world.now)
     if os.getpid() != process:
         os._exit(DONE)  # a child that user code forked and that came back here has nothing to report
-    if world.end() and isinstance(outcome, Failure):
+    if world.end() and isinstance(ended, Failure):
         raise work.Terminated  # what failed because the pod ends must not use up an attempt
+    outcome = ended if isinstance(ended, Success | Suspension | Failure) else _kept(world, launched, ended)
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)
     patience = world.patience(report.LIMIT_S, report.REPEATS)
     return _reported(launched, outcome, report.report(world.exchange, launched, patch, patience, now=now))
+
+
+def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
+    from torpor.runtime import upload  # noqa: PLC0415 - for those who have something large
+
+    to = world.archive(launched)
+    if to is None:
+        raise RuntimeError("there is a body only where there is an archive")
+    return upload.kept(to, body, world.patience(upload.LIMIT_S, report.REPEATS))
 
 
 def _reported(launched: Launch, outcome: Outcome, settled: settle.Settled) -> int:

@@ -1,13 +1,15 @@
 """What a segment came to, checked so that it can be stored: a result, a wait, or a failure with its reason.
 
-Whatever user code does ends here as one of three values. A message names what a person can change. A result or a
-deferral that cannot be stored is not tried again: the work was done, and doing it twice would not make it fit.
+Whatever user code does ends here as one of these values, or as a body that the archive has to take first. A message
+names what a person can change. A result or a deferral that cannot be stored is not tried again: the work was done, and
+doing it twice would not make it fit.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torpor_wire import keys
+from torpor_wire import canonical, keys
 from torpor_wire.reason import Reason
 
 from torpor.deferral import Deferral, DeferralError
@@ -15,14 +17,19 @@ from torpor.errors import RejectedError, TaskFailed
 from torpor.runtime import failure, stored, suspension
 from torpor.runtime.suspension import Place, Suspension
 
+if TYPE_CHECKING:
+    from torpor.runtime.bodies import Body
+
+_NO_ARCHIVE = "no archive is installed, which keeps larger ones: store it yourself, and pass on where it is"
 _FINAL = ("AirflowFailException",)
 """Names of other libraries' exceptions that say: not again."""
 
 
 class Success(NamedTuple):
-    """The task returned; `result` is JSON text."""
+    """The task returned; `result` is JSON text, None where `stored` says what the archive has instead."""
 
-    result: str
+    result: str | None
+    stored: Mapping[str, canonical.Json] | None = None
 
 
 class Failure(NamedTuple):
@@ -36,11 +43,24 @@ class Failure(NamedTuple):
 Outcome: TypeAlias = Success | Suspension | Failure
 
 
-def of_return(returned: object, place: Callable[[], Place]) -> Success | Suspension:
-    """The outcome of a task that returned. Raises RejectedError for what cannot be stored."""
+def of_return(returned: object, place: Callable[[], Place], *, archived: bool = False) -> "Success | Suspension | Body":
+    """The outcome of a task that returned. Raises RejectedError for what cannot be stored.
+
+    Where results are `archived`, one that is too large for its TaskRun is a body.
+    """
     if isinstance(returned, Deferral):
         return suspension.of_deferral(returned, place())
-    return Success(stored.text(returned, keys.RESULT_MAX, Reason.RESULT_INVALID, "the result"))
+    if archived:
+        from torpor.runtime import bodies  # noqa: PLC0415 - for those who have an archive
+
+        found = bodies.of(returned, keys.RESULT_MAX)
+        return Success(found) if isinstance(found, str) else found
+    if isinstance(returned, bytes | bytearray | memoryview | os.PathLike):
+        said = (
+            f"the result is of type {type(returned).__name__}: bytes and files go to the archive, and none is installed"
+        )
+        raise RejectedError(Reason.RESULT_INVALID, said)
+    return Success(stored.text(returned, keys.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
 
 
 def of_exception(error: BaseException) -> Success | Failure:

@@ -41,8 +41,8 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> e
     """The edge that an outcome takes from Running."""
     pin = launch.pin(State.RUNNING)
     match outcome:
-        case Success(result):
-            return edge.succeed(pin, result, now=now)
+        case Success(result, stored):
+            return edge.succeed(pin, result, stored=stored, now=now)
         case Suspension():
             deadline = _earlier(run.deadline, None if outcome.timeout is None else now + outcome.timeout)
             return edge.defer(pin, outcome.trigger, resume=outcome.following(), deadline=deadline, now=now)

@@ -71,7 +71,7 @@ class Patience(NamedTuple):
 def write(exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Verdict], patience: Patience) -> Settled:
     """Sends the patch to the TaskRun's status until it is known what became of it."""
     unclear = ""
-    for _ in _tries(patience):
+    for _ in tries(patience):
         said = _send(exchange, path, patch, patience)
         if isinstance(said, Lost) and unclear:
             said = Unsettled(unclear)
@@ -87,7 +87,7 @@ def write(exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Ver
 def read(exchange: Exchange, path: str, patience: Patience) -> Settled:
     """The object at a path, asked for until there is a clear answer."""
     said: Settled = Unsettled("")
-    for _ in _tries(patience):
+    for _ in tries(patience):
         said = _get(exchange, path, patience)
         if not isinstance(said, Unsettled):
             break
@@ -99,7 +99,7 @@ def _send(exchange: Exchange, path: str, patch: Patch, patience: Patience) -> Se
         answer = exchange("PATCH", f"{path}/status", list(patch))
     except UnclearError as error:
         return Unsettled(str(error))
-    return _answered(answer, patience.repeats)
+    return tells(answer, patience.repeats)
 
 
 def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patience: Patience) -> Settled:
@@ -121,10 +121,11 @@ def _get(exchange: Exchange, path: str, patience: Patience) -> Settled:
         answer = exchange("GET", path)
     except UnclearError as error:
         return Unsettled(str(error))
-    return _answered(answer, patience.repeats)
+    return tells(answer, patience.repeats)
 
 
-def _answered(answer: Answer, repeats: frozenset[int]) -> Settled:
+def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
+    """What an answer settles."""
     body = answer.body if isinstance(answer.body, dict) else {}
     message = f"HTTP {answer.status}: {body.get('message', '')}"
     match answer.status:
@@ -141,7 +142,7 @@ def _answered(answer: Answer, repeats: frozenset[int]) -> Settled:
             return Refused(message, answer.status, invalid=False)
 
 
-def _tries(patience: Patience) -> Iterator[int]:
+def tries(patience: Patience) -> Iterator[int]:
     """Counts tries, pausing between them, as long as there is patience."""
     end = patience.monotonic() + patience.limit
     count, pause = 0, _FIRST_PAUSE_S

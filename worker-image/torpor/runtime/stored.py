@@ -6,8 +6,10 @@ from torpor_wire.reason import Reason
 from torpor.errors import RejectedError
 from torpor.runtime import failure
 
+_ADVICE = "store it, and pass on where it is"
 
-def text(value: object, limit: int, reason: Reason, what: str) -> str:
+
+def text(value: object, limit: int, reason: Reason, what: str, advice: str = _ADVICE) -> str:
     """The text, of `limit` bytes at most. Raises RejectedError with the reason, calling the value `what`."""
     try:
         written = canonical.plain(value)
@@ -17,7 +19,5 @@ def text(value: object, limit: int, reason: Reason, what: str) -> str:
         raise RejectedError(reason, f"{what} cannot be written as JSON: {failure.describe(error)}") from error
     size = len(written.encode())
     if size > limit:
-        raise RejectedError(
-            reason, f"{what} is {size} bytes of JSON and {limit} fit: store it, and pass on where it is"
-        )
+        raise RejectedError(reason, f"{what} is {size} bytes of JSON and {limit} fit: {advice}")
     return written

@@ -16,14 +16,20 @@ class Source(NamedTuple):
     task: str
     field: str
     instances: int
+    position: int | None = None
+    """Whose result; of `results` the position of the first."""
+    missing: str | None = None
+    """Which of `results` are not there, as ranges of positions; None where that is not known."""
+    item: int | None = None
 
 
 class Argument(NamedTuple):
-    """One keyword argument: JSON text, or where to read it."""
+    """One keyword argument: JSON text, or where to read it; `mapped_by` is `module:function` of the image's own."""
 
     name: str
     value: str | None
     source: Source | None
+    mapped_by: str | None = None
 
 
 class Resume(NamedTuple):
@@ -106,8 +112,23 @@ def standing(body: Any) -> Standing:
 
 def _argument(argument: Any) -> Argument:
     source = argument.get("from")
-    where = None if source is None else Source(source["task"], source["field"], source.get("count", 1))
-    return Argument(argument["name"], argument.get("value"), where)
+    return Argument(
+        name=argument["name"],
+        value=argument.get("value"),
+        source=None if source is None else _source(source),
+        mapped_by=argument.get("map"),
+    )
+
+
+def _source(source: Any) -> Source:
+    return Source(
+        task=source["task"],
+        field=source["field"],
+        instances=source.get("count", 1),
+        position=source.get("index"),
+        missing=source.get("missing"),
+        item=source.get("item"),
+    )
 
 
 def _policy(retries: Any) -> retry.Policy:

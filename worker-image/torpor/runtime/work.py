@@ -4,6 +4,7 @@ Only the end of the pod passes through: a pod that is deleted reports nothing, s
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from torpor import execution
 from torpor.execution import Context
@@ -14,6 +15,9 @@ from torpor.runtime.outcome import Outcome
 from torpor.runtime.suspension import Place
 from torpor.runtime.taskrun import TaskRun
 
+if TYPE_CHECKING:
+    from torpor.runtime.bodies import Body
+
 
 class Terminated(SystemExit):
     """SIGTERM arrived; a SystemExit, so that user code and asyncio let it pass."""
@@ -21,20 +25,29 @@ class Terminated(SystemExit):
 
 def perform(
     launch: Launch, run: TaskRun, reader: Reader, *, begin: Callable[[], None], now: Callable[[], float]
-) -> Outcome:
-    """Resolves the arguments, calls the task, and turns its end into an outcome; `begin` runs before user code."""
+) -> "Outcome | Body":
+    """Resolves the arguments, calls the task, and turns its end into an outcome, or into a body that is one once kept.
+
+    `begin` runs before user code.
+    """
     try:
-        arguments = reader.resolve()
+        # A function that goes on after a wait gets its state and the event, and no arguments.
+        wanted = run.resume is None or ":" not in run.resume.method
+        values = reader.resolve() if wanted else {}
+        reader.close()
         begin()
         context = context_of(launch, run)
         with execution.running(context):
+            arguments = entry.mapped(values, run) if wanted else {}
             returned = entry.enter(entry.find(run), arguments, context, run.resume)
-        return outcome.of_return(returned, lambda: place_of(launch, run, now()))
+        return outcome.of_return(returned, lambda: place_of(launch, run, now()), archived=bool(launch.archive_url))
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
         failure.show(error)
         return outcome.of_exception(error)
+    finally:
+        reader.close()
 
 
 def place_of(launch: Launch, run: TaskRun, now: float) -> Place:

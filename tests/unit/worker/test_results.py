@@ -1,0 +1,205 @@
+"""The results of a mapped task, read one by one as they are asked for."""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torpor
+from torpor import testing
+from torpor.results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.fake_archive import FakeArchive
+
+
+class Instances:
+    """Instances whose result is their position, some of them missing; what was looked for, and what was loaded."""
+
+    def __init__(self, *missing: int) -> None:
+        self.missing = missing
+        self.looked: list[int] = []
+        self.loaded: list[int] = []
+
+    def find(self, position: int) -> Callable[[], Any] | None:
+        self.looked.append(position)
+        return None if position in self.missing else lambda: self._load(position)
+
+    def _load(self, position: int) -> Any:
+        self.loaded.append(position)
+        return [position]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told what is missing", "not told"])
+def test_they_are_a_sequence_without_what_is_missing(told: bool) -> None:
+    made = Instances(10, 13)
+    results = Results(made.find, range(10, 16), made.missing if told else None)
+
+    assert [*results] == [[11], [12], [14], [15]]
+    assert len(results) == 4
+    assert (results[0], results[-1]) == ([11], [15])
+    assert (results.missing, results.positions) == ((10, 13), (11, 12, 14, 15))
+    assert results == [[11], [12], [14], [15]]
+    assert results[1:] != [[11]]
+    assert [14] in results
+    assert next(reversed(results)) == [15]
+
+
+@pytest.mark.parametrize("place", [4, -5])
+def test_a_place_beyond_them_is_an_index_error(place: int) -> None:
+    results = Results(Instances(10, 13).find, range(10, 16))
+
+    with pytest.raises(IndexError, match=f"there are 4 results, and none at {place}"):
+        results[place]
+
+
+def test_a_slice_is_lazy_too_and_can_be_sliced() -> None:
+    made = Instances(1)
+    part = Results(made.find, range(10), [1])[2::2]
+
+    assert (len(part), made.looked) == (4, [])
+    assert [*part] == [[3], [5], [7], [9]]
+    assert part[1:3] == [[5], [7]]
+    assert part[-1] == [9]
+
+
+def test_nothing_is_read_before_it_is_used() -> None:
+    made = Instances(1)
+    results = Results(made.find, range(1000), [1])
+
+    assert len(results) == 999
+    assert "1000 instances" in repr(results)
+    assert made.looked == []
+
+
+def test_counting_reads_each_taskrun_once_and_no_result() -> None:
+    made = Instances(1)
+    results = Results(made.find, range(100))
+
+    assert (len(results), len(results)) == (99, 99)
+    assert (made.looked, made.loaded) == ([*range(100)], [])
+
+
+def test_a_loop_reads_each_result_once() -> None:
+    made = Instances()
+    for _ in Results(made.find, range(5)):
+        pass
+
+    assert made.looked == made.loaded == [*range(5)]
+
+
+def test_the_last_result_is_kept_and_no_other() -> None:
+    made = Instances()
+    results = Results(made.find, range(5))
+    for place in (3, 3, 1, 3):
+        results[place]
+
+    assert made.loaded == [3, 1, 3]
+
+
+class Large:
+    """A result that can be told to be gone."""
+
+
+def test_a_result_is_let_go_before_the_next_is_loaded() -> None:
+    held: list[weakref.ref[Large]] = []
+
+    def load() -> Large:
+        assert not any(result() for result in held)
+        made = Large()
+        held.append(weakref.ref(made))
+        return made
+
+    results = Results(lambda _position: load, range(3))
+    for place in range(3):
+        results[place]
+
+    assert len(held) == 3
+
+
+def test_a_result_that_vanished_while_the_task_ran_is_named() -> None:
+    made = Instances()
+    results = Results(made.find, range(5), [])
+    made.missing = (2,)
+
+    with pytest.raises(LookupError, match="the result at position 2 was there when this task began, and is gone"):
+        results[2]
+
+
+def test_many_threads_may_read() -> None:
+    made = Instances(3)
+    results = Results(made.find, range(50))
+    sums: list[int] = []
+    threads = [threading.Thread(target=lambda: sums.append(sum(value[0] for value in results))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sums == [sum(range(50)) - 3] * 8
+
+
+def test_dumping_them_takes_a_list_and_returning_them_does_not() -> None:
+    results = testing.results([1, [2]])
+    with pytest.raises(TypeError, match="Results is not JSON serializable"):
+        json.dumps(results)
+
+    assert json.dumps(list(results)) == "[1, [2]]"
+    assert testing.run(lambda rows: {"all": rows, "last": rows[1:]}, {"rows": results}).result == {
+        "all": [1, [2]],
+        "last": [[2]],
+    }
+
+
+def test_a_unit_test_gives_them_as_a_cluster_does() -> None:
+    given = testing.results([(1,), b"x", {"a": 1.0}], missing=[1])
+
+    def reduce(rows: torpor.Results) -> list[Any]:
+        return [len(rows), rows.missing, rows[0], rows[1].decode(), rows[2]]
+
+    done = testing.run(reduce, {"rows": given})
+
+    assert done.result == [3, [1], [1], "x", {"a": 1.0}]
+
+
+def test_a_pod_reads_no_instance_before_its_code_asks(
+    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+) -> None:
+    for index in range(5):
+        upstream(index, index=index)
+    pod = referring("results", 5, missing="2,4", source="def load(value): return [len(value), value[2]]")
+
+    assert pod.run() == 0, pod.status
+    assert pod.status["result"] == "[3,3]"
+    assert sum(method == "GET" for method, _ in cluster.requests) == 1
+
+
+def test_results_of_a_part_of_the_instances_begin_at_its_first(
+    referring: Callable[..., Pod], upstream: Callable[..., None]
+) -> None:
+    for index in range(6):
+        upstream(index, index=index)
+    pod = referring("results", 3, index=2, source="def load(value): return [*value, *value.positions]")
+
+    assert pod.run() == 0, pod.status
+    assert pod.status["result"] == "[2,3,4,2,3,4]"
+
+
+def test_results_come_from_taskruns_and_from_the_archive_in_one_order(
+    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+) -> None:
+    upstream("small", index=0)
+    upstream(None, index=1, state="Failed")
+    upstream(None, index=2, stored=archive.keep("list", b'"large"\n' * 2000))
+    upstream(None, index=3, stored=archive.keep("bytes", b"raw"))
+    pod = referring("results", 4, source="def load(value): return [v[:1] if v != b'raw' else 'raw' for v in value]")
+
+    assert pod.run() == 0, pod.status
+    assert json.loads(pod.status["result"]) == ["s", ["large"], "raw"]
+    assert archive.connections == 1

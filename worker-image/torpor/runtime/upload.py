@@ -1,0 +1,87 @@
+"""A result that is too large for its TaskRun, put into the archive before the report.
+
+Repeated for minutes as the report is, since hours of work may stand behind it. A body that was stored without our
+knowing is stored once: it is named by its digest. What the archive will never take fails the task for good, with its
+numbers; that it could not be asked is a failure that another attempt may not meet.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from torpor_wire.reason import Reason
+
+from torpor.errors import RejectedError
+from torpor.runtime import outcome, settle
+from torpor.runtime.api import UnclearError
+from torpor.runtime.archive import Archive
+from torpor.runtime.bodies import Body
+from torpor.runtime.outcome import Failure, Outcome, Success
+
+LIMIT_S = 300.0
+_BAD, _TOO_LARGE, _UNPROCESSABLE = 400, 413, 422
+_FIELDS = ("size", "digest", "type", "length", "keys", "name")
+
+
+class _Passing:
+    """Pieces as they pass by: how many bytes, and their digest."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.digest = hashlib.sha256()
+
+    def of(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            self.size += len(piece)
+            self.digest.update(piece)
+            yield piece
+
+    def agrees(self, said: Any) -> bool:
+        return isinstance(said, Mapping) and (said.get("size"), said.get("digest")) == (
+            self.size,
+            self.digest.hexdigest(),
+        )
+
+
+def kept(to: Archive, body: Body, patience: settle.Patience) -> Outcome:
+    """The outcome of a task with such a result: the archive's description of it, or why it is not there."""
+    said = ""
+    try:
+        for _ in settle.tries(patience):
+            found = _put(to, body, patience)
+            if not isinstance(found, settle.Unsettled):
+                return found
+            said = found.message
+    except RejectedError as error:  # of the value itself, while it was written
+        return outcome.of_exception(error)
+    finally:
+        to.close()
+    return _not_stored(said)
+
+
+def _put(to: Archive, body: Body, patience: settle.Patience) -> Outcome | settle.Unsettled:
+    passing = _Passing()
+    name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
+    headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
+    try:
+        answer = to.put(headers, passing.of(body.pieces()))
+    except UnclearError as error:
+        return settle.Unsettled(str(error))
+    match settle.tells(answer, patience.repeats):
+        case settle.Stored(said) if passing.agrees(said):
+            return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
+        case settle.Stored():
+            return settle.Unsettled(f"the archive has another body than the {passing.size} bytes that were sent")
+        case settle.Unsettled() as unclear:
+            return unclear
+        case settle.Refused(message, status) if status in {_BAD, _TOO_LARGE}:
+            return Failure(Reason.RESULT_INVALID, f"the archive does not take the result: {message}", retryable=False)
+        case settle.Refused(message):
+            return _not_stored(message)
+        case settle.Lost():
+            return _not_stored(f"HTTP {_UNPROCESSABLE}")
+
+
+def _not_stored(message: str) -> Failure:
+    return Failure(Reason.RESULT_NOT_STORED, f"the result is not in the archive: {message}", retryable=True)
