@@ -70,7 +70,7 @@ class Observer:
             self.saw_workflow(body)
 
     def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
-        """Take in a Workflow as the API server sent it; an older one than the one held is ignored.
+        """Take in a Workflow as the API server sent it; one that is no newer than the one held is ignored.
 
         Returns why it cannot be read, where it cannot.
         """
@@ -78,6 +78,8 @@ class Observer:
         trouble = None
         if deleted:
             self._drop(key)
+        elif self._knows(key, body["metadata"]):
+            return None
         else:
             trouble = self._keep(key, body)
         self._touched(key)
@@ -134,18 +136,23 @@ class Observer:
         return tuple(pod for pod in found if pod.namespace == run.metadata.namespace)
 
     def _keep(self, key: Key, body: Mapping[str, Any]) -> str | None:
-        held = self.workflows.get(key)
         try:
             seen = workflows.parse(body)
         except ValidationError as error:
             _LOG.warning("Workflow %s/%s cannot be read: %s", *key, error)
             return str(error)
+        held = self.workflows.get(key)
         if held is not None and held.metadata.uid != seen.metadata.uid:
             self._drop(key)
-        elif held is not None and _older(seen, held):
-            return None
         self.workflows[key] = seen
         return None
+
+    def _knows(self, key: Key, metadata: Mapping[str, Any]) -> bool:
+        """Whether it is held as it is there, or newer: the watch repeats what the answer to a write has said."""
+        held = self.workflows.get(key)
+        if held is None or held.metadata.uid != metadata.get("uid"):
+            return False
+        return _version(metadata.get("resourceVersion")) <= _version(held.metadata.resource_version)
 
     def _taskrun_changed(self, change: Notice[TaskRun]) -> None:
         if isinstance(change, Unreadable):
@@ -189,8 +196,8 @@ class Observer:
             self._suspect(pod)
 
 
-def _older(seen: Workflow, held: Workflow) -> bool:
-    return int(seen.metadata.resource_version or 0) < int(held.metadata.resource_version or 0)
+def _version(text: str | None) -> int:
+    return int(text or 0)
 
 
 def _by_workflow(run: TaskRun) -> Iterable[str]:

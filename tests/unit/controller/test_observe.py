@@ -63,6 +63,14 @@ def test_an_older_version_of_a_workflow_is_not_taken_for_news(heard: Heard) -> N
     assert parallelism(heard) == 2
 
 
+def test_a_version_that_an_answer_brought_asks_for_no_plan_when_the_watch_repeats_it(heard: Heard) -> None:
+    heard.observer.saw_workflow(workflow(100))
+    heard.observer.saw_workflow(workflow(100))
+    assert heard.touched == [RUN]
+    heard.observer.saw_workflow(workflow(101))
+    assert heard.touched == [RUN, RUN]
+
+
 def test_another_workflow_of_the_same_name_is_news(heard: Heard) -> None:
     heard.observer.saw_workflow(workflow(100, parallelism=2))
     heard.observer.saw_workflow(workflow(99, "another", parallelism=1))
