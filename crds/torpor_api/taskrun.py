@@ -131,6 +131,7 @@ class TaskRunSpec(Model):
     map_index: Annotated[
         int, Field(ge=-1, description="Position in the task's expansion; -1 for a task not mapped.")
     ] = keys.UNMAPPED
+    display_name: Annotated[str | None, Field(max_length=253, description="What people call this instance.")] = None
     clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0
     trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = keys.DEFAULT_POOL
     image: Annotated[str | None, Field(max_length=512, description="Image of the task's pod.")] = None

@@ -8,20 +8,22 @@ value's type is asked first, and a null never taken from it.
 
 import base64
 import datetime as dt
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from cel_expr_python import cel  # type: ignore[import-untyped]
 from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
 
-from torpor_cel import errors, messages, ordering
+from torpor_cel import errors, macros, messages, ordering
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
 _RAISED = (RuntimeError, TypeError, ValueError, MemoryError)
 _KEYS = cel.Type.List(cel.Type.DYN)
-_SORTED_KEYS = cel.Overload("sorted_keys", return_type=_KEYS, parameters=[_KEYS], impl=ordering.keys_in_order)
+_PLACES = cel.Type.List(cel.Type.INT)
+_ANY = cel.Type.DYN
 _INT64 = 2**63
 
 
@@ -74,8 +76,43 @@ def _environment(roots: frozenset[str]) -> cel.Env:
     return cel.NewEnv(
         variables=dict.fromkeys(roots, cel.Type.DYN),
         extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
-        functions=[cel.FunctionDecl(ordering.SORTED, [_SORTED_KEYS])],
+        functions=_functions(),
     )
+
+
+def _functions() -> list[cel.FunctionDecl]:
+    """What this language adds. Macros are declared for the type checker: they are expanded before they would run."""
+    ours = [
+        _function(ordering.SORTED, _KEYS, [_KEYS], ordering.keys_in_order),
+        _function(macros.PLACES_OF_SHORTEST, _PLACES, [_PLACES], macros.places_of_shortest),
+        _function(macros.PLACES_OF_LONGEST, _PLACES, [_PLACES], macros.places_of_longest),
+        _function("json", _ANY, [cel.Type.STRING], _parsed),
+    ]
+    for name, counts in macros.NAMES.items():
+        overloads = [_overload(f"{name}_{count}", _KEYS, [_ANY] * count, _never) for count in counts]
+        ours.append(cel.FunctionDecl(name, overloads))
+    return ours
+
+
+def _function(name: str, gives: cel.Type, takes: list[cel.Type], body: Callable[..., object]) -> cel.FunctionDecl:
+    return cel.FunctionDecl(name, [_overload(name.removeprefix("@"), gives, takes, body)])
+
+
+def _overload(name: str, gives: cel.Type, takes: list[cel.Type], body: Callable[..., object]) -> cel.Overload:
+    return cel.Overload(name, return_type=gives, parameters=takes, impl=body)
+
+
+def _parsed(text: str) -> JSON:
+    """JSON text as its value. Raises ValueError for what is none, and for what CEL cannot carry."""
+    value: JSON = json.loads(text)
+    unfit = _unfit(value, "json")
+    if unfit is not None:
+        raise ValueError(unfit.message)
+    return value
+
+
+def _never(*_: object) -> list[object]:
+    raise AssertionError("a macro was not expanded")
 
 
 class _NotJSONError(Exception):

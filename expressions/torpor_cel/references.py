@@ -77,6 +77,17 @@ def is_plain(expression: str) -> Plain | None:
             return None
 
 
+def path(expression: str, *, roots: frozenset[str] = ROOTS) -> tuple[str, ...] | None:
+    """The names of an expression that is a root and fields of it and nothing else, as in `mapping.value.city`."""
+    parsed = syntax.parse(expression, roots=roots)
+    node = None if isinstance(parsed, ExpressionError) else parsed.node
+    names: list[str] = []
+    while isinstance(node, tree.Field) and node.value:
+        names.append(node.field)
+        node = node.operand
+    return (node.name, *reversed(names)) if isinstance(node, tree.Name) and node.name in roots else None
+
+
 def _named(uses: Iterable[Use]) -> list[tuple[Use, str]]:
     return [(use, use.first.field) for use in uses if use.first is not None]
 

@@ -153,4 +153,12 @@ class ConfirmPods:
     taskrun_uid: str
 
 
-Need: TypeAlias = Evaluate | ConfirmTaskRun | ConfirmPod | ConfirmPods
+@dataclass(frozen=True, slots=True)
+class ReadVariables:
+    """The ConfigMap that a Workflow takes its variables from."""
+
+    namespace: str
+    name: str
+
+
+Need: TypeAlias = Evaluate | ReadVariables | ConfirmTaskRun | ConfirmPod | ConfirmPods

@@ -6,14 +6,16 @@ from typing import assert_never
 
 from torpor_api import errors
 from torpor_api.api import Api, Object
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
 from torpor_api.taskrun import parse
 from torpor_api.workflow import Workflow
+from torpor_cel.errors import ExpressionError, Reason
 from torpor_cel.evaluator import Evaluating, Unavailable
+from torpor_cel.value import Value
 from torpor_wire import keys
 
 from torpor_operator import pods
-from torpor_operator.actions import ConfirmPod, ConfirmPods, ConfirmTaskRun, Evaluate, Need
+from torpor_operator.actions import ConfirmPod, ConfirmPods, ConfirmTaskRun, Evaluate, Need, ReadVariables
 from torpor_operator.observe import Observer
 from torpor_operator.snapshot import Answer, Presence
 from torpor_operator.taskruns import is_named_for_its_spec
@@ -52,6 +54,8 @@ class Answerer:
         match need:
             case Evaluate():
                 return await self._value(need)
+            case ReadVariables():
+                return await self._variables(need)
             case ConfirmTaskRun():
                 return await self._taskrun(need)
             case ConfirmPod():
@@ -66,6 +70,15 @@ class Answerer:
             return await self._evaluator.evaluate(need.expression, need.variables)
         except Unavailable as error:
             raise errors.Unavailable(str(error)) from error
+
+    async def _variables(self, need: ReadVariables) -> Answer:
+        try:
+            found = await self._api.get(CONFIG_MAPS, need.namespace, need.name)
+        except errors.NotFound:
+            return ExpressionError(
+                reason=Reason.FAILED, message=f"there is no ConfigMap {need.name} for spec.variablesFrom to read"
+            )
+        return Value(json=dict(found.get("data") or {}))
 
     async def _taskrun(self, need: ConfirmTaskRun) -> Presence:
         try:

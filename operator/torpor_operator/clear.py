@@ -8,12 +8,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from torpor_api.task import Task
 from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import ClearedTask, Task, TaskState, TaskStatus, Workflow
+from torpor_api.workflow import ClearedTask, TaskState, TaskStatus, Workflow
 from torpor_wire import keys
+from torpor_wire.indexes import Indexes
 from torpor_wire.state import State
 
 from torpor_operator.graph import Graph
+from torpor_operator.marks import stored
 from torpor_operator.outcome import BROKEN
 from torpor_operator.snapshot import Snapshot
 
@@ -85,16 +88,17 @@ def done(snapshot: Snapshot) -> bool:
     return all(index in snapshot.by_task.get(task.name, {}) for task in mark.tasks for index in task.indexes or ())
 
 
-def entry(status: TaskStatus, marks: Iterable[ClearedTask], high_water: int) -> TaskStatus:
+def entry(status: TaskStatus, marks: Iterable[ClearedTask], created: Indexes) -> TaskStatus:
     """A task's entry in the status in which its clearing begins."""
     mark = next((one for one in marks if one.name == status.name), None)
+    count = len(created)
+    known = {"created": count, "made": None if created == Indexes.below(count) else created.text()}
     if mark is None:
-        return status.model_copy(update={"created": high_water})
+        return status.model_copy(update=known)
     if mark.indexes is None:
-        return TaskStatus(name=status.name, state=TaskState.PENDING)
-    return status.model_copy(
-        update={"state": TaskState.RUNNING, "created": high_water, "reason": None, "message": None}
-    )
+        return TaskStatus(name=status.name, state=TaskState.PENDING, removed=status.total or status.removed)
+    again = known | {"state": TaskState.RUNNING, "reason": None, "message": None}
+    return status.model_copy(update=again)
 
 
 def unknown(task: Task) -> TaskStatus:
@@ -123,22 +127,22 @@ def _entry(snapshot: Snapshot, tasks: Mapping[str, Task], text: str) -> dict[str
         return Refusal(f"there is no task {name}; there are: {', '.join(sorted(tasks)[:20])}")
     if index is None:
         return {name: None}
-    if not tasks[name].expand:
+    if not tasks[name].mapped:
         return Refusal(f"task {name} is not mapped: clear {name}, without an index")
-    created = next((status.created for status in snapshot.workflow.status.tasks if status.name == name), 0)
-    if int(index) >= created:
-        return Refusal(f"task {name} has {created} instances, counted from 0; there is no {text}")
+    made = next((stored(status).made for status in snapshot.workflow.status.tasks if status.name == name), Indexes())
+    if int(index) not in made:
+        return Refusal(f"task {name} has {len(made)} instances, counted from 0; there is no {text}")
     return {name: {int(index)}}
 
 
 def _failed(snapshot: Snapshot) -> dict[str, set[int] | None]:
     named: dict[str, set[int] | None] = {}
-    mapped = {task.name for task in snapshot.workflow.spec.tasks if task.expand}
+    mapped = {task.name for task in snapshot.workflow.spec.tasks if task.mapped}
     for status in snapshot.workflow.status.tasks:
         if status.state not in BROKEN:
             continue
         runs = snapshot.by_task.get(status.name, {})
-        bad = {index for index in range(status.created) if index not in runs or runs[index].status.state in _AGAIN}
+        bad = {index for index in stored(status).made if index not in runs or runs[index].status.state in _AGAIN}
         named[status.name] = bad if status.name in mapped and len(bad) < status.created else None
     return named
 

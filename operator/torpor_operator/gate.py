@@ -1,34 +1,115 @@
-"""Whether a task's turn has come, by its rule and the outcomes of the tasks before it (Airflow's trigger rules)."""
+"""Whether a task's turn has come, by its rule and the ends of what is before it (Airflow's trigger rules).
 
+As in Airflow a mapped task counts as its instances, and one that never had any as one. All rules but `always` and the
+three that say `one` wait until everything before has ended.
+"""
+
+from collections import Counter
 from collections.abc import Sequence
-from typing import assert_never
+from dataclasses import dataclass
 
-from torpor_api.workflow import Rule, Task, TaskState
+from torpor_api.task import Rule, Task
+from torpor_api.workflow import TaskState
 from torpor_wire.reason import Reason
+from torpor_wire.state import State
 
 from torpor_operator.outcome import BROKEN, Outcome, decided
+
+_EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """How many instances before a task ended which way."""
+
+    succeeded: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.succeeded + self.failed + self.skipped
 
 
 def closed(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
     """Why the task does not run now or ever, or None where its turn has come."""
-    waiting = [outcome.task for outcome in upstream if not outcome.ended]
-    if waiting:
+    if task.rule is Rule.ALWAYS or not upstream:
+        return None
+    ends = _ends(upstream)
+    if task.rule in _EARLY and _early(task.rule, ends):
+        return None
+    if not all(outcome.ended for outcome in upstream):
         return decided(task.name, TaskState.PENDING)
-    match task.rule:
-        case Rule.ALL_DONE:
-            return None
-        case Rule.ALL_SUCCESS:
-            return _unless_all_succeeded(task, upstream)
+    state = _state(task.rule, ends)
+    return None if state is None else decided(task.name, state, Reason(state), _why(state, task.rule, upstream))
+
+
+def _early(rule: Rule, ends: Ends) -> bool:
+    match rule:
+        case Rule.ONE_SUCCESS:
+            return ends.succeeded > 0
+        case Rule.ONE_FAILED:
+            return ends.failed > 0
         case _:
-            assert_never(task.rule)
+            return ends.succeeded + ends.failed > 0
 
 
-def _unless_all_succeeded(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
-    for outcome in upstream:
-        if outcome.state in BROKEN:
-            message = f"task {outcome.task} before it: {outcome.reason or outcome.state}"
-            return decided(task.name, TaskState.UPSTREAM_FAILED, Reason.UPSTREAM_FAILED, message)
-    for outcome in upstream:
-        if outcome.state is TaskState.SKIPPED:
-            return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"task {outcome.task} before it was skipped")
-    return None
+def _state(rule: Rule, ends: Ends) -> TaskState | None:
+    """What becomes of a task when everything before it has ended; None: it runs."""
+    upstream_failed = TaskState.UPSTREAM_FAILED if ends.failed else None
+    match rule:
+        case Rule.ALL_SUCCESS:
+            return upstream_failed or _skipped(ends.skipped > 0)
+        case Rule.ALL_FAILED:
+            return _skipped(ends.failed < ends.total)
+        case Rule.ALL_SKIPPED:
+            return _skipped(ends.skipped < ends.total)
+        case Rule.ONE_SUCCESS:
+            return _skipped(ends.skipped == ends.total) or TaskState.UPSTREAM_FAILED
+        case Rule.ONE_FAILED | Rule.ONE_DONE:
+            return TaskState.SKIPPED
+        case Rule.NONE_FAILED:
+            return upstream_failed
+        case Rule.NONE_FAILED_MIN_ONE_SUCCESS:
+            return upstream_failed or _skipped(not ends.succeeded)
+        case Rule.NONE_SKIPPED:
+            return _skipped(ends.skipped > 0)
+        case Rule.ALL_DONE | Rule.ALWAYS:
+            return None
+
+
+def _skipped(condition: bool) -> TaskState | None:
+    return TaskState.SKIPPED if condition else None
+
+
+def _why(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
+    broken = next((outcome for outcome in upstream if outcome.state in BROKEN), None)
+    if state is TaskState.UPSTREAM_FAILED and broken is not None:
+        return f"task {broken.task} before it: {broken.reason or broken.state}"
+    skipped = next((outcome for outcome in upstream if outcome.state is TaskState.SKIPPED), None)
+    if rule is Rule.ALL_SUCCESS and skipped is not None:
+        return f"task {skipped.task} before it was skipped"
+    ends = _ends(upstream)
+    return f"rule {rule}: before it {ends.succeeded} succeeded, {ends.failed} failed, {ends.skipped} were skipped"
+
+
+def _ends(upstream: Sequence[Outcome]) -> Ends:
+    each = [_ends_of(outcome) for outcome in upstream]
+    return Ends(
+        succeeded=sum(ends.succeeded for ends in each),
+        failed=sum(ends.failed for ends in each),
+        skipped=sum(ends.skipped for ends in each),
+    )
+
+
+def _ends_of(outcome: Outcome) -> Ends:
+    broken, skips = outcome.state in BROKEN, len(outcome.marks.skips)
+    if not outcome.mapped or not (outcome.marks.made or skips):
+        succeeded = outcome.state is TaskState.SUCCEEDED
+        return Ends(succeeded=int(succeeded), failed=int(broken), skipped=int(outcome.state is TaskState.SKIPPED))
+    states = Counter(run.status.state for run in outcome.runs.values())
+    failed = states[State.FAILED] + states[State.CANCELLED]
+    # Of a task that ended: instances that were deleted, or of which one could not be made.
+    failed += len(outcome.marks.made) - len(outcome.runs) if outcome.ended else 0
+    return Ends(succeeded=states[State.SUCCEEDED], failed=failed or int(broken), skipped=skips)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torpor_api.workflow import Task
-from torpor_cel import template
+from torpor_api.task import Task
+from torpor_cel import references, template
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
@@ -25,19 +25,32 @@ class Place(NamedTuple):
 
 def expressions(task: Task) -> Iterator[Place]:
     """Every expression of the task."""
-    roots = ROOTS | {RUN} if task.hook is not None else ROOTS
+    run = frozenset({RUN}) if task.hook is not None else frozenset[str]()
     if task.when is not None:
-        yield Place("when", bare(task.when), roots)
+        yield Place("when", bare(task.when), OF_INSTANCE | run)
     for name, value in task.args.items():
-        yield from _within(f"args: {name}", value, roots)
+        yield from _within(f"args: {name}", value, OF_INSTANCE | run)
     for entry in task.expand:
-        yield from _within(f"expand {entry.name}", entry.over, roots)
+        yield from _within(f"expand {entry.name}", entry.over, ROOTS | run)
+    yield from _within("expandKwargs", task.expand_kwargs, ROOTS | run)
+    yield from _within("displayName", task.display_name, OF_INSTANCE | run)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
-            yield from _within(f"trigger: {name}", value, roots | {MAPPING} if task.expand else roots)
+            yield from _within(f"trigger: {name}", value, OF_INSTANCE | run)
     for where, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
             yield Place(where, text, OF_EVENT)
+
+
+def of_instance(value: JSON) -> bool:
+    """Whether a value differs from instance to instance, since its expressions use `mapping`."""
+    return any(uses_mapping(one) for one in within(value))
+
+
+def uses_mapping(expression: str) -> bool:
+    """Whether an expression uses `mapping`."""
+    found = references.of(expression, roots=OF_INSTANCE | {RUN})
+    return not isinstance(found, ExpressionError) and MAPPING in found.roots
 
 
 def within(value: JSON) -> tuple[str, ...]:

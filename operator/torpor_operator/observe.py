@@ -19,6 +19,7 @@ from torpor_api.taskrun import TaskRun
 from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
 from torpor_wire import keys
+from torpor_wire.indexes import Indexes
 
 from torpor_operator import pods, surroundings, taskruns
 from torpor_operator.actions import Need
@@ -48,7 +49,7 @@ class Observer:
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
-        self._created: defaultdict[str, dict[tuple[str, int], int]] = defaultdict(dict)  # by task and clears
+        self._created: defaultdict[str, dict[tuple[str, int], Indexes]] = defaultdict(dict)  # by task and clears
         self.taskruns: Reflector[TaskRun] = Reflector(
             api, TASKRUNS, parse_taskrun, on_change=self._taskrun_changed, index=_by_workflow, jitter=jitter
         )
@@ -116,8 +117,8 @@ class Observer:
                 run.metadata.uid: self.unclear[run.metadata.uid] for run in runs if run.metadata.uid in self.unclear
             },
             created={
-                task: count
-                for (task, clears), count in self._created[workflow.metadata.uid].items()
+                task: seen
+                for (task, clears), seen in self._created[workflow.metadata.uid].items()
                 if clears == workflow.status.clears
             },
             pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
@@ -178,7 +179,7 @@ class Observer:
         held = self.workflows.get(Key(run.metadata.namespace, owner.name))
         if held is not None and held.metadata.uid == owner.uid and taskruns.is_named_for_its_spec(run):
             seen, of = self._created[owner.uid], (run.spec.task, run.spec.clears)
-            seen[of] = max(seen.get(of, 0), max(run.spec.map_index, 0) + 1)
+            seen[of] = seen.get(of, Indexes()) | Indexes.of([max(run.spec.map_index, 0)])
 
     def _pod_changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):

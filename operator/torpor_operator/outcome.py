@@ -1,13 +1,18 @@
 """How a task of the Workflow stands, its instances taken together: the value that the tasks after it decide on."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from torpor_api.task import Task
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState, TaskStatus
 from torpor_wire import keys
+from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
+
+from torpor_operator.marks import Marks
 
 ENDED = frozenset(
     {TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED}
@@ -22,8 +27,7 @@ class Outcome:
     task: str
     state: TaskState
     mapped: bool = False
-    total: int = 0
-    created: int = 0
+    marks: Marks = Marks()  # noqa: RUF009 - frozen
     runs: Mapping[int, TaskRun]
     reason: str | None = None
     message: str | None = None
@@ -33,21 +37,30 @@ class Outcome:
         """Whether nothing of the task is still to come."""
         return self.state in ENDED
 
+    def finished(self) -> Iterator[TaskRun]:
+        """Its instances that have a result, in the order of the index."""
+        return (run for _, run in sorted(self.runs.items()) if run.status.result is not None or run.status.stored)
+
     def status(self) -> TaskStatus:
         """The task's entry in the Workflow's status."""
-        states = [run.status.state for run in self.runs.values()]
-        waiting = states.count(State.DEFERRED)
-        succeeded = states.count(State.SUCCEEDED)
-        running = sum(state not in TERMINAL for state in states) - waiting
+        states = Counter(run.status.state for run in self.runs.values())
+        waiting, succeeded = states[State.DEFERRED], states[State.SUCCEEDED]
+        running = sum(count for state, count in states.items() if state not in TERMINAL) - waiting
+        made, skips = self.marks.made, self.marks.skips
+        created = len(made)
         return TaskStatus(
             name=self.task,
             state=self.state,
-            total=self.total,
-            created=self.created,
+            total=self.marks.total,
+            created=created,
+            made=None if made == Indexes.below(created) else made.text(),
             active=running,
             deferred=waiting,
             succeeded=succeeded,
-            failed=self.created - running - waiting - succeeded,
+            failed=created - running - waiting - succeeded,
+            skipped=len(skips),
+            skips=skips.text() or None,
+            removed=self.marks.removed,
             reason=self.reason,
             message=self.message,
         )
@@ -63,23 +76,30 @@ def failed(task: str, reason: str, message: str) -> Outcome:
     return decided(task, TaskState.FAILED, reason, message)
 
 
-def of_instances(task: str, *, mapped: bool, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:
-    """The outcome of a task whose width is known. An index below the high-water mark without a TaskRun was deleted."""
-    deleted = created - len(runs)
-    first = next((run for _, run in sorted(runs.items()) if run.status.state in {State.FAILED, State.CANCELLED}), None)
+def of_instances(task: Task, marks: Marks, runs: Mapping[int, TaskRun], *, final: bool = False) -> Outcome:
+    """The outcome of a task whose width is known. An instance that was made and is not there was deleted.
+
+    `final`: no more are made, though some are open.
+    """
     state, reason, message = TaskState.RUNNING, None, None
-    if created == total and all(run.status.state in TERMINAL for run in runs.values()):
-        if first is not None:
-            cancelled = all(run.status.state is not State.FAILED for run in runs.values())
-            state = TaskState.CANCELLED if cancelled else TaskState.FAILED
-            reason, message = first.status.reason, _told(first)
-        elif deleted:
-            state, reason, message = TaskState.FAILED, Reason.DELETED, f"{deleted} of its TaskRuns were deleted"
-        else:
-            state = TaskState.SUCCEEDED
+    if (final or marks.complete) and all(run.status.state in TERMINAL for run in runs.values()):
+        state, reason, message = _ended(marks, runs)
     return Outcome(
-        task=task, state=state, mapped=mapped, total=total, created=created, runs=runs, reason=reason, message=message
+        task=task.name, state=state, mapped=task.mapped, marks=marks, runs=runs, reason=reason, message=message
     )
+
+
+def _ended(marks: Marks, runs: Mapping[int, TaskRun]) -> tuple[TaskState, str | None, str | None]:
+    bad = [run for _, run in sorted(runs.items()) if run.status.state in {State.FAILED, State.CANCELLED}]
+    deleted = len(marks.made) - len(runs)
+    if bad:
+        cancelled = all(run.status.state is State.CANCELLED for run in bad)
+        return TaskState.CANCELLED if cancelled else TaskState.FAILED, bad[0].status.reason, _told(bad[0])
+    if deleted:
+        return TaskState.FAILED, Reason.DELETED, f"{deleted} of its TaskRuns were deleted"
+    if not marks.made:
+        return TaskState.SKIPPED, Reason.SKIPPED, f"when: false for all {len(marks.skips)} instances"
+    return TaskState.SUCCEEDED, None, None
 
 
 def _told(run: TaskRun) -> str:

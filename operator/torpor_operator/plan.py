@@ -25,6 +25,7 @@ from torpor_operator.actions import (
     SetFinalizers,
 )
 from torpor_operator.outcome import Outcome
+from torpor_operator.room import Room
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.status import Verdict
 from torpor_operator.surroundings import Surroundings
@@ -79,7 +80,7 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
     former = {one.name: one for one in workflow.status.tasks}
     # Also of tasks that the status does not tell of yet: what was created in this second counts for ever.
     entries = [
-        clear.entry(former.get(task.name) or clear.unknown(task), found, tasks.high_water(snapshot, task))
+        clear.entry(former.get(task.name) or clear.unknown(task), found, tasks.created(snapshot, task))
         for task in workflow.spec.tasks
     ]
     return Plan(
@@ -115,10 +116,10 @@ def _worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
     workflow = snapshot.workflow
     steps = [(run, lifecycle.next_step(_view(snapshot, run.metadata.name))) for turn in turns for run in turn.runs]
     waiting = [run for run, step in steps if step.wants_pod]
-    slots = workflow.spec.parallelism - sum(_holds_slot(snapshot, run.metadata.name) for run, _ in steps)
+    room = Room.of(workflow.spec, [run for run, _ in steps if _holds_slot(snapshot, run.metadata.name)])
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
-    launched = waiting[: max(slots, 0)]
-    starts = [] if workflow.spec.suspend else _starts(turns, slots - len(launched))
+    launched = [run for run in waiting if room.take(run.spec.task)]
+    starts = [] if workflow.spec.suspend else _starts(turns, room)
     return Plan(
         actions=(*_actions(step for _, step in steps), *_launches(snapshot, launched), *starts),
         needs=_needs(turns, [step for _, step in steps]),
@@ -149,16 +150,14 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
     )
 
 
-def _starts(turns: Sequence[tasks.Turn], slots: int) -> list[CreateTaskRun]:
+def _starts(turns: Sequence[tasks.Turn], room: Room) -> list[CreateTaskRun]:
     """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none."""
-    starts: list[CreateTaskRun] = []
-    for turn in turns:
-        for body in turn.starts:
-            if turn.needs_slot and slots <= 0:
-                break
-            slots -= turn.needs_slot
-            starts.append(CreateTaskRun(body=body))
-    return starts
+    return [
+        CreateTaskRun(body=body)
+        for turn in turns
+        for body in turn.starts
+        if not turn.needs_slot or room.take(turn.outcome.task)
+    ]
 
 
 def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Plan:

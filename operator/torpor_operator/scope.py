@@ -1,6 +1,6 @@
-"""What the expressions of a Workflow can see: `params`, and of each ended task `result`, `results` and `state`.
+"""What the expressions of a Workflow can see: `params`, `variables`, and of each task `result`, `results`, `state`.
 
-In the trigger of a mapped task also `mapping.value` and `mapping.index`, in a hook `run`.
+An instance also sees its `mapping`, a hook how the `run` went.
 
 Only what an expression refers to is handed to its evaluation, and named by the uids it comes from, so that an answer
 is found again without comparing values.
@@ -10,18 +10,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import Workflow
 from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 from torpor_wire import canonical, keys
+from torpor_wire.state import TERMINAL
 
-from torpor_operator.actions import Evaluate, Need
+from torpor_operator.actions import Evaluate, Need, ReadVariables
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Answer, Presence
 
-ROOTS = frozenset({"params", "tasks"})
-MAPPING, RUN = "mapping", "run"
+PARAMS, TASKS, VARIABLES, MAPPING, RUN = "params", "tasks", "variables", "mapping", "run"
+ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
 _RESULTS_MAX = 256 * 1024
 
 
@@ -51,18 +53,19 @@ class Scope:
         if plain is not None:
             return self._plain(plain.name, plain.field)
         request = self._request(expression)
-        if isinstance(request, ExpressionError):
+        if isinstance(request, ExpressionError | Unknown):
             return request
+        at_hand = _read_off(references.path(expression, roots=frozenset(request.variables)), request.variables)
+        if at_hand is not None:
+            return at_hand
         answer = self.known.get(request)
-        if answer is None or isinstance(answer, Presence):
-            return Unknown((request,))
-        return answer
+        return Unknown((request,)) if answer is None or isinstance(answer, Presence) else answer
 
     def _plain(self, name: str, field: str) -> Value | ExpressionError:
         seen = self._field(name, field)
         return seen if isinstance(seen, ExpressionError) else Value(json=seen)
 
-    def _request(self, expression: str) -> Evaluate | ExpressionError:
+    def _request(self, expression: str) -> Evaluate | ExpressionError | Unknown:
         found = references.of(expression, roots=ROOTS.union(self.more))
         if isinstance(found, ExpressionError):
             return found
@@ -73,10 +76,21 @@ class Scope:
                 return value
             tasks[name] = value
         more = {root: value for root, value in self.more.items() if root in found.roots}
-        values: dict[str, JSON] = {"params": dict(self.workflow.spec.params), "tasks": tasks, **more}
+        if VARIABLES in found.roots:
+            variables = self._variables()
+            if not isinstance(variables, Value):
+                return variables
+            more[VARIABLES] = variables.json
         sources = tuple((name, self._version(name)) for name in sorted(found.tasks))
         sources += tuple((root, canonical.plain(value)) for root, value in sorted(more.items()))
+        values: dict[str, JSON] = {PARAMS: dict(self.workflow.spec.params), TASKS: tasks, **more}
         return Evaluate(expression, sources, values)
+
+    def _variables(self) -> Value | ExpressionError | Unknown:
+        """The ConfigMap that the Workflow names; the graph refuses expressions that need one where it names none."""
+        asked = ReadVariables(self.workflow.metadata.namespace, self.workflow.spec.variables_from or "")
+        answer = self.known.get(asked)
+        return Unknown((asked,)) if answer is None or isinstance(answer, Presence) else answer
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}
@@ -102,27 +116,52 @@ class Scope:
                 return errors.invalid(f"task {name} is not mapped: write tasks.{name}.result")
             case "results":
                 return self._results(name, outcome)
+            case "indexes":
+                return [run.spec.map_index for run in outcome.finished()]
             case _:
-                return errors.invalid(f"tasks.{name}.{field}: a task has `result`, `results` and `state`")
+                return errors.invalid(f"tasks.{name}.{field}: a task has `result`, `results`, `indexes` and `state`")
 
     def _results(self, name: str, outcome: Outcome) -> JSON | ExpressionError:
-        texts = [run.status.result for _, run in sorted(outcome.runs.items()) if run.status.result is not None]
-        if sum(map(len, texts)) > _RESULTS_MAX:
+        """The results in the order of the index; instances without one are left out, `indexes` says which are there."""
+        runs = list(outcome.finished())
+        if sum(_size(run) for run in runs) > _RESULTS_MAX:
             return errors.too_expensive(
                 f"tasks.{name}.results is over {_RESULTS_MAX} bytes: pass it whole, as the argument "
                 f"${{tasks.{name}.results}}, and reduce it in Python",
             )
         try:
-            return [json.loads(text) for text in texts]
+            return [json.loads(run.status.result or "null") for run in runs]
         except (ValueError, RecursionError) as error:
             return _unreadable(name, error)
 
     def _version(self, name: str) -> str:
-        return ",".join(run.metadata.uid for _, run in sorted(self.outcomes[name].runs.items()))
+        """What an answer holds for: these TaskRuns, at their end or before it."""
+        runs = sorted(self.outcomes[name].runs.items())
+        return ",".join(run.metadata.uid + ("" if run.status.state in TERMINAL else "?") for _, run in runs)
+
+
+def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value | None:
+    """The value of an expression that only names fields; None where it is none, or a field is not there."""
+    found: JSON = dict(values)
+    for name in path or ():
+        if not isinstance(found, dict) or name not in found:
+            return None
+        found = found[name]
+    return Value(json=found) if path else None
+
+
+def _size(run: TaskRun) -> int:
+    return run.status.stored.size if run.status.stored else len(run.status.result or "")
 
 
 def _result(name: str, outcome: Outcome) -> JSON | ExpressionError:
     run = outcome.runs.get(keys.UNMAPPED)
+    if run is not None and run.status.stored is not None:
+        stored = run.status.stored
+        return errors.too_expensive(
+            f"the result of task {name} is {stored.size} bytes and in the archive, which expressions do not see: "
+            f"pass it whole, as the argument ${{tasks.{name}.result}}, or expand over it",
+        )
     if run is None or run.status.result is None:
         return None
     try:

@@ -22,7 +22,8 @@ class Settings:
     unserved_grace: Annotated[float, "how long a wait may go unserved before it says that its pool is"] = 30.0
     node_grace: Annotated[float, "how long past its deletion a pod may take before its node counts as lost"] = 30.0
     max_launches: Annotated[int, "pods of one segment lost to disruption before the attempt counts as lost"] = 5
-    max_map_size: Annotated[int, "how many instances `expand` may make of one task"] = 1024
+    max_map_size: Annotated[int, "how many instances `expand` may make of one task, where the run does not say"] = 1024
+    map_size_limit: Annotated[int, "how many a run may ask for by spec.maxMapSize"] = 20_000
     status_interval: Annotated[float, "a Workflow's status is written at most this often while it runs"] = 1.0
     resync: Annotated[float, "how often every Workflow is looked at though nothing seems to have changed"] = 300.0
     lease_duration: Annotated[int, "seconds until a silent leader is replaced"] = 15

@@ -9,6 +9,7 @@ from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
+from torpor_wire.indexes import Indexes
 
 from torpor_operator.actions import Need
 from torpor_operator.pods import Pod
@@ -36,7 +37,7 @@ class Snapshot:
     by_task: Mapping[str, Mapping[int, TaskRun]]  # the same, by task and index
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
     unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod that may have been created, or not
-    created: Mapping[str, int]  # by task: how many instances were seen to exist, which the status may not say yet
+    created: Mapping[str, Indexes]  # by task: the instances that were seen to exist, which the status may not say yet
     pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
     known: Mapping[Need, Answer]
     settings: Settings

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from torpor_api.taskrun import Argument, TaskRun, TaskRunSpec, TriggerCall, WorkflowRef
-from torpor_api.workflow import Task, Workflow
+from torpor_api.task import Task
+from torpor_api.taskrun import TaskRun, TaskRunSpec, WorkflowRef
+from torpor_api.workflow import Workflow
 from torpor_wire import keys, names
 
+from torpor_operator.instances import Instance
 from torpor_operator.owner import reference
 
 
@@ -20,15 +22,7 @@ def is_named_for_its_spec(run: TaskRun) -> bool:
     return run.metadata.name == names.taskrun(owner.name, owner.uid, run.spec.task, run.spec.map_index)
 
 
-def build(  # noqa: PLR0913 - what differs from instance to instance
-    workflow: Workflow,
-    task: Task,
-    index: int,
-    *,
-    arguments: tuple[Argument, ...],
-    trigger: TriggerCall | None,
-    account: str,
-) -> dict[str, Any]:
+def build(workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str) -> dict[str, Any]:
     """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1.
 
     `account` is the ServiceAccount of pods that name none.
@@ -43,11 +37,12 @@ def build(  # noqa: PLR0913 - what differs from instance to instance
         image=None if task.trigger and not task.python else task.image or workflow.spec.image,
         python=task.python,
         container=task.container,
-        trigger=trigger,
+        trigger=instance.trigger,
         result=task.result,
         fail_when=task.fail_when,
         service_account=_account(task, account),
-        arguments=arguments,
+        arguments=instance.arguments,
+        display_name=instance.display_name,
         retries=task.retries,
         timeout=task.timeout,
         timeout_while_deferred=task.timeout_while_deferred,

@@ -4,21 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from torpor_api.task import Hook, Task
 from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import Hook, Task, TaskState
+from torpor_api.workflow import TaskState
 from torpor_cel.value import JSON
-from torpor_wire import keys
+from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator import clear, gate, instances, taskruns
+from torpor_operator import branch, clear, gate, instances, marks, taskruns
 from torpor_operator.actions import ConfirmTaskRun, Need
 from torpor_operator.graph import Graph
-from torpor_operator.instances import Instances
+from torpor_operator.instances import Instances, LeftOut
+from torpor_operator.marks import Marks
 from torpor_operator.outcome import Outcome, decided, of_instances
 from torpor_operator.scope import RUN, Scope, Unknown
 from torpor_operator.snapshot import Presence, Snapshot
 from torpor_operator.status import Verdict
+
+_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,9 @@ def turns(snapshot: Snapshot, graph: Graph) -> list[Turn]:
     made: list[Turn] = []
     scope = Scope(workflow=snapshot.workflow, outcomes=outcomes, known=snapshot.known)
     for task in graph.tasks:
-        turn = _turn(snapshot, task, [outcomes[name] for name in sorted(graph.upstream[task.name])], scope)
+        left_out = branch.left_out(task, graph, outcomes)
+        turn = _turn(snapshot, task, [outcomes[name] for name in sorted(graph.upstream[task.name])], scope, left_out)
+        turn = replace(turn, outcome=branch.taken(task, turn.outcome, graph))
         outcomes[task.name] = turn.outcome
         made.append(turn)
     return made
@@ -78,42 +84,53 @@ def _called(task: Task, run: Verdict) -> bool:
 def as_it_is(snapshot: Snapshot, task: Task) -> Outcome:
     """The task's outcome if nothing more is started: what has not begun is cancelled."""
     runs = _runs(snapshot, task)
-    if not runs:
+    found = marks.of(snapshot, task, runs)
+    if not runs and not found.made:
         return decided(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before its turn came")
-    created = _high_water(snapshot, task, runs)
-    return of_instances(task.name, mapped=bool(task.expand), total=created, created=created, runs=runs)
+    return of_instances(task, replace(found, total=len(found.made) + len(found.skips)), runs, final=True)
 
 
-def _turn(snapshot: Snapshot, task: Task, upstream: list[Outcome], scope: Scope) -> Turn:
+def _turn(
+    snapshot: Snapshot, task: Task, upstream: list[Outcome], scope: Scope, left_out: Outcome | None = None
+) -> Turn:
     runs = _runs(snapshot, task)
-    created = _high_water(snapshot, task, runs)
-    total = _stored_total(snapshot, task)
+    found = marks.of(snapshot, task, runs)
     if again := clear.missing(snapshot.workflow, task, runs):
         return _again(snapshot, task, scope, again)
-    if not created and len(runs) < len(snapshot.by_task.get(task.name, {})):
+    if not found.made and len(runs) < len(snapshot.by_task.get(task.name, {})):
         return Turn(outcome=decided(task.name, TaskState.PENDING))  # cleared, and the old ones have not gone yet
-    if 0 < total <= created:
-        return _begun(snapshot, task, created, runs)
-    if created == 0 and (closed := gate.closed(task, upstream)) is not None:
-        return Turn(outcome=closed)
-    match instances.resolve(task, scope, snapshot.settings.max_map_size):
+    if found.complete:
+        return _begun(snapshot, task, found, runs)
+    if not found.made:
+        closed = left_out or gate.closed(task, upstream)
+        if closed is not None:
+            return Turn(outcome=replace(closed, marks=replace(closed.marks, removed=found.removed)))
+    match instances.resolve(task, scope, _allowed(snapshot)):
         case Outcome() as outcome:
-            return Turn(outcome=_once_ended(outcome, total=total, created=created, runs=runs))
+            return Turn(outcome=_once_ended(task, outcome, found, runs))
         case Unknown(needs):
-            state = TaskState.RUNNING if created else TaskState.PENDING
-            waiting = Outcome(task=task.name, state=state, created=created, total=total, runs=runs)
-            return Turn(outcome=waiting, needs=needs)
-        case Instances() as found:
-            return _started(snapshot, task, found, runs)
+            return _waiting(task, found, runs, needs)
+        case Instances() as wanted:
+            return _started(snapshot, wanted, found, runs)
 
 
-def _begun(snapshot: Snapshot, task: Task, created: int, runs: Mapping[int, TaskRun]) -> Turn:
-    """Every instance has been created: what is absent now was deleted, once a read has confirmed it."""
-    missing = [taskruns.name_of(snapshot.workflow, task.name, index) for index in _indices(task, created)]
+def _allowed(snapshot: Snapshot) -> int:
+    """How many instances a task may have: as the Workflow has it, within what the installation allows."""
+    settings, asked = snapshot.settings, snapshot.workflow.spec.max_map_size
+    return min(asked or settings.max_map_size, max(settings.max_map_size, settings.map_size_limit))
+
+
+def _waiting(task: Task, found: Marks, runs: Mapping[int, TaskRun], needs: tuple[Need, ...]) -> Turn:
+    state = TaskState.RUNNING if found.made else TaskState.PENDING
+    return Turn(outcome=Outcome(task=task.name, state=state, mapped=task.mapped, marks=found, runs=runs), needs=needs)
+
+
+def _begun(snapshot: Snapshot, task: Task, found: Marks, runs: Mapping[int, TaskRun]) -> Turn:
+    """Every instance has been decided on: what is absent now was deleted, once a read has confirmed it."""
+    absent = found.made - marks.positions(runs)
     unconfirmed: list[Need] = []
-    for name in missing:
-        if name in snapshot.taskruns:
-            continue
+    for position in absent:
+        name = taskruns.name_of(snapshot.workflow, task.name, marks.index(task, position))
         asked = ConfirmTaskRun(snapshot.workflow.metadata.namespace, name)
         match snapshot.known.get(asked):
             case Presence.GONE:
@@ -121,70 +138,88 @@ def _begun(snapshot: Snapshot, task: Task, created: int, runs: Mapping[int, Task
             case Presence.UNREADABLE:
                 message = f"TaskRun {name} cannot be read: its fields are not of this version"
                 failed = decided(task.name, TaskState.FAILED, Reason.STATUS_INVALID, message)
-                return Turn(outcome=_once_ended(failed, total=created, created=created, runs=runs))
+                return Turn(outcome=_once_ended(task, failed, found, runs))
             case _:
                 unconfirmed.append(asked)
-    outcome = of_instances(task.name, mapped=bool(task.expand), total=created, created=created, runs=runs)
     if unconfirmed:
-        outcome = Outcome(task=task.name, state=TaskState.RUNNING, total=created, created=created, runs=runs)
-    return Turn(outcome=outcome, needs=tuple(unconfirmed))
+        return _waiting(task, found, runs, tuple(unconfirmed))
+    return Turn(outcome=of_instances(task, found, runs))
 
 
-def _started(snapshot: Snapshot, task: Task, found: Instances, runs: Mapping[int, TaskRun]) -> Turn:
-    """The width is known: start what is above the high-water mark, in order."""
-    created = _high_water(snapshot, task, runs)
-    if created >= found.total:
-        return _begun(snapshot, task, created, runs)
-    bodies = _bodies(snapshot, task, found, _indices(task, found.total)[created:])
-    outcome = of_instances(task.name, mapped=bool(task.expand), total=found.total, created=created, runs=runs)
-    return Turn(outcome=outcome, starts=bodies, needs_slot=_needs_slot(snapshot, task))
+def _started(snapshot: Snapshot, wanted: Instances, found: Marks, runs: Mapping[int, TaskRun]) -> Turn:
+    """The width is known: start what has not been decided on, in order."""
+    task, found = wanted.task, found.of_width(wanted.total)
+    if found.complete:
+        return _begun(snapshot, task, found, runs)
+    made = _bodies(snapshot, wanted, found.open)
+    if made.failed is not None:
+        return Turn(outcome=_once_ended(task, made.failed, found, runs))
+    found = found.skipping(Indexes.of(made.left_out))
+    outcome = of_instances(task, found, runs)
+    return Turn(outcome=outcome, starts=made.bodies, needs=made.needs, needs_slot=_needs_slot(snapshot, task))
 
 
 def _needs_slot(snapshot: Snapshot, task: Task) -> bool:
     return task.trigger is None or snapshot.workflow.spec.count_deferred
 
 
-def _bodies(snapshot: Snapshot, task: Task, found: Instances, indexes: Iterable[int]) -> tuple[dict[str, Any], ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """What became of some instances: TaskRuns to create, positions left out, what must be known of others first."""
+
+    bodies: tuple[dict[str, Any], ...] = ()
+    left_out: tuple[int, ...] = ()
+    needs: tuple[Need, ...] = ()
+    failed: Outcome | None = None
+
+
+def _bodies(snapshot: Snapshot, wanted: Instances, positions: Iterable[int]) -> _Made:
+    """The next instances, a batch of them at most: the plan after the next goes on."""
     workflow, account = snapshot.workflow, snapshot.settings.task_service_account
-    return tuple(
-        taskruns.build(
-            workflow,
-            task,
-            index,
-            arguments=found.arguments(index),
-            trigger=found.trigger(index),
-            account=account,
-        )
-        for index in indexes
-    )
+    bodies: list[dict[str, Any]] = []
+    left_out: list[int] = []
+    needs: list[Need] = []
+    for position in positions:
+        match wanted.at(position):
+            case Outcome() as outcome:
+                return _Made(failed=outcome)
+            case Unknown(more):
+                needs += more
+            case LeftOut():
+                left_out.append(position)
+            case instance:
+                at = marks.index(wanted.task, position)
+                bodies.append(taskruns.build(workflow, wanted.task, at, instance=instance, account=account))
+        if len(bodies) + len(needs) >= _BATCH:
+            break
+    return _Made(bodies=tuple(bodies), left_out=tuple(left_out), needs=tuple(dict.fromkeys(needs)))
 
 
 def _again(snapshot: Snapshot, task: Task, scope: Scope, indexes: tuple[int, ...]) -> Turn:
     """Some of its instances were cleared: those whose old TaskRun has gone are made anew."""
     runs = _runs(snapshot, task)
-    created, total = _high_water(snapshot, task, runs), _stored_total(snapshot, task)
-    running = Outcome(task=task.name, state=TaskState.RUNNING, total=total, created=created, runs=runs)
-    match instances.resolve(task, scope, snapshot.settings.max_map_size):
+    found = marks.of(snapshot, task, runs)
+    running = Outcome(task=task.name, state=TaskState.RUNNING, mapped=task.mapped, marks=found, runs=runs)
+    match instances.resolve(task, scope, _allowed(snapshot)):
         case Outcome() as outcome:
-            return Turn(outcome=_once_ended(outcome, total=total, created=created, runs=runs))
+            return Turn(outcome=_once_ended(task, outcome, found, runs))
         case Unknown(needs):
             return Turn(outcome=running, needs=needs)
-        case Instances() as found:
+        case Instances() as wanted:
             standing = snapshot.by_task.get(task.name, {})
-            absent = [index for index in indexes if index < found.total and index not in standing]
-            bodies = _bodies(snapshot, task, found, absent)
-            return Turn(outcome=running, starts=bodies, needs_slot=_needs_slot(snapshot, task))
+            absent = [index for index in indexes if index < wanted.total and index not in standing]
+            made = _bodies(snapshot, wanted, absent)
+            if made.failed is not None:
+                return Turn(outcome=_once_ended(task, made.failed, found, runs))
+            slot = _needs_slot(snapshot, task)
+            return Turn(outcome=running, starts=made.bodies, needs=made.needs, needs_slot=slot)
 
 
-def _once_ended(outcome: Outcome, *, total: int, created: int, runs: Mapping[int, TaskRun]) -> Outcome:
+def _once_ended(task: Task, outcome: Outcome, found: Marks, runs: Mapping[int, TaskRun]) -> Outcome:
     """The outcome of a task that starts no more instances: those that were started go on to their end first."""
     if all(run.status.state in TERMINAL for run in runs.values()):
-        return replace(outcome, total=total, created=created, runs=runs)
-    return Outcome(task=outcome.task, state=TaskState.RUNNING, total=total, created=created, runs=runs)
-
-
-def _indices(task: Task, total: int) -> list[int]:
-    return list(range(total)) if task.expand else [keys.UNMAPPED]
+        return replace(outcome, mapped=task.mapped, marks=found, runs=runs)
+    return Outcome(task=task.name, state=TaskState.RUNNING, mapped=task.mapped, marks=found, runs=runs)
 
 
 def _runs(snapshot: Snapshot, task: Task) -> Mapping[int, TaskRun]:
@@ -194,18 +229,6 @@ def _runs(snapshot: Snapshot, task: Task) -> Mapping[int, TaskRun]:
     return {index: run for index, run in found.items() if not clear.old(snapshot.workflow, run)}
 
 
-def high_water(snapshot: Snapshot, task: Task) -> int:
-    """How many instances of the task have been created so far."""
-    return _high_water(snapshot, task, _runs(snapshot, task))
-
-
-def _high_water(snapshot: Snapshot, task: Task, runs: Mapping[int, TaskRun]) -> int:
-    """How many instances have been created: no index below it is created again, whatever became of it."""
-    stored = next((entry.created for entry in snapshot.workflow.status.tasks if entry.name == task.name), 0)
-    seen = max(runs, default=-2) + 1 if task.expand else len(runs)
-    return max(stored, seen, snapshot.created.get(task.name, 0))
-
-
-def _stored_total(snapshot: Snapshot, task: Task) -> int:
-    """The width as the status has it: once written it is not computed again, whatever becomes of what it came from."""
-    return next((entry.total for entry in snapshot.workflow.status.tasks if entry.name == task.name), 0)
+def created(snapshot: Snapshot, task: Task) -> Indexes:
+    """Which instances of the task have been created so far."""
+    return marks.of(snapshot, task, _runs(snapshot, task)).made

@@ -1,7 +1,7 @@
 """Which instances of a run were created, deleted and cleared: the part of the audit that watches over I2's second half.
 
 It counts what was committed and what each process was answered, not what the status of a Workflow says of it; from the
-status it takes what is promised there (the high-water mark) and what a clearing lets happen again.
+status it takes what is promised there (which instances were made) and what a clearing lets happen again.
 """
 
 from collections import defaultdict
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from torpor_api.resources import TASKRUNS
 from torpor_api.transport import Response
 from torpor_wire import keys
+from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
 
 from tests.fake_api import Request
@@ -43,7 +44,7 @@ class Creations:
         self._uids: dict[Instance, str] = {}
         self._standing: dict[Instance, str] = {}
         self._made: defaultdict[Process, set[Instance]] = defaultdict(set)
-        self._marks: dict[tuple[str, str], int] = {}
+        self._marks: dict[tuple[str, str], Indexes] = {}
         self._cleared: defaultdict[tuple[str, str], list[tuple[int, Any]]] = defaultdict(list)
         self._wishes: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -54,9 +55,9 @@ class Creations:
         self._standing[instance] = uid
         known = before != uid and self.prompt and instance in self._made[writer]
         self._expect("I2", not known, f"{name} is created again by {writer.name}, who created it before")
-        mark = self._marks.get(instance[:2], 0)
-        again = before != uid and self.ordered and max(instance.number, 0) < mark
-        self._expect("I2", not again, f"{name} is created again, below the high-water mark of {mark}")
+        made = self._marks.get(instance[:2], Indexes())
+        again = before != uid and self.ordered and max(instance.number, 0) in made
+        self._expect("I2", not again, f"{name} is created again, and the status says that {made.text()} were made")
 
     def answered(self, process: Process, request: Request, said: Response | str) -> None:
         """What a process knows for certain: that which it created itself, and was told so."""
@@ -83,7 +84,8 @@ class Creations:
         if status.get("clears", 0) > ((before or {}).get("status") or {}).get("clears", 0):
             self._reopened(uid, status["clears"], status["clearing"])
         for task in status.get("tasks", ()):
-            self._marks[uid, task["name"]] = task["created"]
+            made, count = task.get("made"), task.get("created", 0)
+            self._marks[uid, task["name"]] = Indexes.parse(made) if made else Indexes.below(count)
             if task.get("reason") == Reason.DELETED and self.prompt:
                 self._deleted(uid, task)
 

@@ -49,5 +49,6 @@ class Reason(StrEnum):
     EXPRESSION_FAILED = "ExpressionFailed"
     EXPRESSION_TOO_EXPENSIVE = "ExpressionTooExpensive"
     EXPAND_INVALID = "ExpandInvalid"
+    BRANCH_INVALID = "BranchInvalid"
     TASK_FAILED = "TaskFailed"
     STATUS_INVALID = "StatusInvalid"

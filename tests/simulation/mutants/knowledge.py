@@ -6,8 +6,9 @@ from typing import Any
 from torpor_api import store
 from torpor_api.store import Store
 from torpor_operator import __main__ as operator_main
-from torpor_operator import tasks
+from torpor_operator import marks
 from torpor_operator.answers import Answerer
+from torpor_operator.marks import Marks
 from torpor_operator.observe import Observer
 from torpor_operator.snapshot import Presence
 
@@ -15,7 +16,7 @@ from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _high_water() -> None:
-    put(tasks, "_high_water", lambda _, task, runs: max(runs, default=-1) + 1 if task.expand else len(runs))
+    put(marks, "of", lambda _snapshot, _task, runs: Marks(made=marks.positions(runs)))
 
 
 def _seen_creation() -> None:

@@ -14,6 +14,7 @@ from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Snapshot
 from torpor_operator.surroundings import Pool
 from torpor_wire import keys, times
+from torpor_wire.indexes import Indexes
 
 NOW = 1_700_000_000.0
 NAMESPACE, NAME, UID = "ns", "run", "workflow-uid"
@@ -67,7 +68,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     settings: Settings,
     now: float,
     unclear: Mapping[str, str] = MappingProxyType({}),
-    created: Mapping[str, int] = MappingProxyType({}),
+    created: Mapping[str, Indexes] = MappingProxyType({}),
     pools: Callable[[str], Pool] = lambda _: Pool(),
 ) -> Snapshot:
     """What the observer makes of objects."""

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from torpor_api.taskrun import TaskRun
 from torpor_cel.evaluator import evaluate_here
+from torpor_cel.value import Value
 from torpor_operator.actions import (
     Action,
     ConfirmPod,
@@ -22,6 +23,7 @@ from torpor_operator.actions import (
     Need,
     PatchTaskRun,
     PostEvent,
+    ReadVariables,
     RemoveAnnotation,
     SetFinalizers,
 )
@@ -29,6 +31,7 @@ from torpor_operator.snapshot import Answer, Presence
 from torpor_operator.surroundings import Pool
 from torpor_wire import keys, times
 from torpor_wire.edge import Patch
+from torpor_wire.indexes import Indexes
 
 from tests.fake_api import json_patch
 from tests.unit.controller import bodies
@@ -47,7 +50,8 @@ class Stored:
         self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
         self.unreadable: set[str] = set()
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
-        self.created: dict[str, int] = {}  # by task: instances the operator saw, whatever the status says
+        self.created: dict[str, Indexes] = {}  # by task: instances the operator saw, whatever the status says
+        self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
         self.confirmed: list[Need] = []
         self.pools: Callable[[str], Pool] = lambda _: Pool()
         self._numbers = itertools.count(1)
@@ -154,6 +158,8 @@ class Stored:
         match need:
             case Evaluate(expression=expression, variables=variables):
                 return evaluate_here(expression, variables)
+            case ReadVariables(name=name):
+                return Value(json=dict(self.variables[name]))
             case ConfirmTaskRun(name=name):
                 self.confirmed.append(need)
                 if name in self.unreadable:

@@ -73,7 +73,7 @@ def test_a_task_is_not_used_whole() -> None:
 
 def test_a_task_has_no_other_fields() -> None:
     world = World(python("a"), python("b", when="tasks.a.reslt == 1")).settle().succeed("a")
-    assert "a task has `result`, `results` and `state`" in (world.task("b").message or "")
+    assert "a task has `result`, `results`, `indexes` and `state`" in (world.task("b").message or "")
 
 
 def test_kwargs_of_a_trigger_too_large_for_a_taskrun_fail_the_task() -> None:

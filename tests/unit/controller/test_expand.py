@@ -42,12 +42,12 @@ def test_an_empty_list_skips_the_task() -> None:
 
 
 @pytest.mark.parametrize(
-    ("yields", "kind"), [('"a"', "a string"), ("3", "a number"), ("null", "null"), ('{"a": 1}', "an object")]
+    ("yields", "kind"), [('"a"', "a string"), ("3", "a number"), ("null", "null"), ("true", "a boolean")]
 )
-def test_what_is_not_a_list_fails_the_task(yields: str, kind: str) -> None:
+def test_what_is_neither_list_nor_object_fails_the_task(yields: str, kind: str) -> None:
     world = World(python("list"), over("${tasks.list.result}")).settle().succeed("list", yields)
     assert world.task("load").reason == "ExpandInvalid"
-    assert world.task("load").message == f"expand path: over {kind}; it takes a list"
+    assert world.task("load").message == f"expand path: over {kind}; it takes a list or an object"
 
 
 def test_a_list_that_is_too_long_fails_the_task_with_both_numbers() -> None:

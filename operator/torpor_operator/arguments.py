@@ -1,0 +1,153 @@
+"""The keyword arguments of instances: constants, items of what the task is mapped over, and where a worker reads them.
+
+A value that is small stands on the TaskRun. A large one that is a task's whole result, or an item of one, is read by
+the worker where it stands and not copied.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from torpor_api.schema import IDENTIFIER
+from torpor_api.task import Task
+from torpor_api.taskrun import Argument, ArgumentSource
+from torpor_cel import errors, references
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON
+from torpor_wire import canonical, keys
+from torpor_wire.reason import Reason
+
+from torpor_operator import calls, inputs
+from torpor_operator.expansion import Entry
+from torpor_operator.outcome import Outcome, failed
+from torpor_operator.scope import Scope, Unknown
+from torpor_operator.sources import Item, kind
+
+DISPLAY_MAX = 253
+
+
+def constants(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Unknown:
+    """The arguments that are the same for every instance."""
+    if task.trigger is not None and task.python is None:
+        return calls.variables(task, dict(scope.workflow.spec.params))
+    return _written(task, (name for name in task.args if not _differs(task, name)), scope)
+
+
+def of_instance(
+    task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope
+) -> tuple[Argument, ...] | Outcome | Unknown:
+    """The arguments that are one instance's own; `scope` has its `mapping`."""
+    if task.trigger is not None and task.python is None:
+        return ()
+    own = _written(task, (name for name in task.args if _differs(task, name)), scope)
+    if isinstance(own, Outcome | Unknown):
+        return own
+    taken = list(own)
+    for entry, item in items:
+        found = [_named(entry, item)] if entry.name else _spread(task, item)
+        for argument in found:
+            if isinstance(argument, ExpressionError):
+                return failed(task.name, Reason.EXPAND_INVALID, argument.message)
+            taken.append(argument)
+    return tuple(taken)
+
+
+def display_name(task: Task, scope: Scope) -> str | Outcome | Unknown | None:
+    """What people call the instance."""
+    if task.display_name is None:
+        return None
+    found = inputs.resolve(task.display_name, scope)
+    if isinstance(found, Unknown):
+        return found
+    if isinstance(found, ExpressionError):
+        return failed(task.name, found.reason, f"displayName: {found.message}")
+    text = found.json if isinstance(found.json, str) else canonical.plain(found.json)
+    return errors.shorten(text, DISPLAY_MAX)
+
+
+def _differs(task: Task, name: str) -> bool:
+    return inputs.of_instance(task.args[name])
+
+
+def _written(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, ...] | Outcome | Unknown:
+    arguments: list[Argument] = []
+    needs: list[Unknown] = []
+    for name in names:
+        match _argument(task, name, scope):
+            case Argument() as argument:
+                arguments.append(argument)
+            case Unknown() as unknown:
+                needs.append(unknown)
+            case error:
+                return failed(task.name, error.reason, f"args: {name}: {error.message}")
+    if needs:
+        return Unknown(tuple(need for unknown in needs for need in unknown.needs))
+    return tuple(arguments)
+
+
+def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Unknown:
+    value = task.args[name]
+    resolved = inputs.resolve(value, scope)
+    source = _source(task, value, scope)
+    if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE and source is not None:
+        return Argument(name=name, source=source)
+    if isinstance(resolved, Unknown | ExpressionError):
+        return resolved
+    text = canonical.plain(resolved.json)
+    size = len(text.encode())
+    if size > keys.ARGUMENT_INLINE_MAX and source is not None:
+        return Argument(name=name, source=source)
+    if size > keys.RESULT_MAX:
+        return errors.failed(
+            f"its value is {size} bytes; {keys.RESULT_MAX} fit; a python task can take a whole `${{tasks.x.result}}`",
+        )
+    return Argument(name=name, value=text)
+
+
+def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
+    """A large value that is one task's whole result is read by the worker, where there is one, and not copied."""
+    expression = inputs.single(value) if task.python is not None else None
+    plain = references.is_plain(expression) if expression is not None else None
+    match plain:
+        case ("tasks", name, "result"):
+            return ArgumentSource(task=name, field="result")
+        case ("tasks", name, "results"):
+            return ArgumentSource(task=name, field="results", count=scope.outcomes[name].marks.total)
+        case _:
+            return None
+
+
+def _named(entry: Entry, item: Item) -> Argument | ExpressionError:
+    """The item as an argument: by its value where that is small, else by where it is."""
+    size = len(item.text.encode()) if item.text is not None else None
+    if size is not None and (size <= keys.ARGUMENT_INLINE_MAX or (item.source is None and size <= keys.RESULT_MAX)):
+        return Argument(name=entry.name, value=item.text, map=entry.map)
+    if item.source is None:
+        return errors.failed(f"expand {entry.name}: item {_at(item)} is {size} bytes; {keys.RESULT_MAX} fit")
+    return Argument(name=entry.name, source=item.source, map=entry.map)
+
+
+def _spread(task: Task, item: Item) -> list[Argument | ExpressionError]:
+    """An object of arguments."""
+    where = f"expandKwargs: item {_at(item)}"
+    if item.text is None:
+        return [errors.failed(f"{where} is in the archive; map over it by `expand`, which passes it whole")]
+    given = json.loads(item.text)
+    if not isinstance(given, dict):
+        return [errors.failed(f"{where} is {kind(given)}; each is an object of arguments")]
+    return [_of_object(task, where, name, value) for name, value in given.items()]
+
+
+def _of_object(task: Task, where: str, name: str, value: JSON) -> Argument | ExpressionError:
+    if not re.fullmatch(IDENTIFIER, name):
+        return errors.failed(f"{where}: {name!r} is no identifier, and so cannot be an argument")
+    if name in task.args:
+        return errors.failed(f"{where}: gives {name}, which is a constant of args too; remove one")
+    text = canonical.plain(value)
+    if (size := len(text.encode())) > keys.RESULT_MAX:
+        return errors.failed(f"{where}: {name} is {size} bytes; {keys.RESULT_MAX} fit")
+    return Argument(name=name, value=text)
+
+
+def _at(item: Item) -> str:
+    return str(item.key)

@@ -1,0 +1,146 @@
+"""What a mapped task is mapped over: how many instances there are, and which items each is given (AIP-42's expand).
+
+Several entries are a product in row-major order: the last entry changes fastest, and that order is part of the API.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torpor_api.task import Task
+from torpor_api.taskrun import ArgumentSource
+from torpor_api.workflow import TaskState
+from torpor_cel import references
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON, Value
+from torpor_wire import keys
+from torpor_wire.reason import Reason
+
+from torpor_operator import inputs, sources
+from torpor_operator.outcome import Outcome, decided, failed
+from torpor_operator.scope import Scope, Unknown
+from torpor_operator.sources import Item, Items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One list that is mapped over. `name` is the argument; of expandKwargs it is empty: each item has its own."""
+
+    name: str
+    items: Items
+    map: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The instances of a mapped task, or the one of a task that is not: then there is no entry."""
+
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many instances there are."""
+        return math.prod(len(entry.items) for entry in self.entries)
+
+    def items(self, index: int) -> list[tuple[Entry, Item]]:
+        """What the instance at this index is given, in the order of the entries."""
+        taken: list[tuple[Entry, Item]] = []
+        for entry in reversed(self.entries):
+            index, place = divmod(index, len(entry.items))
+            taken.append((entry, entry.items[place]))
+        return taken[::-1]
+
+    def mapping(self, index: int) -> dict[str, JSON]:
+        """What expressions of an instance see as `mapping`; of several entries, keys and values by their names.
+
+        A value that stands in the archive is not among it.
+        """
+        items = self.items(index)
+        if not items:
+            return {"index": keys.UNMAPPED}
+        seen: dict[str, JSON] = {entry.name: json.loads(item.value) for entry, item in items if item.value is not None}
+        if len(items) > 1:
+            return {"index": index, "key": {entry.name: item.key for entry, item in items}, "value": seen}
+        ((entry, item),) = items
+        return {"index": index, "key": item.key} | ({"value": seen[entry.name]} if seen else {})
+
+
+Resolved: TypeAlias = "Product | Outcome | Unknown"
+
+
+def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
+    """What the task is mapped over; or its outcome where that is nothing, or cannot be; or what must be known first.
+
+    `allowed` instances at most.
+    """
+    entries: list[Entry] = []
+    for where, name, over, mapper in _written(task):
+        match _items(over, scope):
+            case Unknown() as unknown:
+                return unknown
+            case ExpressionError() as error:
+                return failed(task.name, error.reason, f"{where}: {error.message}")
+            case str() as kind:
+                message = f"{where}: over {kind}; it takes {_TAKES[bool(name)]}{_hint(over)}"
+                return failed(task.name, Reason.EXPAND_INVALID, message)
+            case items:
+                entries.append(Entry(name=name, items=items, map=mapper))
+    product = Product(tuple(entries))
+    return _refused(task, product, allowed) or product
+
+
+_TAKES = {True: "a list or an object", False: "a list of objects"}
+
+
+def _written(task: Task) -> Iterator[tuple[str, str, JSON, str | None]]:
+    """Where each entry stands, its name, what it is over, and its function."""
+    for entry in task.expand:
+        yield f"expand {entry.name}", entry.name, entry.over, entry.map
+    if task.expand_kwargs is not None:
+        yield "expandKwargs", "", task.expand_kwargs, None
+
+
+def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Unknown:
+    expression = inputs.single(over)
+    plain = references.is_plain(expression) if expression is not None else None
+    outcome = scope.outcomes.get(plain.name) if plain is not None else None
+    if plain is None or outcome is None:
+        return _computed(over, scope, None)
+    if plain.field == "results" and outcome.mapped:
+        return sources.Results(tuple(outcome.finished()))
+    source = ArgumentSource(task=plain.name, field="result")
+    run = outcome.runs.get(keys.UNMAPPED)
+    if run is not None and run.status.stored is not None:
+        return sources.archived(run.status.stored, source)
+    return _computed(over, scope, source if plain.field == "result" else None)
+
+
+def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> Items | str | ExpressionError | Unknown:
+    found = inputs.resolve(over, scope)
+    return sources.known(found.json, source) if isinstance(found, Value) else found
+
+
+def _refused(task: Task, product: Product, allowed: int) -> Outcome | None:
+    entries, total = product.entries, product.total
+    if not total:
+        empty = next(entry for entry in entries if not len(entry.items))
+        message = f"{_called(empty)}: the list is empty"
+        return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
+    if total <= allowed or not entries:
+        return None
+    factors = " x ".join(str(len(entry.items)) for entry in entries)
+    counted = f"{factors} = {total} instances" if len(entries) > 1 else f"over {total} items"
+    where = _called(entries[0]) if len(entries) == 1 else "expand"
+    message = f"{where}: {counted}; at most {allowed} are allowed"
+    return failed(task.name, Reason.EXPAND_INVALID, message)
+
+
+def _called(entry: Entry) -> str:
+    return f"expand {entry.name}" if entry.name else "expandKwargs"
+
+
+def _hint(over: JSON) -> str:
+    written = isinstance(over, str) and inputs.single(over) is None
+    return f"; an expression is written ${{{over}}}" if written else ""
