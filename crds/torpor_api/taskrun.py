@@ -71,7 +71,7 @@ class ArgumentSource(Model):
     missing: Annotated[
         str | None,
         Field(
-            max_length=1024,
+            max_length=keys.MISSING_MAX,
             description="Which of `results` are not there, as ranges of positions (`2,7-9`), empty where none is; "
             "unset: not known here, and the worker looks.",
         ),

@@ -15,6 +15,7 @@ from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
 from torpor_wire import canonical, keys
+from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
 
 from torpor_operator import calls, inputs
@@ -112,9 +113,18 @@ def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
         case ("tasks", name, "result"):
             return ArgumentSource(task=name, field="result")
         case ("tasks", name, "results"):
-            return ArgumentSource(task=name, field="results", count=scope.outcomes[name].marks.total)
+            return _results(scope.outcomes[name])
         case _:
             return None
+
+
+def _results(outcome: Outcome) -> ArgumentSource:
+    """All results of a mapped task; where they are told in little space, which are missing."""
+    total = outcome.marks.total
+    there = Indexes.of(run.spec.map_index for run in outcome.finished())
+    missing = there.missing(total).text()
+    told = missing if len(missing) <= keys.MISSING_MAX else None
+    return ArgumentSource(task=outcome.task, field="results", count=total, missing=told)
 
 
 def _named(entry: Entry, item: Item) -> Argument | ExpressionError:

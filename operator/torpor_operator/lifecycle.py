@@ -7,7 +7,7 @@ TaskRun, and nothing is decided on a pod's absence from the store alone: absence
 from torpor_api.taskrun import TriggerCall
 from torpor_wire import edge, keys, retry, times, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import TERMINAL, State
 
 from torpor_operator import containers, going, steps
 from torpor_operator.actions import ConfirmPod, ConfirmPods, PatchTaskRun
@@ -24,6 +24,8 @@ def next_step(view: View) -> Step:
     """What the TaskRun's state and pods ask for; one that is being deleted starts nothing more."""
     if view.taskrun.metadata.deletion_timestamp is not None:
         return going.held_up(view)
+    if not view.pods and view.taskrun.status.state in TERMINAL:
+        return NOTHING
     return both(_next_step(view), containers.let_go(view))
 
 

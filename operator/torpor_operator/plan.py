@@ -4,46 +4,21 @@ Level-based: everything is computed anew from the spec, the TaskRuns and their p
 concern is a module of its own (`graph`, `gate`, `instances`, `lifecycle`, `status`); here they are only put in order.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import Clearing, WorkflowStatus
+from torpor_api.workflow import Clearing
 from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, clear, going, graph, launch, lifecycle, status, tasks
-from torpor_operator.actions import (
-    Action,
-    CreatePod,
-    CreateTaskRun,
-    DeleteWorkflow,
-    Need,
-    PostEvent,
-    RemoveAnnotation,
-    SetFinalizers,
-)
+from torpor_operator import announce, clear, going, graph, status, tasks, work
+from torpor_operator.actions import Action, DeleteWorkflow, RemoveAnnotation, SetFinalizers
 from torpor_operator.outcome import Outcome
-from torpor_operator.room import Room
+from torpor_operator.planned import Plan
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.status import Verdict
-from torpor_operator.surroundings import Surroundings
-from torpor_operator.view import Step, View, soonest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Actions may be applied in any order, but for the TaskRuns of one task: those are created in the order given.
-
-    While `needs` is not empty, an answered plan may ask for more.
-    """
-
-    actions: tuple[Action, ...] = ()
-    needs: tuple[Need, ...] = ()
-    status: WorkflowStatus | None = None
-    events: tuple[PostEvent, ...] = ()
-    again_at: float | None = None
+from torpor_operator.view import View, soonest
 
 
 def plan(snapshot: Snapshot) -> Plan:
@@ -91,7 +66,7 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
 
 def _old(snapshot: Snapshot) -> list[View]:
     """What makes way for TaskRuns that are made anew."""
-    return [_view(snapshot, name) for name in clear.former(snapshot)]
+    return [work.view_of(snapshot, name) for name in clear.former(snapshot)]
 
 
 def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
@@ -100,64 +75,15 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
     outcomes = [turn.outcome for turn in turns]
     verdict = status.verdict(workflow, outcomes, None)
     hooks = tasks.hooks(snapshot, ordered, outcomes, verdict)
-    made = _worked(snapshot, [*turns, *hooks])
+    made = work.worked(snapshot, [*turns, *hooks])
     again_at = made.again_at if verdict.final else soonest([made.again_at, _timeout_at(snapshot)])
     return _stated(
         snapshot,
         outcomes,
         [turn.outcome for turn in hooks],
         verdict,
-        _also(replace(made, again_at=again_at), [going.make_way(view) for view in _old(snapshot)]),
+        work.also(replace(made, again_at=again_at), [going.make_way(view) for view in _old(snapshot)]),
     )
-
-
-def _worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
-    """What these tasks ask for: steps of the TaskRuns they have, pods, and new TaskRuns."""
-    workflow = snapshot.workflow
-    steps = [(run, lifecycle.next_step(_view(snapshot, run.metadata.name))) for turn in turns for run in turn.runs]
-    waiting = [run for run, step in steps if step.wants_pod]
-    room = Room.of(workflow.spec, [run for run, _ in steps if _holds_slot(snapshot, run.metadata.name)])
-    waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
-    launched = [run for run in waiting if room.take(run.spec.task)]
-    starts = [] if workflow.spec.suspend else _starts(turns, room)
-    return Plan(
-        actions=(*_actions(step for _, step in steps), *_launches(snapshot, launched), *starts),
-        needs=_needs(turns, [step for _, step in steps]),
-        events=(
-            *announce.task_problems(workflow, [turn.outcome for turn in turns]),
-            *_events(step for _, step in steps),
-        ),
-        again_at=soonest(step.again_at for _, step in steps),
-    )
-
-
-def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
-    chosen = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
-    return [
-        CreatePod(taskrun=run, body=launch.build(run, _around(snapshot, run), chosen.get(run.spec.task)))
-        for run in runs
-    ]
-
-
-def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
-    """A sensor that would wait where nobody serves the pool pokes by itself instead (AIP-17's fallback)."""
-    pool, asked = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
-    return Surroundings(
-        service_account=snapshot.settings.task_service_account,
-        deferrable=snapshot.settings.deferrable if asked is None else asked,
-        served=pool.served,
-        seal_key=pool.seal_key,
-    )
-
-
-def _starts(turns: Sequence[tasks.Turn], room: Room) -> list[CreateTaskRun]:
-    """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none."""
-    return [
-        CreateTaskRun(body=body)
-        for turn in turns
-        for body in turn.starts
-        if not turn.needs_slot or room.take(turn.outcome.task)
-    ]
 
 
 def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Plan:
@@ -167,30 +93,19 @@ def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Pl
     outcomes = [tasks.as_it_is(snapshot, task) for task in ended]
     runs = [run.metadata.name for outcome in outcomes for run in outcome.runs.values()]
     steps = [going.make_way(view) for view in _old(snapshot)]
-    steps += [going.cancel(_view(snapshot, name), ending.message) for name in runs]
+    steps += [going.cancel(work.view_of(snapshot, name), ending.message) for name in runs]
     verdict = status.verdict(snapshot.workflow, outcomes, ending)
     hooks = tasks.hooks(snapshot, ordered, outcomes, verdict) if wanted else []
-    made = _also(_worked(snapshot, hooks), steps)
+    made = work.also(work.worked(snapshot, hooks), steps)
     return _stated(snapshot, outcomes, [turn.outcome for turn in hooks], verdict, made)
-
-
-def _also(made: Plan, steps: Sequence[Step]) -> Plan:
-    """A plan with these steps before its own."""
-    return replace(
-        made,
-        actions=(*_actions(steps), *made.actions),
-        needs=(*_needs((), steps), *made.needs),
-        events=(*_events(steps), *made.events),
-        again_at=soonest([made.again_at, *(step.again_at for step in steps)]),
-    )
 
 
 def _finished(snapshot: Snapshot) -> Plan:
     """Over: the last pods are seen off, the finalizer is lifted, and the time to live runs."""
     workflow = snapshot.workflow
     # What came to be after the end (a creation that was under way, or not seen when the run was cancelled) ends too.
-    steps = [going.cancel(_view(snapshot, name), "the run has ended") for name in snapshot.taskruns]
-    actions: list[Action] = [*_actions(steps)]
+    steps = [going.cancel(work.view_of(snapshot, name), "the run has ended") for name in snapshot.taskruns]
+    actions: list[Action] = [action for step in steps for action in step.actions]
     if keys.FINALIZER in workflow.metadata.finalizers:
         kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)
         actions.append(SetFinalizers(finalizers=kept))
@@ -254,45 +169,3 @@ def _timeout_at(snapshot: Snapshot) -> float | None:
 def _expires_at(snapshot: Snapshot) -> float | None:
     completed, ttl = snapshot.workflow.status.completion_time, snapshot.workflow.spec.ttl_after_finished
     return times.epoch(completed) + times.seconds(ttl) if completed and ttl else None
-
-
-def _view(snapshot: Snapshot, name: str) -> View:
-    taskrun = snapshot.taskruns[name]
-    return View(
-        taskrun=taskrun,
-        pods=snapshot.pods.get(taskrun.metadata.uid, ()),
-        unclear=snapshot.unclear.get(taskrun.metadata.uid),
-        pool=snapshot.pools(taskrun.spec.trigger_pool),
-        known=snapshot.known,
-        settings=snapshot.settings,
-        now=snapshot.now,
-    )
-
-
-def _holds_slot(snapshot: Snapshot, name: str) -> bool:
-    """Whether the TaskRun takes one of the Workflow's slots; a deferred one only where the spec says so."""
-    view = _view(snapshot, name)
-    match view.taskrun.status.state:
-        case State.RUNNING:
-            return True
-        case State.DEFERRED:
-            return snapshot.workflow.spec.count_deferred
-        case State.SCHEDULED if view.waits_first:
-            return snapshot.workflow.spec.count_deferred
-        case State.SCHEDULED:
-            return view.current_pod is not None
-        case _:
-            return False
-
-
-def _actions(steps: Iterable[Step]) -> tuple[Action, ...]:
-    return tuple(action for step in steps for action in step.actions)
-
-
-def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
-    return tuple(event for step in steps for event in step.events)
-
-
-def _needs(turns: Sequence[tasks.Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
-    wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
-    return tuple(dict.fromkeys(wanted))

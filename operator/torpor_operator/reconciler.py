@@ -21,7 +21,8 @@ from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
 from torpor_operator.orphans import Orphans
-from torpor_operator.plan import Plan, plan
+from torpor_operator.plan import plan
+from torpor_operator.planned import Plan
 from torpor_operator.queue import Key, WorkQueue
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Presence, Snapshot

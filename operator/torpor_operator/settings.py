@@ -24,6 +24,7 @@ class Settings:
     max_launches: Annotated[int, "pods of one segment lost to disruption before the attempt counts as lost"] = 5
     max_map_size: Annotated[int, "how many instances `expand` may make of one task, where the run does not say"] = 1024
     map_size_limit: Annotated[int, "how many a run may ask for by spec.maxMapSize"] = 20_000
+    batch: Annotated[int, "how many TaskRuns and how many pods of a Workflow one plan creates"] = 500
     status_interval: Annotated[float, "a Workflow's status is written at most this often while it runs"] = 1.0
     resync: Annotated[float, "how often every Workflow is looked at though nothing seems to have changed"] = 300.0
     lease_duration: Annotated[int, "seconds until a silent leader is replaced"] = 15

@@ -22,8 +22,6 @@ from torpor_operator.scope import RUN, Scope, Unknown
 from torpor_operator.snapshot import Presence, Snapshot
 from torpor_operator.status import Verdict
 
-_BATCH = 500
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
@@ -174,8 +172,11 @@ class _Made:
 
 
 def _bodies(snapshot: Snapshot, wanted: Instances, positions: Iterable[int]) -> _Made:
-    """The next instances, a batch of them at most: the plan after the next goes on."""
+    """The next instances, as many as one plan may create: a later one goes on."""
     workflow, account = snapshot.workflow, snapshot.settings.task_service_account
+    limit = snapshot.settings.batch
+    if _needs_slot(snapshot, wanted.task):
+        limit = min(limit, workflow.spec.parallelism, wanted.task.max_active or limit)
     bodies: list[dict[str, Any]] = []
     left_out: list[int] = []
     needs: list[Need] = []
@@ -190,7 +191,7 @@ def _bodies(snapshot: Snapshot, wanted: Instances, positions: Iterable[int]) -> 
             case instance:
                 at = marks.index(wanted.task, position)
                 bodies.append(taskruns.build(workflow, wanted.task, at, instance=instance, account=account))
-        if len(bodies) + len(needs) >= _BATCH:
+        if len(bodies) + len(needs) >= limit:
             break
     return _Made(bodies=tuple(bodies), left_out=tuple(left_out), needs=tuple(dict.fromkeys(needs)))
 

@@ -42,6 +42,8 @@ NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
 LOG_MAX = 4 * 1024
 ARGUMENT_INLINE_MAX = 1024
+MISSING_MAX = 1024
+"""Characters that say which results of a mapped task are missing."""
 
 ENV_TASKRUN = "TORPOR_TASKRUN"
 ENV_NAMESPACE = "TORPOR_NAMESPACE"

@@ -38,7 +38,7 @@ def test_large_results_are_read_by_the_worker_with_their_count() -> None:
     world = World(mapped, python("b", args={"rows": "${tasks.a.results}"})).settle()
     for index in (0, 1):
         world.succeed("a", json.dumps("x" * 1000), index)
-    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 2}}
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 2, "missing": ""}}
 
 
 def test_results_too_large_to_evaluate_can_still_be_passed_whole() -> None:
@@ -47,7 +47,7 @@ def test_results_too_large_to_evaluate_can_still_be_passed_whole() -> None:
     world = World(mapped, python("b", args=args), python("c", args={"n": "${size(tasks.a.results)}"})).settle()
     for index in range(40):
         world.succeed("a", json.dumps("x" * 8000), index)
-    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 40}}
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 40, "missing": ""}}
     assert world.task("c").reason == "ExpressionTooExpensive"
     assert "as the argument ${tasks.a.results}" in (world.task("c").message or "")
 

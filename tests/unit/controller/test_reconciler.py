@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 from torpor_api.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
-from torpor_operator.plan import Plan, plan
+from torpor_operator.plan import plan
+from torpor_operator.planned import Plan
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Snapshot
 from torpor_wire import keys

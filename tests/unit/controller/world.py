@@ -17,7 +17,8 @@ from torpor_operator.actions import (
     Need,
     PostEvent,
 )
-from torpor_operator.plan import Plan, plan
+from torpor_operator.plan import plan
+from torpor_operator.planned import Plan
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Snapshot
 from torpor_wire import edge, keys, names, trigger

@@ -1,0 +1,118 @@
+"""What the tasks of a run ask for in one plan: steps of the TaskRuns there are, pods, and new TaskRuns.
+
+Pods and TaskRuns are created a batch at a time: each that came to be is reported, which asks for the next plan.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from torpor_api.taskrun import TaskRun
+from torpor_wire.state import State
+
+from torpor_operator import announce, launch, lifecycle, tasks
+from torpor_operator.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
+from torpor_operator.planned import Plan
+from torpor_operator.room import Room
+from torpor_operator.snapshot import Snapshot
+from torpor_operator.surroundings import Surroundings
+from torpor_operator.view import Step, View, soonest
+
+
+def worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
+    """What these tasks ask for."""
+    workflow, batch = snapshot.workflow, snapshot.settings.batch
+    views = [view_of(snapshot, run.metadata.name) for turn in turns for run in turn.runs]
+    steps = [lifecycle.next_step(view) for view in views]
+    room = Room.of(workflow.spec, [view.taskrun for view in views if _holds_slot(snapshot, view)])
+    waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
+    waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
+    launched = [run for run in waiting if room.take(run.spec.task)]
+    starts = [] if workflow.spec.suspend else _starts(turns, room)
+    return Plan(
+        actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
+        needs=_needs(turns, steps),
+        events=(*announce.task_problems(workflow, [turn.outcome for turn in turns]), *_events(steps)),
+        again_at=soonest(step.again_at for step in steps),
+    )
+
+
+def also(made: Plan, steps: Sequence[Step]) -> Plan:
+    """A plan with these steps before its own."""
+    return replace(
+        made,
+        actions=(*_actions(steps), *made.actions),
+        needs=(*_needs((), steps), *made.needs),
+        events=(*_events(steps), *made.events),
+        again_at=soonest([made.again_at, *(step.again_at for step in steps)]),
+    )
+
+
+def view_of(snapshot: Snapshot, name: str) -> View:
+    """A TaskRun as this plan sees it."""
+    taskrun = snapshot.taskruns[name]
+    return View(
+        taskrun=taskrun,
+        pods=snapshot.pods.get(taskrun.metadata.uid, ()),
+        unclear=snapshot.unclear.get(taskrun.metadata.uid),
+        pool=snapshot.pools(taskrun.spec.trigger_pool),
+        known=snapshot.known,
+        settings=snapshot.settings,
+        now=snapshot.now,
+    )
+
+
+def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
+    chosen = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
+    return [
+        CreatePod(taskrun=run, body=launch.build(run, _around(snapshot, run), chosen.get(run.spec.task)))
+        for run in runs
+    ]
+
+
+def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
+    """A sensor that would wait where nobody serves the pool pokes by itself instead (AIP-17's fallback)."""
+    pool, asked = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
+    return Surroundings(
+        service_account=snapshot.settings.task_service_account,
+        deferrable=snapshot.settings.deferrable if asked is None else asked,
+        served=pool.served,
+        seal_key=pool.seal_key,
+    )
+
+
+def _starts(turns: Sequence[tasks.Turn], room: Room) -> list[CreateTaskRun]:
+    """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none."""
+    return [
+        CreateTaskRun(body=body)
+        for turn in turns
+        for body in turn.starts
+        if not turn.needs_slot or room.take(turn.outcome.task)
+    ]
+
+
+def _holds_slot(snapshot: Snapshot, view: View) -> bool:
+    """Whether the TaskRun takes one of the Workflow's slots; a deferred one only where the spec says so."""
+    match view.taskrun.status.state:
+        case State.RUNNING:
+            return True
+        case State.DEFERRED:
+            return snapshot.workflow.spec.count_deferred
+        case State.SCHEDULED if view.waits_first:
+            return snapshot.workflow.spec.count_deferred
+        case State.SCHEDULED:
+            return view.current_pod is not None
+        case _:
+            return False
+
+
+def _actions(steps: Iterable[Step]) -> tuple[Action, ...]:
+    return tuple(action for step in steps for action in step.actions)
+
+
+def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
+    return tuple(event for step in steps for event in step.events)
+
+
+def _needs(turns: Sequence[tasks.Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
+    wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
+    return tuple(dict.fromkeys(wanted))
