@@ -53,15 +53,15 @@ class Intake:
             busy = refusal.unavailable("Busy", f"{UPLOADS} bodies are coming in already: try again later")
             raise RefusedError(busy) from None
         arrival = Arrival(Upload(self._database, kind, now), Cutter(limits, lined=kind.lined), self._metrics)
-        try:
-            with self._metrics.uploads.track_inprogress():
+        with self._metrics.uploads.track_inprogress():
+            try:
                 async with asyncio.timeout(UPLOAD_SECONDS):
                     yield arrival
-        except TimeoutError:
-            raise RefusedError(refusal.invalid(f"the body took more than {UPLOAD_SECONDS:g} s")) from None
-        finally:
-            self._room.release()
-            await arrival.left()
+            except TimeoutError:
+                raise RefusedError(refusal.invalid(f"the body took more than {UPLOAD_SECONDS:g} s")) from None
+            finally:
+                self._room.release()
+                await arrival.left()
 
 
 class Arrival:

@@ -157,10 +157,11 @@ class Routes:
                 self._metrics.bytes.labels("out").inc(len(piece))
                 async with asyncio.timeout(IDLE_SECONDS):
                     await response.write(piece)
-        except (RefusedError, TimeoutError) as error:
+        except Exception as error:
+            # Whatever it is, an answer of its own would be taken for a part of the body.
             if request.transport is not None:
                 request.transport.abort()
-            raise ConnectionResetError(f"a body was broken off: {error}") from error
+            raise ConnectionAbortedError(f"a body was broken off: {type(error).__name__}: {error}") from error
         await response.write_eof()
         return response
 

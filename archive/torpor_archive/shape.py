@@ -52,14 +52,13 @@ class Lines:
         """Parse the lines that are whole by now."""
         *ended, tail = data.split(b"\n")
         for part in ended:
-            self._grow(part)
-            self._close()
+            self._close(part)
         self._grow(tail)
 
     def end(self) -> None:
         """Parse a last line without a newline."""
         if self._line:
-            self._close()
+            self._close(b"")
 
     def _grow(self, part: bytes) -> None:
         self._line += part
@@ -68,9 +67,12 @@ class Lines:
                 refusal.too_large(f"item {self._count} has more than {LINE_MAX} bytes, the limit of a single item")
             )
 
-    def _close(self) -> None:
-        self._look(self._count, parse(bytes(self._line), f"line {self._count}"))
-        self._line.clear()
+    def _close(self, part: bytes) -> None:
+        if self._line or len(part) > LINE_MAX:
+            self._grow(part)
+            part = bytes(self._line)
+            self._line.clear()
+        self._look(self._count, parse(part, "line", self._count))
         self._count += 1
 
 
@@ -135,16 +137,23 @@ class Value:
             _refuse(f"the body is a {found}, and not a {self._kind} as its header says")
 
 
-def parse(text: bytes, what: str) -> Any:
-    """JSON, without the constants that JSON has not. Raises RefusedError, naming what it was."""
+def parse(text: bytes, what: str, number: int | None = None) -> Any:
+    """JSON, without the constants that JSON has not. Raises RefusedError, naming what it was, and which."""
     try:
-        return json.loads(text.decode(), parse_constant=_no_constant)
-    except UnicodeDecodeError as error:
-        _refuse(f"{what} is not UTF-8: {error.reason} at byte {error.start}")
-    except RecursionError:
-        _refuse(f"{what} is nested too deeply")
-    except ValueError as error:
-        _refuse(f"{what} is not JSON: {error}")
+        return _DECODER.decode(text.decode())
+    except (ValueError, RecursionError) as error:
+        named = what if number is None else f"{what} {number}"
+        raise RefusedError(refusal.invalid(f"{named} {_wrong(error)}")) from error
+
+
+def _wrong(error: Exception) -> str:
+    match error:
+        case UnicodeDecodeError():
+            return f"is not UTF-8: {error.reason} at byte {error.start}"
+        case RecursionError():
+            return "is nested too deeply"
+        case _:
+            return f"is not JSON: {error}"
 
 
 def of(kind: Kind) -> tuple[Shape, Entries | None]:
@@ -190,6 +199,9 @@ def _text(value: object) -> str:
 
 def _no_constant(name: str) -> Never:
     raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _refuse(message: str) -> Never:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Insert, LargeBinary, Table, delete, func, select, update
+from sqlalchemy import Insert, Integer, LargeBinary, Table, cast, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -208,7 +208,8 @@ def _chunk_row(body: str, chunk: Chunk) -> dict[str, Any]:
 async def _piece(connection: AsyncConnection, body: str, at: int, end: int) -> bytes:
     """What the chunk around `at` has from there on, up to `end`."""
     holds = (CHUNKS.c.body == body) & (CHUNKS.c.at <= at) & (CHUNKS.c.at + CHUNKS.c.size > at)
-    wanted = func.substr(CHUNKS.c.data, at - CHUNKS.c.at + 1, end - at, type_=LargeBinary)
+    first = cast(at - CHUNKS.c.at + 1, Integer)  # PostgreSQL's substr takes no others
+    wanted = func.substr(CHUNKS.c.data, first, cast(end - at, Integer), type_=LargeBinary)
     return bytes(await connection.scalar(select(wanted).where(holds)) or b"")
 
 

@@ -104,11 +104,15 @@ class Server:
         answer = self.request("PATCH", path, document, content_type=_PATCHES["apply"], **query)
         assert answer.status in (200, 201), f"{path}: {answer.message}"
 
-    def token(self, namespace: str, account: str, *, pod: Mapping[str, Any] | None = None) -> str:
-        """A token of the service account, bound to the pod if one is given."""
+    def token(
+        self, namespace: str, account: str, *, pod: Mapping[str, Any] | None = None, audience: str | None = None
+    ) -> str:
+        """A token of the service account, bound to the pod if one is given; for the API server, or for an audience."""
         whose = pod and {key: pod["metadata"][key] for key in ("name", "uid")}
         bound = {"apiVersion": "v1", "kind": "Pod", **whose} if whose else None
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"boundObjectRef": bound}}
+        if audience:
+            body["spec"] = {"boundObjectRef": bound, "audiences": [audience]}
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
         return str(self.request("POST", path, body).expect(201)["status"]["token"])
 

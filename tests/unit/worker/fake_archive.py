@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ class FakeArchive:
         self.message = "try again"
         self.largest = 2**62
         self.connections = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"archive": self}))
+        self._server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"archive": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
 
@@ -63,6 +64,13 @@ class FakeArchive:
     def _connect(self) -> socket.socket:
         self.connections += 1
         return socket.create_connection(("127.0.0.1", self.port), timeout=5)
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is what is tested here."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

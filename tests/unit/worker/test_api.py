@@ -152,3 +152,31 @@ def test_the_token_is_read_at_each_request_since_it_is_renewed_in_place(tmp_path
     assert read() == "first"
     (tmp_path / "token").write_text("second\n")
     assert read() == "second"
+
+
+def test_a_child_of_the_process_has_a_connection_of_its_own(
+    server: Server, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers = [TEXT, TEXT]
+    api("GET", "/a")
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    api("GET", "/b")
+
+    assert server.connections == 2
+
+
+def test_an_answer_that_a_signal_cut_short_is_not_read_by_the_next_request(
+    server: Server, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers = [TEXT, TEXT]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("torpor.runtime.api.read_rest", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            api("GET", "/a")
+
+    assert api("GET", "/b") == Answer(503, None)
+    assert server.connections == 2
+
+
+def _interrupt(*_read: object) -> None:
+    raise KeyboardInterrupt

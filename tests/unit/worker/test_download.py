@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from torpor.runtime import download, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from torpor.runtime.archive import Archive
 
     from tests.unit.worker.conftest import Cluster, Pod
     from tests.unit.worker.fake_archive import FakeArchive
@@ -130,3 +134,29 @@ def test_an_item_that_is_not_there_is_named_with_the_length(
     assert pod.run() == 1
     assert pod.status["reason"] == "ArgumentsInvalid"
     assert pod.status["message"] == "the result of task 'list' has 1000 items, and none at 1000"
+
+
+def test_a_child_of_the_process_has_a_connection_of_its_own(
+    archive: FakeArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about, client = archive.keep("bytes", b"x"), archive.client()
+    for _ in range(2):
+        assert read(client, about) == b"x"
+        monkeypatch.setattr("os.getpid", lambda: -1)
+    client.close()
+
+    assert archive.connections == 2
+
+
+def test_what_was_not_read_to_its_end_is_not_read_by_the_next_request(archive: FakeArchive) -> None:
+    about, client = archive.keep("bytes", b"x" * 200_000), archive.client()
+    with client.get("uid", about["digest"]) as pieces:
+        next(iter(pieces))
+
+    assert read(client, about) == b"x" * 200_000
+    client.close()
+
+
+def read(client: Archive, about: dict[str, Any]) -> object:
+    patience = settle.Patience(0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
+    return download.value(client, download.Stored("uid", about), patience)

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from torpor.runtime import main
 from torpor_wire import keys
 
 if TYPE_CHECKING:
@@ -130,6 +131,16 @@ def test_a_result_that_cannot_be_stored_fails_the_attempt_with_a_reason_of_its_o
     assert (pod.status["state"], pod.status["reason"]) == ("UpForRetry", "ResultNotStored")
     assert pod.status["message"] == "the result is not in the archive: HTTP 503: the database is away"
     assert cluster.clock - before >= 300
+
+
+def test_an_address_that_is_none_is_told(task: Callable[..., Pod], cluster: Cluster) -> None:
+    cluster.archive_url = "http://archive"
+    cluster.archive = main._archive
+    pod = task("def load(): return 'x' * 9000")
+
+    assert pod.run() == 1
+    assert pod.status["reason"] == "ResultNotStored"
+    assert "TORPOR_ARCHIVE_URL is 'http://archive', not https://host:port" in pod.status["message"]
 
 
 def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., Pod], archive: FakeArchive) -> None:

@@ -106,9 +106,12 @@ def _run(world: World, launched: Launch, body: Any) -> int:
 def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
     from torpor.runtime import upload  # noqa: PLC0415 - for those who have something large
 
-    to = world.archive(launched)
+    try:
+        to = world.archive(launched)
+    except ValueError as error:
+        return upload.not_stored(str(error))
     if to is None:
-        raise RuntimeError("there is a body only where there is an archive")
+        return upload.not_stored("this pod was not told where that is")
     return upload.kept(to, body, world.patience(upload.LIMIT_S, report.REPEATS))
 
 

@@ -57,7 +57,7 @@ def kept(to: Archive, body: Body, patience: settle.Patience) -> Outcome:
         return outcome.of_exception(error)
     finally:
         to.close()
-    return _not_stored(said)
+    return not_stored(said)
 
 
 def _put(to: Archive, body: Body, patience: settle.Patience) -> Outcome | settle.Unsettled:
@@ -78,10 +78,11 @@ def _put(to: Archive, body: Body, patience: settle.Patience) -> Outcome | settle
         case settle.Refused(message, status) if status in {_BAD, _TOO_LARGE}:
             return Failure(Reason.RESULT_INVALID, f"the archive does not take the result: {message}", retryable=False)
         case settle.Refused(message):
-            return _not_stored(message)
+            return not_stored(message)
         case settle.Lost():
-            return _not_stored(f"HTTP {_UNPROCESSABLE}")
+            return not_stored(f"HTTP {_UNPROCESSABLE}")
 
 
-def _not_stored(message: str) -> Failure:
+def not_stored(message: str) -> Failure:
+    """The failure of an attempt whose result could not be put."""
     return Failure(Reason.RESULT_NOT_STORED, f"the result is not in the archive: {message}", retryable=True)

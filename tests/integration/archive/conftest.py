@@ -1,0 +1,173 @@
+"""The archive over each kind of database, and who comes to it: each with the token that it would really have."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import yaml
+from torpor_wire import keys
+
+from tests.integration.archive import databases
+from tests.integration.archive.databases import Postgresql, Sqlite
+from tests.integration.archive.process import Answer, Archive, Body
+from tests.integration.conftest import Server, collection
+from tests.integration.fence.conftest import create_pod, set_fields
+
+_INSTALLED = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
+_RBAC = "rbac.authorization.k8s.io"
+MakeDatabase: TypeAlias = Callable[[], Sqlite | Postgresql]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A TaskRun that is Running, and the token of the pod that has claimed it."""
+
+    namespace: str
+    name: str
+    uid: str
+    workflow: str
+    token: str
+
+    @property
+    def result(self) -> str:
+        return f"/v1/namespaces/{self.namespace}/taskruns/{self.name}/result"
+
+    def address(self, digest: str) -> str:
+        return f"/v1/namespaces/{self.namespace}/results/{self.uid}/{digest}"
+
+    def put(self, archive: Archive, kind: str, body: Body, **headers: str) -> Answer:
+        content_type = {
+            "list": "application/x-ndjson",
+            "object": "application/x-ndjson",
+            "bytes": OCTETS,
+            "file": OCTETS,
+        }
+        given = {"Content_Type": content_type.get(kind, "application/json"), "Torpor_Type": kind} | headers
+        return archive.request("PUT", self.result, self.token, body, **given)
+
+    def get(self, archive: Archive, path: str) -> Answer:
+        return archive.request("GET", path, self.token, Torpor_TaskRun=self.name)
+
+
+OCTETS = "application/octet-stream"
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def make_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeDatabase]:
+    """Makes empty databases of one kind."""
+
+    def name() -> str:
+        return f"archive_{uuid.uuid4().hex[:8]}"
+
+    folder = tmp_path_factory.mktemp("databases")
+    if request.param == "sqlite":
+        yield lambda: databases.make(None, name(), folder)
+        return
+    with databases.postgresql() as server:
+        yield lambda: databases.make(server, name(), folder)
+
+
+@pytest.fixture(scope="session")
+def make_archive(
+    server: Server, kubeconfig: Path, open_namespace: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Sqlite | Postgresql], Archive]]:
+    """Makes replicas of one installation, which are started by the test and end with it."""
+    folder = tmp_path_factory.mktemp("archive")
+    namespace = _home(server, open_namespace())
+    identity = _identity(server, kubeconfig, folder)
+    made: list[Archive] = []
+
+    def authority() -> str:
+        path = f"{collection('configmaps', namespace)}/torpor-archive"
+        return str(server.request("GET", path).expect(200)["data"]["ca.crt"])
+
+    def make(database: Sqlite | Postgresql) -> Archive:
+        archive = Archive(
+            folder=folder, kubeconfig=identity, namespace=namespace, database=database, authority=authority
+        )
+        made.append(archive)
+        archive.start()
+        return archive
+
+    yield make
+    for archive in made:
+        archive.kill()
+
+
+@pytest.fixture(scope="session")
+def archive(make_database: MakeDatabase, make_archive: Callable[[Sqlite | Postgresql], Archive]) -> Archive:
+    """One replica for all tests of a kind of database."""
+    return make_archive(make_database()).ready()
+
+
+@pytest.fixture(scope="session")
+def task_in(server: Server) -> Callable[..., Task]:
+    """Makes a Running TaskRun of a Workflow in a namespace."""
+
+    def make(namespace: str, workflow: str = "w", **status: Any) -> Task:
+        name = f"t-{uuid.uuid4().hex[:8]}"
+        spec = {"workflow": {"name": "run", "uid": workflow}, "task": "task", "image": "x", "python": "a:b"}
+        body = {"apiVersion": keys.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        uid = server.create("taskruns", namespace, body).expect(201)["metadata"]["uid"]
+        pod = create_pod(server, namespace, f"{name}-a1-s0")
+        mine = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "c"}
+        server.patch_status(namespace, name, set_fields(state="Running", pod=mine)).expect(200)
+        if status:
+            server.patch_status(namespace, name, set_fields(**status)).expect(200)
+        token = server.token(namespace, "torpor-task", pod=pod, audience=keys.ARCHIVE_AUDIENCE)
+        return Task(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def home(open_namespace: Callable[[], str]) -> str:
+    """A namespace where workflows run, for all tests."""
+    return open_namespace()
+
+
+@pytest.fixture
+def task(task_in: Callable[..., Task], home: str) -> Task:
+    """A task of the test's own."""
+    return task_in(home, uuid.uuid4().hex)
+
+
+def account(server: Server, namespace: str, name: str, role: str) -> str:
+    """The token, for the API server, of a ServiceAccount with a ClusterRole in the namespace."""
+    server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
+    server.apply(
+        {
+            "apiVersion": f"{_RBAC}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": name, "namespace": namespace},
+            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+        }
+    )
+    return server.token(namespace, name)
+
+
+def _home(server: Server, namespace: str) -> str:
+    """What an installation has in its own namespace, in one of the test's: of a real one nothing is overwritten."""
+    for document in yaml.safe_load_all(_INSTALLED.read_text()):
+        kind, metadata = document["kind"], document["metadata"]
+        if metadata["name"] == "torpor-archive" and kind in ("Secret", "ConfigMap", "Role", "RoleBinding"):
+            server.apply(document | {"metadata": {"name": metadata["name"], "namespace": namespace}})
+    return namespace
+
+
+def _identity(server: Server, kubeconfig: Path, folder: Path) -> Path:
+    """A kubeconfig of the archive's own ServiceAccount."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    for each in config["clusters"]:
+        if "certificate-authority" in each["cluster"]:
+            each["cluster"]["certificate-authority"] = str(kubeconfig.parent / each["cluster"]["certificate-authority"])
+    token = server.token("torpor-system", "torpor-archive")
+    config["users"] = [{"name": each["name"], "user": {"token": token}} for each in config["users"]]
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(config))
+    return path

@@ -1,0 +1,37 @@
+"""Bodies at the limit go through in memory that does not grow with them."""
+
+import hashlib
+from collections.abc import Iterator
+
+from tests.integration.archive.conftest import Task
+from tests.integration.archive.process import Archive
+
+_LIMIT = 100_000_000
+_GROWTH = 48 * 1024 * 1024
+_LINE = b'"' + b"x" * 99_997 + b'"\n'
+
+
+def _body(size: int) -> Iterator[bytes]:
+    return iter([_LINE] * (size // len(_LINE)))
+
+
+def test_a_hundred_megabytes_stream_in_and_out_in_bounded_memory(archive: Archive, task: Task) -> None:
+    task.put(archive, "list", _LINE).expect(201)
+    before = archive.resident()
+    said = task.put(archive, "list", _body(_LIMIT)).expect(201).said
+    assert said["size"] == _LIMIT
+    digest = hashlib.sha256()
+    for piece in _body(_LIMIT):
+        digest.update(piece)
+    assert said["digest"] == digest.hexdigest()
+    answer = task.get(archive, task.address(said["digest"])).expect(200)
+    assert hashlib.sha256(answer.body).hexdigest() == said["digest"]
+    assert archive.peak() - before < _GROWTH
+
+
+def test_one_byte_more_is_refused_wherever_it_is_found_out(archive: Archive, task: Task) -> None:
+    before = archive.resident()
+    answer = task.put(archive, "list", iter([*_body(_LIMIT), b"1\n"])).expect(413)
+    assert str(_LIMIT) in answer.said["message"]
+    assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
+    assert archive.peak() - before < 2 * _GROWTH

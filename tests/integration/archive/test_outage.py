@@ -1,0 +1,41 @@
+"""The database goes away and comes back: what was answered 201 is there, and what was not can be put again."""
+
+from collections.abc import Iterator
+
+from tests.integration.archive.conftest import Task
+from tests.integration.archive.databases import Postgresql
+from tests.integration.archive.process import Archive
+
+
+def test_a_put_that_is_repeated_succeeds_once_the_database_is_back(archive: Archive, task: Task) -> None:
+    before = task.put(archive, "list", b"1\n").expect(201).said["digest"]
+    archive.database.stop()
+    try:
+        answer = task.put(archive, "list", b"2\n").expect(503)
+        assert answer.reason == "DatabaseUnavailable"
+        assert int(answer.headers["Retry-After"]) > 0
+        assert archive.health("/healthz").status == 200
+        if isinstance(archive.database, Postgresql):  # who holds SQLite's lock keeps out those who write alone
+            assert b"DatabaseUnavailable" in archive.health("/readyz").body
+            assert task.get(archive, task.address(before)).expect(503).reason == "DatabaseUnavailable"
+        assert b"torpor_archive_database_up 0.0" in archive.health("/metrics").body
+    finally:
+        archive.database.start()
+    after = task.put(archive, "list", b"2\n").expect(201).said["digest"]
+    assert [task.get(archive, task.address(digest)).expect(200).body for digest in (before, after)] == [b"1\n", b"2\n"]
+    archive.eventually(lambda: archive.health("/readyz").status == 200, "it is ready again")
+    assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
+
+
+def test_a_database_that_goes_away_in_the_middle_of_a_body_leaves_nothing_of_it(archive: Archive, task: Task) -> None:
+    def body() -> Iterator[bytes]:
+        yield b"1\n" * 1_000_000
+        archive.database.stop()
+        yield b"2\n" * 1_000_000
+
+    try:
+        assert task.put(archive, "list", body()).status in (413, 503)
+    finally:
+        archive.database.start()
+    assert archive.database.value(f"SELECT count(*) FROM results WHERE taskrun = '{task.uid}'") == 0
+    task.put(archive, "list", b"2\n").expect(201)

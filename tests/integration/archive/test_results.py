@@ -1,0 +1,153 @@
+"""Results of every kind go in and come out as they were, whole and item by item, over each kind of database."""
+
+import hashlib
+import json
+import socket
+import ssl
+from collections.abc import Callable
+
+import pytest
+
+from tests.integration.archive.conftest import OCTETS, Task
+from tests.integration.archive.process import Archive
+
+_LIST = b'{"a":1}\n"b"\nnull\n[1,2.0]\n'
+_OBJECT = '["a",1]\n["ä",{"b":null}]\n'.encode()
+KINDS: dict[str, bytes] = {
+    "list": _LIST,
+    "object": _OBJECT,
+    "string": b'"text"',
+    "number": b"1.5",
+    "boolean": b"true",
+    "null": b"null",
+    "bytes": bytes(range(256)),
+    "file": b"",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_comes_out_as_it_went_in(archive: Archive, task: Task, kind: str) -> None:
+    body = KINDS[kind]
+    named = {"Torpor_Name": "caf%C3%A9.txt"} if kind == "file" else {}
+    said = task.put(archive, kind, body, **named).expect(201).said
+    assert said == {
+        "size": len(body),
+        "digest": hashlib.sha256(body).hexdigest(),
+        "type": kind,
+        "length": {"list": 4, "object": 2}.get(kind),
+        "keys": '["a","ä"]' if kind == "object" else None,
+        "name": "café.txt" if kind == "file" else None,
+    }
+    answer = task.get(archive, task.address(said["digest"])).expect(200)
+    assert answer.body == body
+    assert answer.headers["Torpor-Type"] == kind
+    assert answer.headers.get("Torpor-Name") == named.get("Torpor_Name")
+
+
+def test_a_single_item_and_several_are_read(archive: Archive, task: Task) -> None:
+    at = task.address(task.put(archive, "list", _LIST).expect(201).said["digest"])
+    lines = _LIST.splitlines(keepends=True)
+    assert [task.get(archive, f"{at}?item={n}").expect(200).body for n in range(4)] == lines
+    assert task.get(archive, f"{at}?item=1&count=2").expect(200).body == b"".join(lines[1:3])
+    assert task.get(archive, f"{at}?item=2&count=100").expect(200).body == b"".join(lines[2:])
+    assert task.get(archive, f"{at}?item=4").expect(416).reason == "OutOfRange"
+    assert "-1" in task.get(archive, f"{at}?item=-1").expect(400).said["message"]
+
+
+def test_items_are_found_across_chunks(archive: Archive, task: Task) -> None:
+    lines = [json.dumps([n, "x" * (n * 37 % 4000)]).encode() + b"\n" for n in range(1500)]
+    lines[700] = json.dumps("y" * 1_500_000).encode() + b"\n"  # begins in one chunk, ends two further on
+    said = task.put(archive, "list", iter(lines)).expect(201).said
+    assert (said["length"], said["size"]) == (1500, sum(map(len, lines)))
+    at = task.address(said["digest"])
+    for first, count in ((0, 1), (699, 3), (701, 1), (250, 300), (1499, 1)):
+        found = task.get(archive, f"{at}?item={first}&count={count}").expect(200).body
+        assert found == b"".join(lines[first : first + count]), (first, count)
+
+
+def test_a_list_of_nothing_is_a_list(archive: Archive, task: Task) -> None:
+    said = task.put(archive, "list", b"").expect(201).said
+    assert (said["length"], said["size"]) == (0, 0)
+    assert task.get(archive, task.address(said["digest"])).expect(200).body == b""
+    task.get(archive, task.address(said["digest"]) + "?item=0").expect(416)
+
+
+def test_the_same_result_put_again_is_kept_once(archive: Archive, task: Task) -> None:
+    first = task.put(archive, "list", _LIST).expect(201).said
+    assert task.put(archive, "list", _LIST).expect(201).said == first
+    query = f"SELECT count(*) FROM bodies WHERE digest = '{first['digest']}' AND id IN " + _of(task)
+    assert archive.database.value(query) == 1
+    assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
+
+
+def test_an_attempt_that_follows_may_put_another(archive: Archive, task: Task) -> None:
+    digests = [task.put(archive, "number", body).expect(201).said["digest"] for body in (b"1", b"2")]
+    assert [task.get(archive, task.address(digest)).expect(200).body for digest in digests] == [b"1", b"2"]
+
+
+BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
+    "no type": ("list", b"", {"Torpor_Type": ""}, "it is one of list, object"),
+    "another content type": ("list", b"", {"Content_Type": OCTETS}, "is sent with Content-Type application/x-ndjson"),
+    "a path for a name": ("file", b"", {"Torpor_Name": "..%2Fx"}, "is no file's name"),
+    "a name of a list": ("list", b"", {"Torpor_Name": "x"}, "is for a file"),
+    "a line that is no JSON": ("list", b"1\nNaN\n", {}, "line 1 is not JSON"),
+    "an empty line": ("list", b"1\n\n2\n", {}, "line 1 is not JSON"),
+    "half a character": ("list", b'"\xff"\n', {}, "line 0 is not UTF-8"),
+    "a depth that no reader bears": ("list", b"[" * 100_000 + b"\n", {}, "nested too deeply"),
+    "an entry without a value": ("object", b'["a"]\n', {}, "line 0 is no entry"),
+    "a key twice": ("object", b'["a",1]\n["a",2]\n', {}, "'a' is there twice"),
+    "another type than it says": ("number", b'"1"', {}, "is a string, and not a number"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_no_result_is_refused_with_what_is_wrong(archive: Archive, task: Task, case: str) -> None:
+    kind, body, headers, said = BAD[case]
+    answer = task.put(archive, kind, body, **headers).expect(400)
+    assert answer.reason == "Invalid"
+    assert said in answer.said["message"]
+
+
+TOO_LARGE: dict[str, tuple[str, Callable[[], list[bytes]], str]] = {
+    "a line": ("list", lambda: [b'"' + b"x" * 9_000_000 + b'"\n'], "item 0 has more than 8388608 bytes"),
+    "items": ("list", lambda: [b"1\n" * 1_000_001], "1000000"),
+}
+
+
+@pytest.mark.parametrize("case", TOO_LARGE)
+def test_what_is_too_large_is_refused_with_the_numbers(archive: Archive, task: Task, case: str) -> None:
+    kind, body, said = TOO_LARGE[case]
+    answer = task.put(archive, kind, b"".join(body())).expect(413)
+    assert answer.reason == "TooLarge"
+    assert said in answer.said["message"]
+
+
+def test_a_length_above_the_limit_is_refused_before_a_byte_of_it(archive: Archive, task: Task) -> None:
+    head = f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
+    head += f"Content-Type: {OCTETS}\r\nContent-Length: 100000001\r\n\r\n"
+    with _connected(archive) as connection:
+        connection.sendall(head.encode())
+        said = connection.recv(4096)
+    assert b" 413 " in said
+
+
+def test_a_body_that_breaks_off_leaves_nothing(archive: Archive, task: Task) -> None:
+    head = f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
+    head += f"Content-Type: {OCTETS}\r\nContent-Length: 9000000\r\n\r\n"
+    with _connected(archive) as connection:
+        connection.sendall(head.encode() + b"x" * 3_000_000)
+    archive.eventually(
+        lambda: b"torpor_archive_uploads 0.0" in archive.health("/metrics").body, "the upload is given up"
+    )
+    assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
+    assert archive.database.value("SELECT count(*) FROM chunks WHERE body NOT IN (SELECT id FROM bodies)") == 0
+    assert archive.database.value(f"SELECT count(*) FROM results WHERE taskrun = '{task.uid}'") == 0
+
+
+def _connected(archive: Archive) -> ssl.SSLSocket:
+    context = ssl.create_default_context(cadata=archive.authority())
+    return context.wrap_socket(socket.create_connection(("127.0.0.1", archive.port), 30), server_hostname="127.0.0.1")
+
+
+def _of(task: Task) -> str:
+    return f"(SELECT body FROM results WHERE taskrun = '{task.uid}')"

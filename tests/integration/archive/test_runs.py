@@ -1,0 +1,130 @@
+"""Finished runs: put by the operator, listed page by page and read by whoever may read Workflows there."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.archive.conftest import Task, account
+from tests.integration.archive.process import Answer, Archive
+from tests.integration.conftest import Server
+
+
+@pytest.fixture(scope="session")
+def operator(server: Server) -> str:
+    """The token that the operator has."""
+    return server.token("torpor-system", "torpor-operator")
+
+
+@pytest.fixture(scope="session")
+def viewer(server: Server, home: str) -> str:
+    """The token of somebody who may view what is in the namespace."""
+    return account(server, home, "reader", "view")
+
+
+def run(namespace: str, uid: str, *, taskruns: int = 2, name: str = "nightly") -> list[dict[str, Any]]:
+    metadata = {"name": name, "namespace": namespace, "uid": uid, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    status = {"state": "Succeeded", "completionTime": "2026-01-01T01:00:00Z"}
+    workflow = {"kind": "Workflow", "metadata": metadata, "spec": {"tasks": []}, "status": status}
+    spec = {"workflow": {"name": name, "uid": uid}, "task": "load"}
+    return [workflow, *({"kind": "TaskRun", "metadata": {"name": f"t{n}"}, "spec": spec} for n in range(taskruns))]
+
+
+def ndjson(lines: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def put(archive: Archive, operator: str, namespace: str, uid: str, body: bytes) -> Answer:
+    return archive.request("PUT", f"/v1/namespaces/{namespace}/runs/{uid}", operator, body)
+
+
+def test_a_run_is_kept_as_it_was_put(archive: Archive, home: str, operator: str, viewer: str) -> None:
+    uid = uuid.uuid4().hex
+    body = ndjson(run(home, uid))
+    assert put(archive, operator, home, uid, body).expect(200).said["new"] is True
+    again = ndjson(run(home, uid, taskruns=0))
+    assert put(archive, operator, home, uid, again).expect(200).said["new"] is False
+    answer = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}", viewer).expect(200)
+    assert answer.body == body
+    first = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}?item=0", viewer).expect(200)
+    assert json.loads(first.body)["metadata"]["uid"] == uid
+    assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
+
+
+def test_runs_are_listed_page_by_page_the_newest_first(
+    archive: Archive, operator: str, server: Server, open_namespace: Callable[[], str]
+) -> None:
+    namespace = open_namespace()
+    viewer = account(server, namespace, "reader", "view")
+    uids = [uuid.uuid4().hex for _ in range(5)]
+    for uid in uids:
+        put(archive, operator, namespace, uid, ndjson(run(namespace, uid, taskruns=3))).expect(200)
+    found: list[dict[str, Any]] = []
+    more: str | None = ""
+    while more is not None:
+        path = f"/v1/namespaces/{namespace}/runs?limit=2" + (f"&continue={more}" if more else "")
+        page = archive.request("GET", path, viewer).expect(200).said
+        assert len(page["items"]) <= 2
+        found += page["items"]
+        more = page.get("continue")
+    assert [item["uid"] for item in found] == uids[::-1]
+    assert found[0] | {"size": 0} == {
+        "uid": uids[-1],
+        "name": "nightly",
+        "state": "Succeeded",
+        "created": "2026-01-01T00:00:00Z",
+        "completed": "2026-01-01T01:00:00Z",
+        "size": 0,
+        "taskRuns": 3,
+    }
+    for query in ("limit=many", "continue=nonsense"):
+        archive.request("GET", f"/v1/namespaces/{namespace}/runs?{query}", viewer).expect(400)
+
+
+def test_history_is_for_who_may_read_workflows_there(
+    archive: Archive, home: str, viewer: str, operator: str, open_namespace: Callable[[], str]
+) -> None:
+    other = open_namespace()
+    uid = uuid.uuid4().hex
+    put(archive, operator, other, uid, ndjson(run(other, uid))).expect(200)
+    for path in ("runs", f"runs/{uid}"):
+        answer = archive.request("GET", f"/v1/namespaces/{other}/{path}", viewer).expect(403)
+        assert other in answer.said["message"]
+    archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}", viewer).expect(404)
+
+
+BAD: dict[str, tuple[Callable[[str, str], list[Any]], str]] = {
+    "nothing": (lambda _namespace, _uid: [], "the body is empty"),
+    "no Workflow": (lambda namespace, uid: run(namespace, uid)[1:], "line 0 is no Workflow"),
+    "another's": (lambda namespace, _uid: run(namespace, "other"), "line 0 is not the Workflow of uid"),
+    "of another namespace": (lambda _namespace, uid: run("other", uid), "line 0 is not the Workflow of uid"),
+    "another's TaskRun": (lambda n, uid: run(n, uid) + run(n, "other")[1:], "line 3 is a TaskRun of another Workflow"),
+    "no object": (lambda namespace, uid: [*run(namespace, uid), 1], "line 3 is no TaskRun"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_no_run_is_refused_with_what_is_wrong(archive: Archive, home: str, operator: str, case: str) -> None:
+    lines, said = BAD[case]
+    uid = uuid.uuid4().hex
+    answer = put(archive, operator, home, uid, ndjson(lines(home, uid))).expect(400)
+    assert said in answer.said["message"]
+
+
+def test_the_results_of_a_run_go_and_those_of_others_stay(
+    archive: Archive, operator: str, task: Task, task_in: Callable[..., Task]
+) -> None:
+    other = task_in(task.namespace, uuid.uuid4().hex)
+    mine = [task.address(task.put(archive, "number", n).expect(201).said["digest"]) for n in (b"1", b"2")]
+    kept = other.address(other.put(archive, "number", b"1").expect(201).said["digest"])
+    path = f"/v1/namespaces/{task.namespace}/results"
+    gone = archive.request("DELETE", f"{path}?workflow={task.workflow}", operator).expect(200)
+    assert gone.said == {"deleted": 2}
+    assert [task.get(archive, address).status for address in mine] == [404, 404]
+    other.get(archive, kept).expect(200)
+    assert archive.request("DELETE", f"{path}?workflow={task.workflow}", operator).expect(200).said == {"deleted": 0}
+    archive.request("DELETE", path, operator).expect(400)
+    left = "SELECT count(*) FROM bodies WHERE id NOT IN (SELECT body FROM results UNION SELECT body FROM runs)"
+    assert archive.database.value(left) == 0

@@ -1,0 +1,160 @@
+"""Task pods and the archive: real workers, each with the tokens of its own pod, put results and read each other's."""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from base64 import b64decode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from torpor_wire import keys, names
+
+from tests.integration.archive.process import Archive
+from tests.integration.conftest import Server, collection
+from tests.integration.fence.conftest import create_pod
+
+_WORKER = Path(__file__).resolve().parents[1] / "controller/in_pod.py"
+_AUTHORED = """
+import pathlib, tempfile
+from torpor import context
+
+def rows(): return ["x" * 997] * 1000 + [context().map_index]
+def table(): return {"first": "x" * 9000, "second": [1.0, None]}
+def raw(): return bytes(range(256)) * 1000
+def file():
+    path = pathlib.Path(tempfile.mkdtemp()) / "brød.csv"
+    path.write_text("a;b")
+    return path
+
+def reduce(rows): return [len(rows), sum(len(row) for row in rows), [row[-1] for row in rows[::-1]], rows.missing]
+def told(value): return [type(value).__name__, value if isinstance(value, list) else len(value)]
+def size(path): return [path.name, path.read_text()]
+def second(pair): return {pair[0]: pair[1]}
+def same(value): return value
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A Workflow without an operator: its TaskRuns are made here, and a worker runs each as its pod would."""
+
+    server: Server
+    archive: Archive
+    authority: str
+    namespace: str
+    folder: Path
+    uid: str
+
+    def task(self, task: str, *, index: int = keys.UNMAPPED, **argument: Any) -> dict[str, Any]:
+        """Its status once the worker has ended. `argument` is the one of its function, which has the task's name."""
+        name = names.taskrun("run", self.uid, task, index)
+        spec = {"workflow": {"name": "run", "uid": self.uid}, "task": task, "mapIndex": index, "image": "x"}
+        spec |= {"python": f"authored:{task}", "arguments": [_argument(**argument)] if argument else []}
+        body = {"apiVersion": keys.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        made = self.server.create("taskruns", self.namespace, body).expect(201)
+        self._work(made, create_pod(self.server, self.namespace, names.pod(name, 1, 0, 0)))
+        path = f"{collection('taskruns', self.namespace)}/{name}"
+        status: dict[str, Any] = self.server.request("GET", path).expect(200)["status"]
+        return status
+
+    def _work(self, made: dict[str, Any], pod: dict[str, Any]) -> None:
+        credentials = self.folder / pod["metadata"]["name"]
+        credentials.mkdir()
+        for file, audience in (("token", None), (keys.ARCHIVE_TOKEN, keys.ARCHIVE_AUDIENCE)):
+            token = self.server.token(self.namespace, "torpor-task", pod=pod, audience=audience)
+            (credentials / file).write_text(token)
+        (credentials / "ca.crt").write_text(self.authority)
+        argv = [sys.executable, str(_WORKER), str(credentials)]
+        done = subprocess.run(argv, env=self._environment(made, pod), capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 1), done.stderr
+
+    def _environment(self, made: dict[str, Any], pod: dict[str, Any]) -> dict[str, str]:
+        address = urlsplit(self.server.url)
+        return os.environ | {
+            "PYTHONPATH": str(self.folder),
+            "KUBERNETES_SERVICE_HOST": str(address.hostname),
+            "KUBERNETES_SERVICE_PORT": str(address.port),
+            keys.ENV_NAMESPACE: self.namespace,
+            keys.ENV_TASKRUN: made["metadata"]["name"],
+            keys.ENV_TASKRUN_UID: made["metadata"]["uid"],
+            keys.ENV_CREATED: made["metadata"]["creationTimestamp"],
+            keys.ENV_ATTEMPT: "1",
+            keys.ENV_SEGMENT: "0",
+            keys.ENV_LAUNCH: "0",
+            keys.ENV_POD_NAME: pod["metadata"]["name"],
+            keys.ENV_POD_UID: pod["metadata"]["uid"],
+            keys.ENV_ARCHIVE_URL: self.archive.url,
+            keys.ENV_ARCHIVE_CA: self.archive.authority(),
+        }
+
+
+def _argument(name: str, source: dict[str, Any], mapped_by: str | None = None) -> dict[str, Any]:
+    return {"name": name, "from": source} | ({"map": mapped_by} if mapped_by else {})
+
+
+@pytest.fixture
+def run(server: Server, archive: Archive, kubeconfig: Path, home: str, tmp_path: Path) -> Run:
+    (tmp_path / "authored.py").write_text(_AUTHORED)
+    cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
+    inline = cluster.get("certificate-authority-data")
+    authority = (
+        b64decode(inline).decode() if inline else (kubeconfig.parent / cluster["certificate-authority"]).read_text()
+    )
+    return Run(
+        server=server, archive=archive, authority=authority, namespace=home, folder=tmp_path, uid=str(uuid.uuid4())
+    )
+
+
+def test_what_mapped_pods_put_another_reduces_one_by_one(run: Run) -> None:
+    for index in (0, 2):
+        stored = run.task("rows", index=index)["stored"]
+        assert (stored["type"], stored["length"]) == ("list", 1001)
+    reduced = run.task("reduce", name="rows", source={"task": "rows", "field": "results", "count": 3})
+
+    assert reduced["state"] == "Succeeded", reduced
+    assert json.loads(reduced["result"]) == [2, 2002, [2, 0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("task", "stored", "told"),
+    [
+        ("table", {"length": 2, "keys": '["first","second"]'}, ["dict", 2]),
+        ("raw", {"size": 256_000}, ["bytes", 256_000]),
+    ],
+)
+def test_a_result_reaches_the_next_pod_as_what_it_was(
+    run: Run, task: str, stored: dict[str, Any], told: list[Any]
+) -> None:
+    assert run.task(task)["stored"].items() >= stored.items()
+    ended = run.task("told", name="value", source={"task": task, "field": "result"})
+
+    assert json.loads(ended["result"]) == told, ended
+
+
+def test_a_file_reaches_the_next_pod_with_its_name(run: Run) -> None:
+    assert run.task("file")["stored"]["name"] == "brød.csv"
+    ended = run.task("size", name="path", source={"task": "file", "field": "result"})
+
+    assert json.loads(ended["result"]) == ["brød.csv", "a;b"], ended
+
+
+def test_one_entry_is_read_and_mapped_in_the_pod_that_uses_it(run: Run) -> None:
+    run.task("table")
+    source = {"task": "table", "field": "result", "item": 1}
+    ended = run.task("same", name="value", mapped_by="authored:second", source=source)
+
+    assert json.loads(ended["result"]) == {"second": [1.0, None]}, ended
+
+
+def test_an_item_beyond_the_end_fails_the_task_with_the_length(run: Run) -> None:
+    run.task("table")
+    ended = run.task("same", name="value", source={"task": "table", "field": "result", "item": 2})
+
+    assert (ended["state"], ended["reason"]) == ("Failed", "ArgumentsInvalid")
+    assert "has 2 items, and none at 2" in ended["message"]
