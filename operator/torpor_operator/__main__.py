@@ -23,6 +23,7 @@ from torpor_cel.evaluator import Evaluator
 from torpor_operator import handlers
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
+from torpor_operator.archive import TOKEN_FILE, Archive
 from torpor_operator.observe import Observer
 from torpor_operator.orphans import Orphans
 from torpor_operator.pools import Pools
@@ -51,6 +52,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add = made.add_argument
     add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Lease is")
     add("--identity", default=environ.get("POD_NAME") or socket.gethostname(), help="unique among the replicas")
+    add("--token-file", default=TOKEN_FILE, help="by which the archive knows the operator")
     add("--liveness", default="http://0.0.0.0:8080/healthz", help="where kopf answers the probe")
     for name, hint in get_type_hints(Settings, include_extras=True).items():
         default = Settings.__dataclass_fields__[name].default
@@ -69,13 +71,21 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
         pools = Pools(api, options.namespace)
-        observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=random.random, pools=pools.of)
+        archive = Archive(api, options.namespace, options.token_file)
+        observer = Observer(
+            api,
+            touched=queue.add,
+            suspect=orphans.suspect,
+            jitter=random.random,
+            pools=pools.of,
+            archive=archive.seat,
+        )
         terms = Terms(
             namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration
         )
         leadership = Leadership(api, terms)
         applier = Applier(api, clock, observer, settings, leads=leadership.holds)
-        answerer = Answerer(api, observer, evaluator)
+        answerer = Answerer(api, observer, evaluator, archive.keep)
         reconciler = Reconciler(
             clock=clock,
             queue=queue,
@@ -100,6 +110,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(observer.taskruns.run()),
                 group.create_task(observer.pods.run()),
                 group.create_task(pools.run()),
+                group.create_task(archive.run()),
                 group.create_task(leadership.run(partial(_lead, observer, reconciler, clock))),
             ]
             await kopf.operator(

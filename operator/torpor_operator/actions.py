@@ -161,4 +161,13 @@ class ReadVariables:
     name: str
 
 
-Need: TypeAlias = Evaluate | ReadVariables | ConfirmTaskRun | ConfirmPod | ConfirmPods
+@dataclass(frozen=True, slots=True)
+class ArchiveRun:
+    """A finished run whose time is over: it goes once the archive has it."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+Need: TypeAlias = Evaluate | ReadVariables | ArchiveRun | ConfirmTaskRun | ConfirmPod | ConfirmPods

@@ -1,8 +1,8 @@
 """Finding out what a plan says it needs: an expression's value, or whether an object the store lacks is really gone."""
 
 import asyncio
-from collections.abc import Iterable
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeAlias, assert_never
 
 from torpor_api import errors
 from torpor_api.api import Api, Object
@@ -15,19 +15,29 @@ from torpor_cel.value import Value
 from torpor_wire import keys
 
 from torpor_operator import pods
-from torpor_operator.actions import ConfirmPod, ConfirmPods, ConfirmTaskRun, Evaluate, Need, ReadVariables
+from torpor_operator.actions import ArchiveRun, ConfirmPod, ConfirmPods, ConfirmTaskRun, Evaluate, Need, ReadVariables
+from torpor_operator.archive import NotArchivedError
 from torpor_operator.observe import Observer
-from torpor_operator.snapshot import Answer, Presence
+from torpor_operator.snapshot import Answer, NotArchived, Presence
 from torpor_operator.taskruns import is_named_for_its_spec
+
+Keep: TypeAlias = Callable[[str, str, str], Awaitable[None]]
+"""Puts a finished Workflow, by namespace, name and uid, into the archive. Raises NotArchivedError."""
+
+
+async def nowhere(_namespace: str, _name: str, _uid: str) -> None:
+    """Where there is no archive."""
+    raise NotArchivedError("there is no archive")
 
 
 class Answerer:
     """Answers needs side by side; raises errors.Unavailable where nobody can say at the moment."""
 
-    def __init__(self, api: Api, observer: Observer, evaluator: Evaluating) -> None:
+    def __init__(self, api: Api, observer: Observer, evaluator: Evaluating, keep: Keep = nowhere) -> None:
         self._api = api
         self._observer = observer
         self._evaluator = evaluator
+        self._keep = keep
 
     async def answer(self, needs: Iterable[Need]) -> dict[Need, Answer]:
         """The answer to each need."""
@@ -56,6 +66,8 @@ class Answerer:
                 return await self._value(need)
             case ReadVariables():
                 return await self._variables(need)
+            case ArchiveRun():
+                return await self._archived(need)
             case ConfirmTaskRun():
                 return await self._taskrun(need)
             case ConfirmPod():
@@ -79,6 +91,15 @@ class Answerer:
                 reason=Reason.FAILED, message=f"there is no ConfigMap {need.name} for spec.variablesFrom to read"
             )
         return Value(json=dict(found.get("data") or {}))
+
+    async def _archived(self, need: ArchiveRun) -> Answer:
+        try:
+            await self._keep(need.namespace, need.name, need.uid)
+        except errors.NotFound:
+            return Presence.GONE
+        except NotArchivedError as error:
+            return NotArchived(str(error))
+        return Presence.PRESENT
 
     async def _taskrun(self, need: ConfirmTaskRun) -> Presence:
         try:

@@ -18,6 +18,13 @@ from torpor_operator.surroundings import Surroundings
 
 MAIN = "main"
 _TOKEN_SECONDS = 3600
+_ARCHIVE_TOKEN: dict[str, Any] = {
+    "serviceAccountToken": {
+        "path": keys.ARCHIVE_TOKEN,
+        "audience": keys.ARCHIVE_AUDIENCE,
+        "expirationSeconds": _TOKEN_SECONDS,
+    }
+}
 _CREDENTIALS: list[dict[str, Any]] = [
     {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}},
     {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
@@ -37,7 +44,7 @@ def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = Non
         "terminationGracePeriodSeconds": 10,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [_container(taskrun, around, chosen)],
-        "volumes": [*_volumes(chosen), *([] if container else [_credentials()])],
+        "volumes": [*_volumes(chosen), *([] if container else [_credentials(around)])],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
         "tolerations": list(chosen.tolerations),
@@ -107,8 +114,9 @@ def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
     return [volume.to_json() for volume in chosen.volumes]
 
 
-def _credentials() -> dict[str, Any]:
-    return {"name": "torpor-credentials", "projected": {"sources": _CREDENTIALS}}
+def _credentials(around: Surroundings) -> dict[str, Any]:
+    sources = [*_CREDENTIALS, _ARCHIVE_TOKEN] if around.archive else _CREDENTIALS
+    return {"name": "torpor-credentials", "projected": {"sources": sources}}
 
 
 def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
@@ -147,5 +155,7 @@ def _environment(taskrun: TaskRun, around: Surroundings) -> list[dict[str, Any]]
     }
     if around.seal_key:
         values[keys.ENV_SEAL_KEY] = around.seal_key
+    if around.archive:
+        values |= {keys.ENV_ARCHIVE_URL: around.archive.url, keys.ENV_ARCHIVE_CA: around.archive.certificate}
     fixed: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
     return [*fixed, {"name": keys.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]

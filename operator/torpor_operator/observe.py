@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 class Observer:
     """The three stores, and who to tell that a Workflow should be looked at."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - whom it tells, and what it asks
         self,
         api: Api,
         *,
@@ -42,9 +42,11 @@ class Observer:
         suspect: Callable[[Pod], None],
         jitter: Callable[[], float],
         pools: Callable[[str], surroundings.Pool] = lambda _: surroundings.Pool(),
+        archive: Callable[[], surroundings.ArchiveSeat | None] = lambda: None,
     ) -> None:
         self._api = api
         self._pools = pools
+        self._archive = archive
         self._touched = touched
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
@@ -122,6 +124,7 @@ class Observer:
                 if clears == workflow.status.clears
             },
             pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
+            archive=self._archive(),
             known=known,
             settings=settings,
             now=now,

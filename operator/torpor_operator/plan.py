@@ -12,8 +12,8 @@ from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, clear, going, graph, status, tasks, work
-from torpor_operator.actions import Action, DeleteWorkflow, RemoveAnnotation, SetFinalizers
+from torpor_operator import announce, clear, expiry, going, graph, status, tasks, work
+from torpor_operator.actions import Action, RemoveAnnotation, SetFinalizers
 from torpor_operator.outcome import Outcome
 from torpor_operator.planned import Plan
 from torpor_operator.snapshot import Snapshot
@@ -109,12 +109,8 @@ def _finished(snapshot: Snapshot) -> Plan:
     if keys.FINALIZER in workflow.metadata.finalizers:
         kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)
         actions.append(SetFinalizers(finalizers=kept))
-    expires = _expires_at(snapshot)
-    if expires is not None and snapshot.now >= expires:
-        if workflow.metadata.deletion_timestamp is None:
-            actions.append(DeleteWorkflow())
-        expires = None
-    return Plan(actions=tuple(actions), again_at=soonest([*(step.again_at for step in steps), expires]))
+    made = Plan(actions=tuple(actions), again_at=soonest(step.again_at for step in steps))
+    return expiry.of(snapshot, made) if workflow.metadata.deletion_timestamp is None else made
 
 
 def _invalid(snapshot: Snapshot, problem: graph.Problem) -> Plan:
@@ -164,8 +160,3 @@ def _ended_before(snapshot: Snapshot, ordered: graph.Graph, due: float) -> bool:
 def _timeout_at(snapshot: Snapshot) -> float | None:
     started, timeout = snapshot.workflow.status.start_time, snapshot.workflow.spec.timeout
     return times.epoch(started) + times.seconds(timeout) if started and timeout else None
-
-
-def _expires_at(snapshot: Snapshot) -> float | None:
-    completed, ttl = snapshot.workflow.status.completion_time, snapshot.workflow.spec.ttl_after_finished
-    return times.epoch(completed) + times.seconds(ttl) if completed and ttl else None

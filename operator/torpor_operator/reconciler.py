@@ -25,7 +25,7 @@ from torpor_operator.plan import plan
 from torpor_operator.planned import Plan
 from torpor_operator.queue import Key, WorkQueue
 from torpor_operator.settings import Settings
-from torpor_operator.snapshot import Answer, Presence, Snapshot
+from torpor_operator.snapshot import Answer, NotArchived, Presence, Snapshot
 
 _LOG = logging.getLogger(__name__)
 _FIRST_DELAY, _LAST_DELAY = 0.5, 30.0
@@ -162,7 +162,9 @@ class Reconciler:
                 break
             memory.known |= await self._answerer.answer(open_needs)
         # That an object is there was true then; the next plan asks anew.
-        memory.known = {need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence)}
+        memory.known = {
+            need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence | NotArchived)
+        }
         return snapshot, made
 
     async def _write_status(self, workflow: Workflow, made: Plan, memory: Memory) -> float | None:

@@ -20,7 +20,7 @@ from torpor_wire.state import TERMINAL
 
 from torpor_operator.actions import Evaluate, Need, ReadVariables
 from torpor_operator.outcome import Outcome
-from torpor_operator.snapshot import Answer, Presence
+from torpor_operator.snapshot import Answer, NotArchived, Presence
 
 PARAMS, TASKS, VARIABLES, MAPPING, RUN = "params", "tasks", "variables", "mapping", "run"
 ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
@@ -59,7 +59,7 @@ class Scope:
         if at_hand is not None:
             return at_hand
         answer = self.known.get(request)
-        return Unknown((request,)) if answer is None or isinstance(answer, Presence) else answer
+        return Unknown((request,)) if answer is None or isinstance(answer, Presence | NotArchived) else answer
 
     def _plain(self, name: str, field: str) -> Value | ExpressionError:
         seen = self._field(name, field)
@@ -90,7 +90,7 @@ class Scope:
         """The ConfigMap that the Workflow names; the graph refuses expressions that need one where it names none."""
         asked = ReadVariables(self.workflow.metadata.namespace, self.workflow.spec.variables_from or "")
         answer = self.known.get(asked)
-        return Unknown((asked,)) if answer is None or isinstance(answer, Presence) else answer
+        return Unknown((asked,)) if answer is None or isinstance(answer, Presence | NotArchived) else answer
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}

@@ -14,7 +14,7 @@ from torpor_wire.indexes import Indexes
 from torpor_operator.actions import Need
 from torpor_operator.pods import Pod
 from torpor_operator.settings import Settings
-from torpor_operator.surroundings import Pool
+from torpor_operator.surroundings import ArchiveSeat, Pool
 
 
 class Presence(StrEnum):
@@ -25,7 +25,14 @@ class Presence(StrEnum):
     UNREADABLE = "Unreadable"
 
 
-Answer: TypeAlias = Value | ExpressionError | Presence
+@dataclass(frozen=True, slots=True)
+class NotArchived:
+    """Why the archive did not take a finished run."""
+
+    message: str
+
+
+Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +46,7 @@ class Snapshot:
     unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod that may have been created, or not
     created: Mapping[str, Indexes]  # by task: the instances that were seen to exist, which the status may not say yet
     pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
+    archive: ArchiveSeat | None  # where large results and finished runs are kept, if there is such a place
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

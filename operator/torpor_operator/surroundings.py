@@ -12,6 +12,14 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSeat:
+    """Where the archive is, without a slash at its end, and the certificate that it made for itself, PEM."""
+
+    url: str
+    certificate: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """`deferrable`: whether a sensor that leaves it open gives its pod back while it waits; `served`: if any can."""
 
@@ -19,3 +27,4 @@ class Surroundings:
     deferrable: bool = True
     served: bool = True
     seal_key: str = ""
+    archive: ArchiveSeat | None = None

@@ -77,6 +77,7 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
         deferrable=snapshot.settings.deferrable if asked is None else asked,
         served=pool.served,
         seal_key=pool.seal_key,
+        archive=snapshot.archive,
     )
 
 

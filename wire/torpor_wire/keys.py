@@ -62,6 +62,8 @@ ENV_SEAL_KEY = "TORPOR_SEAL_KEY"
 CREDENTIALS = "/var/run/secrets/torpor.dev"
 """Where a task pod finds `token` (one hour, renewed in place by the kubelet) and `ca.crt`."""
 
+ARCHIVE_CONFIG = "torpor-archive"
+"""The ConfigMap beside the operator that says where the archive is: `url` and `ca.crt`."""
 ENV_ARCHIVE_URL = "TORPOR_ARCHIVE_URL"
 """Where the archive is, such as `https://torpor-archive.torpor-system.svc:8443`; unset where there is none."""
 ENV_ARCHIVE_CA = "TORPOR_ARCHIVE_CA"

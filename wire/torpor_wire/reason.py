@@ -51,4 +51,5 @@ class Reason(StrEnum):
     EXPAND_INVALID = "ExpandInvalid"
     BRANCH_INVALID = "BranchInvalid"
     TASK_FAILED = "TaskFailed"
+    ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the run is past its time, and stays until the archive has it
     STATUS_INVALID = "StatusInvalid"

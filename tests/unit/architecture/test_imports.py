@@ -21,7 +21,19 @@ COMPONENTS = (
     "manifests",
     "tests",
 )
-SHELL = {"__main__", "answers", "apply", "handlers", "observe", "orphans", "podwrites", "pools", "queue", "reconciler"}
+SHELL = {
+    "__main__",
+    "answers",
+    "apply",
+    "archive",
+    "handlers",
+    "observe",
+    "orphans",
+    "podwrites",
+    "pools",
+    "queue",
+    "reconciler",
+}
 """The operator's modules that do I/O; every other one decides, and is pure."""
 
 

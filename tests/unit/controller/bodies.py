@@ -12,7 +12,7 @@ from torpor_operator import pods
 from torpor_operator.actions import Need
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Snapshot
-from torpor_operator.surroundings import Pool
+from torpor_operator.surroundings import ArchiveSeat, Pool
 from torpor_wire import keys, times
 from torpor_wire.indexes import Indexes
 
@@ -70,6 +70,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     unclear: Mapping[str, str] = MappingProxyType({}),
     created: Mapping[str, Indexes] = MappingProxyType({}),
     pools: Callable[[str], Pool] = lambda _: Pool(),
+    archive: ArchiveSeat | None = None,
 ) -> Snapshot:
     """What the observer makes of objects."""
     runs = [taskruns.parse(body) for body in taskrun_bodies]
@@ -86,6 +87,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
         unclear=unclear,
         created=created,
         pools=pools,
+        archive=archive,
         known=known,
         settings=settings,
         now=now,

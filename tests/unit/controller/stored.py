@@ -9,6 +9,7 @@ from torpor_cel.evaluator import evaluate_here
 from torpor_cel.value import Value
 from torpor_operator.actions import (
     Action,
+    ArchiveRun,
     ConfirmPod,
     ConfirmPods,
     ConfirmTaskRun,
@@ -27,8 +28,8 @@ from torpor_operator.actions import (
     RemoveAnnotation,
     SetFinalizers,
 )
-from torpor_operator.snapshot import Answer, Presence
-from torpor_operator.surroundings import Pool
+from torpor_operator.snapshot import Answer, NotArchived, Presence
+from torpor_operator.surroundings import ArchiveSeat, Pool
 from torpor_wire import keys, times
 from torpor_wire.edge import Patch
 from torpor_wire.indexes import Indexes
@@ -52,6 +53,8 @@ class Stored:
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, Indexes] = {}  # by task: instances the operator saw, whatever the status says
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
+        self.archive: ArchiveSeat | None = None
+        self.archive_trouble = ""
         self.confirmed: list[Need] = []
         self.pools: Callable[[str], Pool] = lambda _: Pool()
         self._numbers = itertools.count(1)
@@ -160,6 +163,9 @@ class Stored:
                 return evaluate_here(expression, variables)
             case ReadVariables(name=name):
                 return Value(json=dict(self.variables[name]))
+            case ArchiveRun():
+                self.confirmed.append(need)
+                return NotArchived(self.archive_trouble) if self.archive_trouble else Presence.PRESENT
             case ConfirmTaskRun(name=name):
                 self.confirmed.append(need)
                 if name in self.unreadable:

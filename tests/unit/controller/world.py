@@ -55,6 +55,7 @@ class World:
             unclear=self.api.unclear,
             created=self.api.created,
             pools=self.api.pools,
+            archive=self.api.archive,
         )
 
     def plan(self) -> Plan:

@@ -1,0 +1,94 @@
+"""The archive as the operator knows it: where it is, for task pods; and where finished runs are put before they go.
+
+Its address and certificate stand in a ConfigMap beside the operator, read every few seconds; without one there is no
+archive, and nothing is put there.
+"""
+
+import json
+import logging
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Never
+
+import aiohttp
+from torpor_api import errors
+from torpor_api.api import Api, Object
+from torpor_api.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
+from torpor_wire import keys
+
+from torpor_operator.surroundings import ArchiveSeat
+
+_LOG = logging.getLogger(__name__)
+_EVERY = 5.0
+_LIMIT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
+TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
+
+
+class NotArchivedError(Exception):
+    """A run that the archive did not take; it will be asked again."""
+
+
+class Archive:
+    """What there is of an archive, and the way to it."""
+
+    def __init__(self, api: Api, namespace: str, token_file: str = TOKEN_FILE) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._token_file = Path(token_file)
+        self._seat: ArchiveSeat | None = None
+
+    def seat(self) -> ArchiveSeat | None:
+        """Where it is; None where there is none, or it is not known yet."""
+        return self._seat
+
+    async def run(self) -> Never:
+        """Look where it is, for ever."""
+        while True:
+            try:
+                await self._look()
+            except errors.ApiError as error:
+                _LOG.warning("cannot see where the archive is: %s", error.message)
+            await self._api.clock.sleep(_EVERY)
+
+    async def keep(self, namespace: str, name: str, uid: str) -> None:
+        """Put a finished Workflow and its TaskRuns there, as they are. Raises NotArchivedError, errors.ApiError."""
+        seat = self._seat
+        if seat is None:
+            raise NotArchivedError("there is no archive any more")
+        workflow = await self._api.get(WORKFLOWS, namespace, name)
+        selector = f"{keys.LABEL_WORKFLOW}={name[:63].rstrip('-.')}"
+        found = (await self._api.list(TASKRUNS, namespace, label_selector=selector)).items
+        runs = [run for run in found if run["spec"]["workflow"]["uid"] == uid]
+        await self._put(seat, f"{seat.url}/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])
+
+    async def _look(self) -> None:
+        try:
+            found = await self._api.get(CONFIG_MAPS, self._namespace, keys.ARCHIVE_CONFIG)
+        except errors.NotFound:
+            self._seat = None
+            return
+        data = found.get("data") or {}
+        if data.get("url") and data.get("ca.crt"):
+            self._seat = ArchiveSeat(url=data["url"].rstrip("/"), certificate=data["ca.crt"])
+
+    async def _put(self, seat: ArchiveSeat, url: str, objects: Iterable[Object]) -> None:
+        try:
+            trust = ssl.create_default_context(cadata=seat.certificate)
+            headers = {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
+            async with (
+                aiohttp.ClientSession(timeout=_LIMIT) as session,
+                session.put(url, data=_lines(objects), headers=headers | _LINES, ssl=trust) as answer,
+            ):
+                if not answer.ok:
+                    raise NotArchivedError(f"the archive answers {answer.status}: {(await answer.text())[:300]}")
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NotArchivedError(f"the archive cannot be reached: {type(error).__name__}: {error}") from error
+
+
+_LINES = {"Content-Type": "application/x-ndjson"}
+
+
+async def _lines(objects: Iterable[Object]) -> AsyncIterator[bytes]:
+    for each in objects:
+        yield json.dumps(each, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
