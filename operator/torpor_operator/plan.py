@@ -34,7 +34,7 @@ from torpor_operator.view import Step, View, soonest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Actions may be applied in any order, but for the TaskRuns of one task: those are created in the order given.
+    """Actions may be applied in any order; they are begun in the one given.
 
     While `needs` is not empty, an answered plan may ask for more.
     """
