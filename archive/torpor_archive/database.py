@@ -138,11 +138,17 @@ def _url(given: str) -> URL:
         raise ValueError(said) from None  # what the library says has the URL in it, and so the password
     match url.get_backend_name():
         case "postgresql" | "postgres":
-            return url.set(drivername="postgresql+asyncpg")
+            return _translated(url).set(drivername="postgresql+asyncpg")
         case "sqlite":
             return url.set(drivername="sqlite+aiosqlite")
         case other:
             raise ValueError(f"a database of kind {other!r} is not known: postgresql or sqlite")
+
+
+def _translated(url: URL) -> URL:
+    """As asyncpg's dialect has it, which knows libpq's `sslmode` by another name."""
+    mode = url.query.get("sslmode")
+    return url if mode is None else url.difference_update_query(["sslmode"]).update_query_dict({"ssl": mode})
 
 
 def _postgresql(url: URL) -> AsyncEngine:

@@ -81,7 +81,7 @@ class Entries:
 
     def __init__(self) -> None:
         self._keys: list[str] | None = []
-        self._size = 2
+        self._size = 1
 
     @property
     def keys(self) -> str | None:

@@ -6,8 +6,8 @@ won. What the server refuses is said on the object; what it cannot do now is tri
 
 import asyncio
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, assert_never
 
 from torpor_api import errors, event
@@ -42,6 +42,26 @@ _LOG = logging.getLogger(__name__)
 _CONTROLLER = f"{keys.GROUP}/operator"
 
 
+@dataclass(slots=True, kw_only=True)
+class _Batch:
+    """The actions of one plan, taken by several hands."""
+
+    workflow: Workflow
+    waiting: Iterator[Action]
+    done: bool = True
+    stopped: set[str] = field(default_factory=set)
+
+    def begins(self, action: Action) -> bool:
+        """Whether to begin with it: where one TaskRun of a task could not be created, the next plan tries again."""
+        return not (isinstance(action, CreateTaskRun) and action.body["spec"]["task"] in self.stopped)
+
+    def fails(self, action: Action) -> None:
+        """It was not done."""
+        self.done = False
+        if isinstance(action, CreateTaskRun):
+            self.stopped.add(action.body["spec"]["task"])
+
+
 class Applier:
     """Applies actions for one Workflow at a time, a bounded number at once over all of them.
 
@@ -58,6 +78,7 @@ class Applier:
         leads: Callable[[], bool] = lambda: True,
     ) -> None:
         self._leads = leads
+        self._settings = settings
         self._api = api
         self._clock = clock
         self._observer = observer
@@ -65,15 +86,17 @@ class Applier:
         self._room = asyncio.Semaphore(settings.apply_concurrency)
         self._under_way: set[asyncio.Task[Any]] = set()
 
-    async def apply(self, workflow: Workflow, actions: Iterable[Action]) -> bool:
-        """Apply them all; whether each was done or found done. What was not is logged and left to the next plan.
+    async def apply(self, workflow: Workflow, actions: Sequence[Action]) -> bool:
+        """Apply them all, begun in their order; whether each was done or found done.
 
-        The TaskRuns of one task are created one after another: a gap below the highest index that there is would be
-        taken for a TaskRun that somebody deleted, and a crash in the middle must leave none.
+        What was not is logged and left to the next plan. Of one Workflow no more are begun than there is room for, so
+        that those of another wait for a few and not for all.
         """
+        batch = _Batch(workflow=workflow, waiting=iter(actions))
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._in_turn(workflow, chain)) for chain in _chains(actions)]
-        return all(task.result() for task in tasks)
+            for _ in range(min(len(actions), self._settings.apply_concurrency)):
+                group.create_task(self._work_off(batch))
+        return batch.done
 
     async def write_status(self, workflow: Workflow, status: WorkflowStatus) -> bool:
         """Store the Workflow's status unless it has changed since; whether it was stored."""
@@ -128,11 +151,10 @@ class Applier:
         task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)
 
-    async def _in_turn(self, workflow: Workflow, chain: Iterable[Action]) -> bool:
-        for action in chain:
-            if not await self._guarded(workflow, action):
-                return False
-        return True
+    async def _work_off(self, batch: "_Batch") -> None:
+        for action in batch.waiting:
+            if batch.begins(action) and not await self._guarded(batch.workflow, action):
+                batch.fails(action)
 
     async def _guarded(self, workflow: Workflow, action: Action) -> bool:
         try:
@@ -229,18 +251,6 @@ class Applier:
             now=self._clock.now(),
         )
         await event.post(self._api, body)
-
-
-def _chains(actions: Iterable[Action]) -> list[list[Action]]:
-    """The actions, those together that must be done in their order."""
-    creations: dict[str, list[Action]] = defaultdict(list)
-    others: list[list[Action]] = []
-    for action in actions:
-        if isinstance(action, CreateTaskRun):
-            creations[action.body["spec"]["task"]].append(action)
-        else:
-            others.append([action])
-    return [*others, *creations.values()]
 
 
 def _not_created(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:

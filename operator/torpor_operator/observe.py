@@ -178,11 +178,14 @@ class Observer:
 
     def _note_creation(self, run: TaskRun) -> None:
         """The status says it a second later at most; whoever deletes the TaskRun before that shall not get it again."""
-        owner = run.spec.workflow
+        owner, position = run.spec.workflow, max(run.spec.map_index, 0)
         held = self.workflows.get(Key(run.metadata.namespace, owner.name))
-        if held is not None and held.metadata.uid == owner.uid and taskruns.is_named_for_its_spec(run):
-            seen, of = self._created[owner.uid], (run.spec.task, run.spec.clears)
-            seen[of] = seen.get(of, Indexes()) | Indexes.of([max(run.spec.map_index, 0)])
+        if held is None or held.metadata.uid != owner.uid:
+            return
+        seen, of = self._created[owner.uid], (run.spec.task, run.spec.clears)
+        known = seen.get(of, Indexes())
+        if position not in known and taskruns.is_named_for_its_spec(run):
+            seen[of] = known | Indexes.of([position])
 
     def _pod_changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):

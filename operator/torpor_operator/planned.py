@@ -9,7 +9,10 @@ from torpor_operator.actions import Action, Need, PostEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Actions may be applied in any order. While `needs` is not empty, an answered plan may ask for more."""
+    """Actions may be applied in any order; they are begun in the one given.
+
+    While `needs` is not empty, an answered plan may ask for more.
+    """
 
     actions: tuple[Action, ...] = ()
     needs: tuple[Need, ...] = ()

@@ -50,14 +50,14 @@ async def nodes(plane: Plane) -> AsyncIterator[Crew]:
 
 
 @asynccontextmanager
-async def crew(plane: Plane, *options: str) -> AsyncIterator[Crew]:
-    """All three; the operator leads, and has these options beside those it ships with."""
+async def crew(plane: Plane) -> AsyncIterator[Crew]:
+    """All three; the operator leads, with the settings that it ships with."""
     async with AsyncExitStack() as stack:
         pids = await _nodes(stack, plane)
         with socket.create_server(("127.0.0.1", 0)) as held:
             port = held.getsockname()[1]
         liveness = ("--liveness", f"http://127.0.0.1:{port}/healthz", "--identity", "bench", "--namespace", SYSTEM)
-        words = ("-m", "torpor_operator", *liveness, *options)
+        words = ("-m", "torpor_operator", *liveness)
         pids[OPERATOR] = await _start(stack, plane.state / "operator.log", words, KUBECONFIG=str(plane.operator))
         await _leads(plane)
         yield Crew(plane=plane, pids=pids)

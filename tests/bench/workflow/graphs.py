@@ -15,16 +15,16 @@ _EVERY = 1.0
 _SETTLE = 2.0
 _SMALL = 400
 _QUIET = 10
+_ROW = 100
 
 
 async def fan_out(count: int, *, beside: bool = False) -> Taken:
     """One mapped task of so many instances; `beside`: small runs are started meanwhile, and timed."""
-    limit = ("--max-map-size", str(max(count, 1024)))
-    async with plane.plane() as at, crew.crew(at, *limit) as hands, runs.runs(at) as asked:
+    async with plane.plane() as at, crew.crew(at) as hands, runs.runs(at) as asked:
         await _warm(asked)
         quiet = [await _alone(asked, f"quiet-{number}") for number in range(_QUIET if beside else 0)]
         before, stretch = hands.memory(), Stretch.begin(hands)
-        await asked.start("fan", [_mapped(count)], parallelism=count)
+        await asked.start("fan", [_mapped(count)], parallelism=count, maxMapSize=count)
         async with _small(asked, wanted=beside) as small:
             over = await asked.end("fan")
         cpu = stretch.cpu()
@@ -77,7 +77,10 @@ async def _alone(asked: Runs, name: str) -> float:
 
 
 def _mapped(count: int) -> Object:
-    return step("each", expand=[{"name": "n", "over": list(range(count))}])
+    """A literal list, or what two of them make of each other: a list of ten thousand has no place in a Workflow."""
+    rows = count // _ROW
+    over = {"row": list(range(rows)), "n": list(range(_ROW))} if rows * _ROW == count else {"n": list(range(count))}
+    return step("each", expand=[{"name": name, "over": values} for name, values in over.items()])
 
 
 async def _sizes(hands: Crew, before: float, count: int) -> dict[str, float]:

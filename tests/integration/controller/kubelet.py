@@ -10,9 +10,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Never
 from urllib.parse import urlsplit
@@ -141,7 +142,8 @@ class Kubelet:
         argv = [word.replace(_TERMINATION_LOG, str(box.folder / "message")) for word in argv]
         if box.is_worker:
             (box.folder / "ca.crt").write_text(self._ca)
-            await self._insist(lambda: self._renew_token(box))
+            for source in _tokens(box.pod):
+                await self._insist(partial(self._renew_token, box, source))
             argv = [sys.executable, "-m", "tests.integration.controller.in_pod", str(box.folder)]
         else:
             with self.notes.open("a") as notes:
@@ -153,15 +155,16 @@ class Kubelet:
                 *argv, env=self._environment(box.pod, box.container), stdout=log, stderr=subprocess.STDOUT, cwd=ROOT
             )
 
-    async def _renew_token(self, box: Box) -> None:
+    async def _renew_token(self, box: Box, source: Mapping[str, Any]) -> None:
         namespace, name = box.address
         bound = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": box.pod["metadata"]["uid"]}
         account = box.pod["spec"]["serviceAccountName"]
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
-        answer = await self._api.transport.request("POST", path, body=_TOKEN | {"spec": {"boundObjectRef": bound}})
+        spec = {"boundObjectRef": bound} | ({"audiences": [source["audience"]]} if "audience" in source else {})
+        answer = await self._api.transport.request("POST", path, body=_TOKEN | {"spec": spec})
         if answer.status >= 400:
             raise errors.of(answer)
-        (box.folder / "token").write_text(answer.body["status"]["token"])
+        (box.folder / source["path"]).write_text(answer.body["status"]["token"])
 
     def _environment(self, pod: Pod, container: Mapping[str, Any]) -> dict[str, str]:
         own = {each["name"]: each.get("value", "") for each in container.get("env", []) if "valueFrom" not in each}
@@ -214,3 +217,11 @@ def _terminated(box: Box, code: int) -> Mapping[str, Any]:
     said = message.read_text() if message.exists() else ""
     code = code if code >= 0 else 128 - code
     return {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": said}}
+
+
+def _tokens(pod: Pod) -> Iterator[Mapping[str, Any]]:
+    """The tokens that are projected into the pod: for the API server, and for an audience."""
+    for volume in pod["spec"].get("volumes", []):
+        for source in volume.get("projected", {}).get("sources", []):
+            if "serviceAccountToken" in source:
+                yield source["serviceAccountToken"]

@@ -136,6 +136,17 @@ def test_an_item_that_is_not_there_is_named_with_the_length(
     assert pod.status["message"] == "the result of task 'list' has 1000 items, and none at 1000"
 
 
+def test_bytes_have_no_items_and_are_not_fetched_to_say_so(
+    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+) -> None:
+    upstream(None, stored=archive.keep("bytes", ROWS))
+    pod = referring("result", item=0)
+
+    assert pod.run() == 1
+    assert pod.status["message"] == "task 'list' returned a bytes, which has no items"
+    assert not archive.requests
+
+
 def test_a_child_of_the_process_has_a_connection_of_its_own(
     archive: FakeArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

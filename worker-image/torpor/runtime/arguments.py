@@ -96,21 +96,18 @@ class Reader:
         return download.value(self._reached(), stored, download.insisting(self._patience))
 
     def _item(self, task: str, result: Found, place: int) -> Any:
-        kind = result.stored["type"] if result.stored is not None else ""
-        if result.stored is None or kind not in {"list", "object"}:
-            value = self._value(result)
-            items = [[*pair] for pair in value.items()] if isinstance(value, dict) else value
-            if not isinstance(items, list):
-                said = f"task {task!r} returned a {kind or type(value).__name__}, which has no items"
-                raise RejectedError(Reason.ARGUMENTS_INVALID, said)
-            return _nth(items, place, f"the result of task {task!r} has")
+        about = result.stored
+        if about is None:
+            return _nth(_items(task, json.loads(result.text or "null")), place, f"the result of task {task!r} has")
+        if about["type"] not in {"list", "object"}:
+            raise _no_items(task, about["type"])
         from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
 
-        stored = download.Stored(result.uid, result.stored)
+        stored = download.Stored(result.uid, about)
         try:
             return download.item(self._reached(), stored, place, download.insisting(self._patience))
         except download.OutsideError:
-            said = f"the result of task {task!r} has {result.stored.get('length')} items, and none at {place}"
+            said = f"the result of task {task!r} has {about.get('length')} items, and none at {place}"
             raise RejectedError(Reason.ARGUMENTS_INVALID, said) from None
 
     def _reached(self) -> "Archive":
@@ -147,6 +144,20 @@ def _numbers(ranges: str) -> Iterator[int]:
     for part in filter(None, ranges.split(",")):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)
+
+
+def _items(task: str, value: Any) -> list[Any]:
+    match value:
+        case list():
+            return value
+        case dict():
+            return [[*entry] for entry in value.items()]
+        case _:
+            raise _no_items(task, type(value).__name__)
+
+
+def _no_items(task: str, kind: str) -> RejectedError:
+    return RejectedError(Reason.ARGUMENTS_INVALID, f"task {task!r} returned a {kind}, which has no items")
 
 
 def _nth(items: Any, place: int, said: str) -> Any:

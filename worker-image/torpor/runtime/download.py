@@ -115,14 +115,12 @@ class _Lines:
         for line in _lines(pieces):
             self.found.append(json.loads(line))
             self._digest.update(line)
-        said = self._digest.hexdigest()
-        if len(self.found) >= self._about["length"]:
-            self._digest = hashlib.sha256()
-            done, self.found = self.found, []
-            _agree(self._about, said)
-            self.found = done
-        else:
+        if len(self.found) < self._about["length"]:
             raise ValueError(f"{len(self.found)} of {self._about['length']} items")
+        found, digest = self.found, self._digest.hexdigest()
+        self._digest, self.found = hashlib.sha256(), []  # should it be another body, it is asked for from the start
+        _agree(self._about, digest)
+        self.found = found
 
 
 class _Disk:

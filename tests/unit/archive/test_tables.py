@@ -1,0 +1,51 @@
+"""The steps make the tables that the program knows, and making them twice changes nothing."""
+
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
+from torpor_api.clock import SystemClock
+from torpor_archive import database
+from torpor_archive.database import Database
+from torpor_archive.refusal import RefusedError
+from torpor_archive.tables import METADATA
+
+
+def opened(url: str) -> Database:
+    return Database(url, SystemClock(), patience=0.1, note=lambda _did: None)
+
+
+async def test_the_steps_and_the_tables_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "archive.db"
+    for _ in range(2):
+        made = opened(f"sqlite:///{path}")
+        await made.migrate()
+        await made.close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    engine.dispose()
+
+
+async def test_before_its_tables_are_there_a_database_serves_nobody(tmp_path: Path) -> None:
+    absent = opened(f"sqlite:///{tmp_path}/none/archive.db")
+    with pytest.raises(RefusedError, match="does not answer"):
+        await absent.migrate()
+    with pytest.raises(RefusedError) as caught:
+        await absent.read(lambda connection: connection.commit())
+    assert caught.value.refusal.reason == "DatabaseUnavailable"
+    await absent.close()
+
+
+def test_libpqs_word_for_tls_is_understood() -> None:
+    assert database._url("postgresql://u@h/d?sslmode=require").query == {"ssl": "require"}
+    assert database._url("postgres://u:p@h/d").drivername == "postgresql+asyncpg"
+
+
+@pytest.mark.parametrize("url", ["mysql://u:secret@h/d", "nonsense", ""])
+def test_an_address_of_no_database_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(ValueError, match="postgresql") as caught:
+        opened(url)
+    assert "secret" not in str(caught.value)
