@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import random
 import signal
 import ssl
 import sys
@@ -16,10 +17,10 @@ from aiohttp import web
 from prometheus_client import disable_created_metrics
 from torpor_api.api import Api
 from torpor_api.client import connect
-from torpor_api.clock import Clock, SystemClock
+from torpor_api.clock import SystemClock
 from torpor_api.errors import ApiError, Unconfigured
 
-from torpor_archive import door, settings, store
+from torpor_archive import door, settings, sweep
 from torpor_archive.certificate import Pair
 from torpor_archive.database import Database
 from torpor_archive.health import Health
@@ -33,7 +34,6 @@ from torpor_archive.settings import Settings
 CONNECTIONS = 32
 FIRST_DELAY, LAST_DELAY = 0.5, 10.0
 PUBLISH_SECONDS = 300.0
-SWEEP_SECONDS = 600.0
 STOP_SECONDS = 20.0
 
 log = logging.getLogger("torpor_archive")
@@ -56,7 +56,7 @@ async def serve(given: Settings) -> None:
         api = Api(transport, clock)
         routes = Routes(database, Reviews(api), metrics, clock)
         tasks = [
-            asyncio.create_task(_kept(database, clock)),
+            asyncio.create_task(_kept(database, api, given.sweep)),
             asyncio.create_task(_served(given, Publication(api, given.namespace), routes, health, metrics)),
             asyncio.create_task(stopping.wait()),
         ]
@@ -86,19 +86,11 @@ def main() -> int:
     return 0
 
 
-async def _kept(database: Database, clock: Clock) -> Never:
+async def _kept(database: Database, api: Api, interval: float) -> Never:
     """Bring the tables up to date, then sweep now and then."""
-
-    async def swept() -> None:
-        count = await store.sweep(database, clock.now())
-        if count:
-            log.info("deleted %d bodies that were never finished", count)
-
     await _until_done(database.migrate, "the tables cannot be made or brought up to date yet")
     log.info("the tables are up to date")
-    while True:
-        await _until_done(swept, "unfinished bodies cannot be deleted yet")
-        await clock.sleep(SWEEP_SECONDS)
+    await sweep.run(database, api, interval, random.random)
 
 
 async def _served(given: Settings, publication: Publication, routes: Routes, health: Health, metrics: Metrics) -> Never:

@@ -42,7 +42,6 @@ class Routes:
             [
                 web.put(namespace + "/taskruns/{name}/result", self.put_result, name="put_result"),
                 web.get(namespace + "/results/{uid}/{digest}", self.get_result, name="get_result", allow_head=False),
-                web.delete(namespace + "/results", self.delete_results, name="delete_results"),
                 web.put(namespace + "/runs/{uid}", self.put_run, name="put_run"),
                 web.get(namespace + "/runs", self.list_runs, name="list_runs", allow_head=False),
                 web.get(namespace + "/runs/{uid}", self.get_run, name="get_run", allow_head=False),
@@ -82,16 +81,6 @@ class Routes:
         if found is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
         return await self._send(request, found[0])
-
-    async def delete_results(self, request: web.Request) -> web.StreamResponse:
-        """The results of a run that is gone; 200 also where there are none."""
-        namespace = request.match_info["namespace"]
-        await self._operator(request, namespace)
-        workflow = request.query.get("workflow", "")
-        if not workflow:
-            raise RefusedError(invalid("say ?workflow= with the uid of the run whose results are to go"))
-        deleted = await store.delete_results(self._database, namespace, workflow)
-        return web.json_response({"deleted": deleted})
 
     async def put_run(self, request: web.Request) -> web.StreamResponse:
         """A finished run; what is there already stays as it is."""

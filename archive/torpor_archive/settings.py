@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 PORT, HEALTH_PORT = 8443, 8081
 DATABASE = "sqlite:////data/archive.db"
 PATIENCE = 10.0
+SWEEP = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One replica. `patience` is in seconds; `namespace` is where its Secret and ConfigMap are."""
+    """One replica. `patience` and `sweep` are in seconds; `namespace` is where its Secret and ConfigMap are."""
 
     namespace: str = "torpor-system"
     url: str
@@ -20,6 +21,7 @@ class Settings:
     health_port: int = HEALTH_PORT
     database: str = DATABASE
     patience: float = PATIENCE
+    sweep: float = SWEEP
     kubeconfig: str | None = None
 
     @property
@@ -38,6 +40,7 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         health_port=given.health_port,
         database=environ.get("DATABASE_URL") or DATABASE,
         patience=given.database_patience,
+        sweep=given.sweep_interval,
         kubeconfig=given.kubeconfig,
     )
 
@@ -55,6 +58,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--port", type=int, default=PORT, help="where it serves, by TLS")
     add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz, /readyz and /metrics are")
     add("--database-patience", type=float, default=PATIENCE, help="seconds for which a transaction is repeated")
+    add("--sweep-interval", type=float, default=SWEEP, help="seconds between looks for what nobody needs any more")
     add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
     return made
 

@@ -141,6 +141,17 @@ async def sweep(database: Database, now: float) -> int:
     return await database.write(work)
 
 
+async def owners(database: Database, before: float) -> frozenset[tuple[str, str]]:
+    """Namespace and uid of every run of which there is a result that came before a moment."""
+
+    async def work(connection: AsyncConnection) -> frozenset[tuple[str, str]]:
+        joined = select(RESULTS.c.namespace, RESULTS.c.workflow).join(BODIES, RESULTS.c.body == BODIES.c.id)
+        rows = await connection.execute(joined.where(BODIES.c.created < before).distinct())
+        return frozenset((row.namespace, row.workflow) for row in rows)
+
+    return await database.read(work)
+
+
 async def delete_results(database: Database, namespace: str, workflow: str) -> int:
     """Delete the results of a run, one in each transaction; gives how many there were."""
 

@@ -25,7 +25,7 @@ from tests.bench.workflow.taken import Taken
 _BESIDE = 10_000
 _KINDS: Mapping[str, Callable[[int], Awaitable[Taken]]] = {
     "floor": floor.floor,
-    "fan": lambda count: graphs.fan_out(count, beside=count >= _BESIDE),
+    "fan": lambda count: graphs.fan_out_beside(count) if count >= _BESIDE else graphs.fan_out(count),
     "chain": graphs.chain,
     "many": graphs.many,
 }

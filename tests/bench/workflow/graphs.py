@@ -1,44 +1,49 @@
 """The workflows of the bench: one that fans out, a chain, and many of one step."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from dataclasses import replace
 
-from tests.bench.workflow import crew, plane, runs
+from tests.bench.workflow import beside, crew, plane, runs
 from tests.bench.workflow.crew import Crew, Stretch
 from tests.bench.workflow.plane import NAMESPACE
 from tests.bench.workflow.runs import Object, Runs, step
 from tests.bench.workflow.taken import Taken
 
 _KEY = "/registry/torpor.dev/workflows"
-_EVERY = 1.0
 _SETTLE = 2.0
-_SMALL = 400
 _QUIET = 10
 _ROW = 100
 
 
-async def fan_out(count: int, *, beside: bool = False) -> Taken:
-    """One mapped task of so many instances; `beside`: small runs are started meanwhile, and timed."""
+async def fan_out(count: int) -> Taken:
+    """One mapped task of so many instances."""
     async with plane.plane() as at, crew.crew(at) as hands, runs.runs(at) as asked:
         await _warm(asked)
-        quiet = [await _alone(asked, f"quiet-{number}") for number in range(_QUIET if beside else 0)]
-        before, stretch = hands.memory(), Stretch.begin(hands)
-        await asked.start("fan", [_mapped(count)], parallelism=count, maxMapSize=count)
-        async with _small(asked, wanted=beside) as small:
-            over = await asked.end("fan")
-        cpu = stretch.cpu()
-        await asked.end(*small)
-        await asyncio.sleep(_SETTLE)
-        return Taken(
-            name=f"fan-out of {count}",
-            tasks=count,
-            wall=over - stretch.began,
-            cpu=cpu,
-            sizes=await _sizes(hands, before, count),
-            latencies=tuple(asked.ended[name] - began for name, began in small.items()),
-            quiet=tuple(quiet),
+        return await _fanned(hands, asked, count)
+
+
+async def fan_out_beside(count: int) -> Taken:
+    """The same with small runs beside it, and some before."""
+    async with plane.plane() as at, crew.crew(at) as hands, runs.runs(at) as asked:
+        await _warm(asked)
+        quiet = await beside.alone(asked, _QUIET)
+        async with beside.beside(asked) as small:
+            taken = await _fanned(hands, asked, count)
+        times = {"alone": quiet, "beside": small}
+        return replace(
+            taken,
+            to_pods={name: one.to_pods() for name, one in times.items()},
+            to_ends={name: one.to_ends() for name, one in times.items()},
         )
+
+
+async def _fanned(hands: Crew, asked: Runs, count: int) -> Taken:
+    before, stretch = hands.memory(), Stretch.begin(hands)
+    await asked.start("fan", [_mapped(count)], parallelism=count, maxMapSize=count)
+    over = await asked.end("fan")
+    cpu = stretch.cpu()
+    sizes = await _sizes(hands, before, count)
+    return Taken(name=f"fan-out of {count}", tasks=count, wall=over - stretch.began, cpu=cpu, sizes=sizes)
 
 
 async def chain(length: int) -> Taken:
@@ -70,12 +75,6 @@ async def _warm(asked: Runs) -> None:
     await asyncio.sleep(_SETTLE)
 
 
-async def _alone(asked: Runs, name: str) -> float:
-    """Seconds of a run of one step."""
-    began = await asked.start(name, [step("only")])
-    return await asked.end(name) - began
-
-
 def _mapped(count: int) -> Object:
     """A literal list, or what two of them make of each other: a list of ten thousand has no place in a Workflow."""
     rows = count // _ROW
@@ -86,21 +85,3 @@ def _mapped(count: int) -> Object:
 async def _sizes(hands: Crew, before: float, count: int) -> dict[str, float]:
     stored = len(await hands.plane.etcd.read(f"{_KEY}/{NAMESPACE}/fan"))
     return {"workflow": stored, "memory": (hands.memory() - before) / count}
-
-
-@asynccontextmanager
-async def _small(asked: Runs, *, wanted: bool) -> AsyncIterator[dict[str, float]]:
-    """A run of one step each second, as long as this is open: when each was asked for (monotonic)."""
-    began: dict[str, float] = {}
-
-    async def start() -> None:
-        for number in range(_SMALL if wanted else 0):
-            await asyncio.sleep(_EVERY)
-            began[f"small-{number}"] = await asked.start(f"small-{number}", [step("only")])
-
-    starting = asyncio.create_task(start())
-    try:
-        yield began
-    finally:
-        starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)

@@ -107,20 +107,21 @@ def _sizes(taken: Taken) -> list[Figure]:
 
 
 def _beside(taken: Taken) -> list[Figure]:
-    if not taken.latencies:
-        return []
-    aside = f"p99 {quantile(taken.latencies, 0.99):.2f} s, {len(taken.latencies)} of them"
-    if taken.quiet:
-        aside += f"; with nothing beside p50 {quantile(taken.quiet, 0.5):.2f} s"
-    return [
-        Figure(
-            name=f"beside_{taken.tasks}",
-            what=f"a workflow of one step, asked for beside the {taken.tasks:,}",
-            value=quantile(taken.latencies, 0.5),
-            unit="s (p50)",
-            aside=aside,
-        )
-    ]
+    words = {"to_pods": "until its pod is there", "to_ends": "until its end"}
+    found = {"to_pods": taken.to_pods, "to_ends": taken.to_ends}
+    return [_late(taken.tasks, name, words[name], values) for name, values in found.items() if values]
+
+
+def _late(count: int, name: str, words: str, values: Mapping[str, tuple[float, ...]]) -> Figure:
+    beside, alone = values["beside"], values["alone"]
+    return Figure(
+        name=f"beside_{count}_{name}",
+        what=f"another workflow of one step, asked for during the {count:,}, {words}",
+        value=quantile(beside, 0.5),
+        unit="s (p50)",
+        aside=f"p99 {quantile(beside, 0.99):.2f} s, {len(beside)} of them; with nothing else p50 "
+        f"{quantile(alone, 0.5):.3f} s",
+    )
 
 
 def _cost(name: str, what: str, value: float, *, goal: str = "", aside: str = "") -> Figure:

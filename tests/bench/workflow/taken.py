@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 class Taken:
     """`wall` and `cpu` are seconds, `sizes` bytes.
 
-    `latencies` are seconds of small runs beside it, `quiet` of some before it.
+    `to_pods` and `to_ends` are seconds of small runs, alone and beside it, from asking for each.
     """
 
     name: str
@@ -16,8 +16,8 @@ class Taken:
     wall: float
     cpu: Mapping[str, float]
     sizes: Mapping[str, float] = field(default_factory=dict)
-    latencies: tuple[float, ...] = ()
-    quiet: tuple[float, ...] = ()
+    to_pods: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    to_ends: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def each(self, *names: str) -> float:
         """Milliseconds of processor time a task, of these processes together, or of all but foreign ones."""

@@ -20,6 +20,7 @@ from tests.integration.fence.conftest import create_pod, set_fields
 _INSTALLED = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
 _RBAC = "rbac.authorization.k8s.io"
 MakeDatabase: TypeAlias = Callable[[], Sqlite | Postgresql]
+MakeArchive: TypeAlias = Callable[..., Archive]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def make_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 @pytest.fixture(scope="session")
 def make_archive(
     server: Server, kubeconfig: Path, open_namespace: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Sqlite | Postgresql], Archive]]:
+) -> Iterator[MakeArchive]:
     """Makes replicas of one installation, which are started by the test and end with it."""
     folder = tmp_path_factory.mktemp("archive")
     namespace = _home(server, open_namespace())
@@ -85,12 +86,12 @@ def make_archive(
         path = f"{collection('configmaps', namespace)}/torpor-archive"
         return str(server.request("GET", path).expect(200)["data"]["ca.crt"])
 
-    def make(database: Sqlite | Postgresql) -> Archive:
+    def make(database: Sqlite | Postgresql, *flags: str) -> Archive:
         archive = Archive(
             folder=folder, kubeconfig=identity, namespace=namespace, database=database, authority=authority
         )
         made.append(archive)
-        archive.start()
+        archive.start(*flags)
         return archive
 
     yield make
@@ -99,7 +100,7 @@ def make_archive(
 
 
 @pytest.fixture(scope="session")
-def archive(make_database: MakeDatabase, make_archive: Callable[[Sqlite | Postgresql], Archive]) -> Archive:
+def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Archive:
     """One replica for all tests of a kind of database."""
     return make_archive(make_database()).ready()
 

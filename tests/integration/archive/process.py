@@ -78,10 +78,10 @@ class Archive:
     def log(self) -> str:
         return (self.folder / f"archive-{self.port}.log").read_text()
 
-    def start(self) -> None:
+    def start(self, *flags: str) -> None:
         argv = [sys.executable, "-m", "torpor_archive", "--namespace", self.namespace, "--url", self.url]
         argv += ["--port", str(self.port), "--health-port", str(self.health_port), "--database-patience", "1"]
-        argv += ["--kubeconfig", str(self.kubeconfig)]
+        argv += ["--kubeconfig", str(self.kubeconfig), *flags]
         with (self.folder / f"archive-{self.port}.log").open("ab") as log:
             environment = os.environ | {"DATABASE_URL": self.database.url}
             self._running = subprocess.Popen(argv, stdout=log, stderr=log, env=environment)

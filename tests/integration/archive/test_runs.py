@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.archive.conftest import Task, account
+from tests.integration.archive.conftest import account
 from tests.integration.archive.process import Answer, Archive
 from tests.integration.conftest import Server
 
@@ -111,20 +111,3 @@ def test_what_is_no_run_is_refused_with_what_is_wrong(archive: Archive, home: st
     uid = uuid.uuid4().hex
     answer = put(archive, operator, home, uid, ndjson(lines(home, uid))).expect(400)
     assert said in answer.said["message"]
-
-
-def test_the_results_of_a_run_go_and_those_of_others_stay(
-    archive: Archive, operator: str, task: Task, task_in: Callable[..., Task]
-) -> None:
-    other = task_in(task.namespace, uuid.uuid4().hex)
-    mine = [task.address(task.put(archive, "number", n).expect(201).said["digest"]) for n in (b"1", b"2")]
-    kept = other.address(other.put(archive, "number", b"1").expect(201).said["digest"])
-    path = f"/v1/namespaces/{task.namespace}/results"
-    gone = archive.request("DELETE", f"{path}?workflow={task.workflow}", operator).expect(200)
-    assert gone.said == {"deleted": 2}
-    assert [task.get(archive, address).status for address in mine] == [404, 404]
-    other.get(archive, kept).expect(200)
-    assert archive.request("DELETE", f"{path}?workflow={task.workflow}", operator).expect(200).said == {"deleted": 0}
-    archive.request("DELETE", path, operator).expect(400)
-    left = "SELECT count(*) FROM bodies WHERE id NOT IN (SELECT body FROM results UNION SELECT body FROM runs)"
-    assert archive.database.value(left) == 0

@@ -2,35 +2,50 @@
 
 from collections.abc import Callable
 
-from tests.integration.archive.conftest import MakeDatabase, Task
-from tests.integration.archive.databases import Postgresql, Sqlite
-from tests.integration.archive.process import Archive
+from torpor_wire import keys
 
-MakeArchive = Callable[[Sqlite | Postgresql], Archive]
+from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task
+from tests.integration.archive.process import Archive
+from tests.integration.conftest import Server
+
+
+def say(replica: Archive, word: bytes) -> None:
+    replica.eventually(lambda: replica.health("/healthz").status == 200, "it is alive")
+    replica.eventually(lambda: word in replica.health("/readyz").body, "it says what is missing")
+
+
+def workflow(server: Server, namespace: str) -> str:
+    """The uid of one that is there."""
+    tasks = [{"name": "wait", "trigger": {"class": "time"}}]
+    metadata = {"generateName": "there-"}
+    body = {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": {"tasks": tasks}}
+    return str(server.create("workflows", namespace, body).expect(201)["metadata"]["uid"])
 
 
 def test_replicas_that_start_before_their_database_make_its_tables_once_and_find_them_again(
-    make_database: MakeDatabase, make_archive: MakeArchive, task: Task
+    make_database: MakeDatabase, make_archive: MakeArchive, task_in: Callable[..., Task], home: str, server: Server
 ) -> None:
     database = make_database()
     database.stop()
     try:
         replicas = [make_archive(database) for _ in range(2)]
         for replica in replicas:
-            replica.eventually(lambda one=replica: one.health("/healthz").status == 200, "it is alive")  # type: ignore[misc]
-            replica.eventually(
-                lambda one=replica: b"DatabaseUnavailable" in one.health("/readyz").body,  # type: ignore[misc]
-                "it says what is missing",
-            )
+            say(replica, b"DatabaseUnavailable")
     finally:
         database.start()
+    task, orphan = task_in(home, workflow(server, home)), task_in(home, "gone")
     put = [task.put(replica.ready(), "number", b"%d" % n).expect(201) for n, replica in enumerate(replicas)]
     at = [task.address(answer.said["digest"]) for answer in put]
+    lost = orphan.address(orphan.put(replicas[0], "number", b"3").expect(201).said["digest"])
     for replica in replicas:
         assert [task.get(replica, address).expect(200).body for address in at] == [b"0", b"1"]
+        orphan.get(replica, lost).expect(200)
     replicas[0].kill()
     replicas[1].stop()
-    again = make_archive(database).ready()
+
+    again = make_archive(database, "--sweep-interval", "0.5").ready()
+    again.eventually(lambda: orphan.get(again, lost).status == 404, "what is of a Workflow that is gone goes")
     assert [task.get(again, address).expect(200).body for address in at] == [b"0", b"1"]
     again.stop()
     assert database.value("SELECT count(*) FROM alembic_version") == 1
+    assert database.value("SELECT count(*) FROM bodies WHERE id NOT IN (SELECT body FROM results)") == 0

@@ -58,7 +58,8 @@ def test_a_chain_is_told_by_its_step() -> None:
 
 def test_every_word_on_the_peers_stands_beside_a_row_of_the_default() -> None:
     sizes = {"workflow": 4000.0, "memory": 9000.0}
-    fans = [taken(count, 1.0, sizes=sizes, latencies=(0.1,)) for count in (100, 1000, 10_000)]
+    small = {"alone": (0.1,), "beside": (0.1, 0.2)}
+    fans = [taken(count, 1.0, sizes=sizes, to_pods=small, to_ends=small) for count in (100, 1000, 10_000)]
     made = rows.all_of(taken(1000, 8.0), fans, [taken(50, 5.0)], [taken(200, 5.0)])
     assert rows.BESIDE.keys() <= {one.name for one in made}
     assert len({one.name for one in made}) == len(made)

@@ -1,0 +1,58 @@
+"""What nobody needs any more goes: bodies that were never finished, and results of Workflows that are gone.
+
+Whether a Workflow is gone, the API server says, asked after the results were looked up: a Workflow is there before any
+result of it. Where it does not say so in full, nothing goes. One database is therefore of one cluster.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Never
+
+from torpor_api.api import Api
+from torpor_api.errors import ApiError
+from torpor_api.resources import WORKFLOWS
+
+from torpor_archive import store
+from torpor_archive.database import Database
+from torpor_archive.refusal import RefusedError
+
+log = logging.getLogger(__name__)
+
+
+async def run(database: Database, api: Api, interval: float, jitter: Callable[[], float]) -> Never:
+    """Sweep, for ever, every `interval` seconds; no result younger than that goes. `jitter` is from 0 to 1."""
+    while True:
+        await api.clock.sleep(interval * (0.75 + 0.5 * jitter()))
+        try:
+            await _swept(database, api, interval)
+        except (ApiError, RefusedError) as error:
+            log.warning("what nobody needs stays for now: %s", error)
+
+
+async def orphans(database: Database, api: Api, before: float) -> int:
+    """Delete the results, put before a moment, of Workflows that are gone; gives how many. Raises errors.ApiError."""
+    owners = await store.owners(database, before)
+    if not owners:
+        return 0
+    standing = await _workflows(api)
+    count = 0
+    for namespace, workflow in sorted(owners):
+        if workflow not in standing:
+            count += await store.delete_results(database, namespace, workflow)
+    return count
+
+
+async def _swept(database: Database, api: Api, age: float) -> None:
+    now = api.clock.now()
+    unfinished = await store.sweep(database, now)
+    gone = await orphans(database, api, now - age)
+    if unfinished or gone:
+        log.info("deleted %d bodies that were never finished, %d results of runs that are gone", unfinished, gone)
+
+
+async def _workflows(api: Api) -> set[str]:
+    """The uids of all there are. A list that cannot be finished raises, and is none."""
+    found: set[str] = set()
+    async for page in api.pages(WORKFLOWS):
+        found.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
+    return found
