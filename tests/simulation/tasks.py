@@ -55,7 +55,7 @@ class Waits:
         return self._called
 
 
-def perform(script: Script, item: object = None) -> object:
+def perform(script: Script, item: object = None, other: object = None) -> object:
     """The first segment of an attempt."""
     return _act(script, None)
 

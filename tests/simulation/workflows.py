@@ -1,7 +1,10 @@
 """Random small workflows: every kind of task, every way to end, and few enough that a second plays hundreds."""
 
+import json
 import random
 from typing import Any
+
+from torpor_api.task import Rule
 
 from tests.fake_api.history import Object
 
@@ -32,6 +35,7 @@ def workflow(rng: random.Random, name: str) -> Object:
         spec["timeout"] = "40s"
     if rng.random() < 0.15:
         spec["ttlAfterFinished"] = "10s"
+    _enrich(random.Random(json.dumps(spec)), tasks)
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
@@ -43,6 +47,23 @@ def _task(rng: random.Random, name: str, former: list[str]) -> Object:
     if rng.random() < 0.6:
         task["retries"] = {"limit": rng.choice((1, 2)), "delay": rng.choice(("1s", "3s")), "backoff": 2}
     return task
+
+
+def _enrich(rng: random.Random, tasks: list[Object]) -> None:
+    """What some tasks have besides: drawn apart, so that the other worlds stay what they were."""
+    for task in tasks:
+        if "after" in task and rng.random() < 0.4:
+            task["rule"] = rng.choice(list(Rule)).value
+        if "expand" not in task:
+            continue
+        if rng.random() < 0.3:
+            task["expand"].append({"name": "other", "over": {"a": 1, "b": None}})
+        if rng.random() < 0.3:
+            task["when"] = rng.choice(("mapping.index != 1", "mapping.index > 5", "mapping.index % 2 == 0"))
+        if rng.random() < 0.3:
+            task["maxActive"] = rng.choice((1, 2))
+        if rng.random() < 0.3:
+            task["displayName"] = "number ${mapping.index}"
 
 
 def _python(rng: random.Random, former: list[str]) -> Object:
