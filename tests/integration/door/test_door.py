@@ -69,7 +69,7 @@ REFUSED = {
 }
 
 
-LET_IN = {
+LET_IN: dict[str, dict[str, Any]] = {
     "expandKwargs with a limit": _PYTHON | {"maxActive": 2, "expandKwargs": [{"y": 1}]},
     "expand with a limit": _PYTHON | {"maxActive": 2, "expand": [{"name": "x", "over": [1]}]},
     "expand over an object and an expression": _PYTHON
