@@ -48,10 +48,14 @@ class Reviews:
         """The same of a token that may also be one for the API server, as people and the operator have."""
         return await self._caller(token, only_ours=False)
 
-    async def stands(self, namespace: str, name: str, *, now: bool) -> Standing:
-        """A TaskRun, as it is `now` or was some seconds ago. Raises RefusedError (403) where there is none."""
-        kept = None if now else self._standings.get((namespace, name))
-        return kept or self._standings.keep((namespace, name), await self._read(namespace, name))
+    async def stands(self, namespace: str, name: str) -> Standing:
+        """A TaskRun, as it is now. Raises RefusedError (403) where there is none."""
+        return self._standings.keep((namespace, name), await self._read(namespace, name))
+
+    async def stood(self, namespace: str, name: str, who: Caller) -> Standing:
+        """A TaskRun as it was some seconds ago, where it was this pod's then: another may just have claimed it."""
+        kept = self._standings.get((namespace, name))
+        return kept if kept and kept.pod_uid == who.pod_uid else await self.stands(namespace, name)
 
     async def may(self, who: Caller, verb: str, plural: str, namespace: str, name: str = "") -> bool:
         """Whether they may do this to Torpor's objects there, as the API server's authorizer says."""

@@ -52,7 +52,7 @@ class Routes:
         """A pod's own result, once it has been claimed and while it runs."""
         namespace, name = request.match_info["namespace"], request.match_info["name"]
         who = await self._pod(request, namespace)
-        stands = await self._reviews.stands(namespace, name, now=True)
+        stands = await self._reviews.stands(namespace, name)
         door.accepted(access.may_write(who, name, stands))
         kind = door.accepted(kinds.of(request.headers))
         _check_length(request, framing.RESULT)
@@ -74,7 +74,7 @@ class Routes:
         name = request.headers.get(TASKRUN_HEADER, "")
         if not name:
             raise RefusedError(invalid(f"send a header {TASKRUN_HEADER} with the name of the TaskRun that reads"))
-        stands = await self._reviews.stands(namespace, name, now=False)
+        stands = await self._reviews.stood(namespace, name, who)
         uid, digest = request.match_info["uid"], request.match_info["digest"]
         found = await store.result(self._database, namespace, uid, digest)
         door.accepted(access.may_read(who, name, stands, found[1] if found else stands.workflow))

@@ -13,7 +13,6 @@ from torpor_api.crd_schema import Schema
 
 _BODIES = "[has(self.python), has(self.container), has(self.trigger)].filter(b, b).size()"
 _WITH_BODY = f"{_BODIES} == 1 || (has(self.python) && has(self.trigger) && !has(self.container))"
-_MAPPED = "(has(self.expand) || has(self.expandKwargs))"
 _ONLY_WAITS = "(has(self.trigger) && !has(self.python))"
 
 
@@ -94,21 +93,6 @@ def workflow_task() -> list[Schema]:
             f"!{_ONLY_WAITS} || !has(self.pod)",
             message="a trigger task has no pod, so it takes no pod fields",
             path=".pod",
-        ),
-        _rule(
-            "!has(self.expand) || !has(self.expandKwargs)",
-            message="give expand (a product of lists) or expandKwargs (a list of objects), not both",
-            path=".expandKwargs",
-        ),
-        _rule(
-            f"!has(self.maxActive) || {_MAPPED}",
-            message="maxActive is of a task with expand or expandKwargs; parallelism limits the run",
-            path=".maxActive",
-        ),
-        _rule(
-            f"!has(self.branch) || !self.branch || !{_MAPPED}",
-            message="a branch task decides once: it cannot be mapped",
-            path=".branch",
         ),
         _rule(
             "!has(self.expand) || has(self.python) || !self.expand.exists(e, has(e.map))",

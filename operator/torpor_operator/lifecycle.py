@@ -24,7 +24,7 @@ def next_step(view: View) -> Step:
     """What the TaskRun's state and pods ask for; one that is being deleted starts nothing more."""
     if view.taskrun.metadata.deletion_timestamp is not None:
         return going.held_up(view)
-    if not view.pods and view.taskrun.status.state in TERMINAL:
+    if view.taskrun.status.state in TERMINAL and all(pod.terminal and not pod.held for pod in view.pods):
         return NOTHING
     return both(_next_step(view), containers.let_go(view))
 

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -52,6 +52,18 @@ class Task:
 
     def get(self, archive: Archive, path: str) -> Answer:
         return archive.request("GET", path, self.token, Torpor_TaskRun=self.name)
+
+    def resumed(self, server: Server) -> "Task":
+        """The same TaskRun in its next attempt, claimed by another pod."""
+        pod = create_pod(server, self.namespace, f"{self.name}-a2-s0")
+        mine = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "d"}
+        for fields in (
+            {"state": "UpForRetry"},
+            {"state": "Scheduled", "attempt": 2},
+            {"state": "Running", "pod": mine},
+        ):
+            server.patch_status(self.namespace, self.name, set_fields(**fields)).expect(200)
+        return replace(self, token=server.token(self.namespace, "torpor-task", pod=pod, audience=keys.ARCHIVE_AUDIENCE))
 
 
 OCTETS = "application/octet-stream"

@@ -90,12 +90,14 @@ def test_a_result_is_put_while_the_task_runs_and_not_after(archive: Archive, tas
     assert "is Succeeded" in put_as(archive, task, task.token).expect(403).said["message"]
 
 
-def test_a_former_segments_pod_puts_nothing(archive: Archive, task: Task, server: Server) -> None:
-    put_as(archive, task, task.token).expect(201)
-    taken = {"name": f"{task.name}-a2-s0", "uid": "another", "claim": "c"}
-    for fields in ({"state": "UpForRetry"}, {"state": "Scheduled", "attempt": 2}, {"state": "Running", "pod": taken}):
-        server.patch_status(task.namespace, task.name, set_fields(**fields)).expect(200)
+def test_the_pod_of_a_former_attempt_puts_nothing_and_that_of_the_next_one_all_at_once(
+    archive: Archive, task: Task, stored: str, server: Server
+) -> None:
+    task.get(archive, stored).expect(200)
+    after = task.resumed(server)
+    after.get(archive, stored).expect(200)
     put_as(archive, task, task.token).expect(403)
+    put_as(archive, after, after.token).expect(201)
 
 
 def test_a_taskrun_that_is_not_there_has_no_results(archive: Archive, task: Task) -> None:

@@ -42,11 +42,45 @@ REFUSED = {
         workflow(_PYTHON | {"args": {"x": 1}, "expand": [{"name": "x", "over": [1, 2]}]}),
         "task b gives x both by expand and as a constant; remove one",
     ),
+    "mapped over a text": (
+        workflow(_PYTHON | {"expand": [{"name": "x", "over": "a, b"}]}),
+        "task b: expand takes a list, an object, or an expression ${...} that yields one",
+    ),
+    "mapped over a number of arguments": (
+        workflow(_PYTHON | {"expandKwargs": 3}),
+        "task b: expandKwargs takes a list of objects, or an expression ${...} that yields one",
+    ),
+    "mapped in two ways": (
+        workflow(_PYTHON | {"expand": [{"name": "x", "over": [1]}], "expandKwargs": [{"y": 1}]}),
+        "task b: give expand (a product of lists) or expandKwargs (a list of objects), not both",
+    ),
+    "a limit for what is not mapped": (
+        workflow(_PYTHON | {"maxActive": 2}),
+        "task b: maxActive is of a task with expand or expandKwargs; parallelism limits the run",
+    ),
+    "a branch that is mapped": (
+        workflow(_PYTHON | {"branch": True, "expandKwargs": "${params.x}"}),
+        "task b: a branch task decides once, so it cannot be mapped",
+    ),
     "arguments of a trigger": (
         workflow(_TRIGGER | {"args": {"x": 1}}),
         "task a is a trigger and calls no function: move its args to trigger.kwargs",
     ),
 }
+
+
+LET_IN: dict[str, dict[str, Any]] = {
+    "expandKwargs with a limit": _PYTHON | {"maxActive": 2, "expandKwargs": [{"y": 1}]},
+    "expand with a limit": _PYTHON | {"maxActive": 2, "expand": [{"name": "x", "over": [1]}]},
+    "expand over an object and an expression": _PYTHON
+    | {"expand": [{"name": "x", "over": {"k": 1}}, {"name": "y", "over": "${params.y}"}]},
+    "a branch": _PYTHON | {"branch": True},
+}
+
+
+@pytest.mark.parametrize("case", LET_IN)
+def test_the_door_lets_in(server: Server, namespace: str, case: str) -> None:
+    server.create("workflows", namespace, workflow(LET_IN[case])).expect(201)
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -1,5 +1,6 @@
 """The steps make the tables that the program knows, and making them twice changes nothing."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,13 @@ from torpor_archive import database
 from torpor_archive.database import Database
 from torpor_archive.refusal import RefusedError
 from torpor_archive.tables import METADATA
+
+
+def threads_end() -> None:
+    """A connection that came to nothing has a thread, which tells the loop of its end."""
+    for thread in threading.enumerate():
+        if "_connection_worker_thread" in thread.name:
+            thread.join(30)
 
 
 def opened(url: str) -> Database:
@@ -37,6 +45,7 @@ async def test_before_its_tables_are_there_a_database_serves_nobody(tmp_path: Pa
         await absent.read(lambda connection: connection.commit())
     assert caught.value.refusal.reason == "DatabaseUnavailable"
     await absent.close()
+    threads_end()
 
 
 def test_libpqs_word_for_tls_is_understood() -> None:

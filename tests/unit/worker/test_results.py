@@ -15,7 +15,7 @@ from torpor.results import Results
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import Cluster, Pod, Troubles
     from tests.unit.worker.fake_archive import FakeArchive
 
 
@@ -203,3 +203,29 @@ def test_results_come_from_taskruns_and_from_the_archive_in_one_order(
     assert pod.run() == 0, pod.status
     assert json.loads(pod.status["result"]) == ["s", ["large"], "raw"]
     assert archive.connections == 1
+
+
+def test_results_that_are_passed_on_go_through_one_by_one(
+    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+) -> None:
+    for index in range(3):
+        upstream(None, index=index, stored=archive.keep("string", json.dumps(str(index) * 9000).encode()))
+    pod = referring("results", 3)
+
+    assert pod.run() == 0, pod.status
+    assert pod.status["stored"]["length"] == 3
+    assert pod.status["stored"]["size"] == 3 * 9003
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_results_that_cannot_be_read_when_they_are_passed_on_fail_the_attempt_alone(
+    referring: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], archive: FakeArchive, *, large: bool
+) -> None:
+    cluster.archive_url = cluster.archive_url if large else None
+    cluster.reads = [trouble.answered(500, message="etcd is away")] * 1000
+    pod = referring("results", 3)
+    cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
+
+    assert pod.run() == 1
+    assert (pod.status["state"], pod.status["reason"]) == ("UpForRetry", "Error")
+    assert "etcd is away" in pod.status["message"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
-from torpor.errors import RejectedError
+from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import failure
 
 _PIECE = 64 * 1024
@@ -80,9 +80,11 @@ def _pairs(values: Mapping[object, object]) -> Iterator[str]:
 
 
 def _checked(texts: Iterator[str]) -> Iterator[str]:
-    """The texts; what user code raises while they are made, or what is not JSON, as RejectedError."""
+    """The texts. Raises RejectedError for what is not JSON, and for what user code raises while they are made."""
     try:
         yield from texts
+    except UnreadableError:  # of lazy results that are returned: another attempt may read them
+        raise
     except canonical.NotJsonError as error:
         raise RejectedError(Reason.RESULT_INVALID, f"the result is not JSON: {error}") from error
     except Exception as error:

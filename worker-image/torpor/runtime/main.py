@@ -97,6 +97,7 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     if world.end() and isinstance(ended, Failure):
         raise work.Terminated  # what failed because the pod ends must not use up an attempt
     outcome = ended if isinstance(ended, Success | Suspension | Failure) else _kept(world, launched, ended)
+    reader.close()  # anew, where what is kept are results that were passed on
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)
     patience = world.patience(report.LIMIT_S, report.REPEATS)

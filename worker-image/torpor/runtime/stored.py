@@ -3,7 +3,7 @@
 from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
-from torpor.errors import RejectedError
+from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import failure
 
 _ADVICE = "store it, and pass on where it is"
@@ -13,6 +13,8 @@ def text(value: object, limit: int, reason: Reason, what: str, advice: str = _AD
     """The text, of `limit` bytes at most. Raises RejectedError with the reason, calling the value `what`."""
     try:
         written = canonical.plain(value)
+    except UnreadableError:  # of lazy results: another attempt may read them
+        raise
     except canonical.NotJsonError as error:
         raise RejectedError(reason, f"{what} is not JSON: {error}") from error
     except Exception as error:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from torpor_wire.reason import Reason
 
-from torpor.errors import RejectedError
+from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import outcome, settle
 from torpor.runtime.api import UnclearError
 from torpor.runtime.archive import Archive
@@ -53,7 +53,7 @@ def kept(to: Archive, body: Body, patience: settle.Patience) -> Outcome:
             if not isinstance(found, settle.Unsettled):
                 return found
             said = found.message
-    except RejectedError as error:  # of the value itself, while it was written
+    except (RejectedError, UnreadableError) as error:  # of the value itself, while it was written
         return outcome.of_exception(error)
     finally:
         to.close()

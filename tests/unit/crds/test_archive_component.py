@@ -1,0 +1,55 @@
+"""What manifests/components/archive-postgresql makes of the base: two replicas, a database of one's own, no volume."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+_MANIFESTS = Path(__file__).resolve().parents[3] / "manifests"
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> list[dict[str, Any]]:
+    """A user's kustomization."""
+    base, component = (
+        os.path.relpath(_MANIFESTS / part, tmp_path) for part in ("base", "components/archive-postgresql")
+    )
+    (tmp_path / "kustomization.yaml").write_text(json.dumps({"resources": [base], "components": [component]}))
+    done = subprocess.run(["kubectl", "kustomize", tmp_path], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def of(built: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [each for each in built if each["kind"] == kind and each["metadata"]["name"] == "torpor-archive"]
+
+
+def test_the_archive_has_two_replicas_and_its_database_from_a_secret(built: list[dict[str, Any]]) -> None:
+    (deployment,) = of(built, "Deployment")
+    spec = deployment["spec"]["template"]["spec"]
+    (container,) = spec["containers"]
+    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (2, {"type": "RollingUpdate"})
+    named = {"secretKeyRef": {"name": "torpor-archive-database", "key": "url"}}
+    assert {"name": "DATABASE_URL", "valueFrom": named} in container["env"]
+    assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_there_is_no_volume_left_of_it(built: list[dict[str, Any]]) -> None:
+    (deployment,) = of(built, "Deployment")
+    spec = deployment["spec"]["template"]["spec"]
+    assert of(built, "PersistentVolumeClaim") == []
+    assert [volume["name"] for volume in spec["volumes"]] == ["tmp"]
+    assert [mount["name"] for mount in spec["containers"][0]["volumeMounts"]] == ["tmp"]
+
+
+def test_one_of_the_two_stays_while_nodes_are_drained(built: list[dict[str, Any]]) -> None:
+    (budget,) = of(built, "PodDisruptionBudget")
+    (deployment,) = of(built, "Deployment")
+    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
+    assert budget["spec"]["maxUnavailable"] == 1
