@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from torpor_api.resources import LEASES, PODS
 from torpor_api.taskrun import TaskRun
 from torpor_demo.kubectl import Kubectl
+from torpor_dev.errors import CommandError
 from torpor_wire.state import State
 
 from tests.e2e.crowd import spec, wait
@@ -67,7 +68,18 @@ async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
     found = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
     name = found[0]["metadata"]["name"]
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": SYSTEM}}
-    kubectl.run("create", "--raw", PODS.path(SYSTEM, name, "eviction"), "-f", "-", stdin=json.dumps(body))
+
+    async def accepted() -> bool | None:
+        """The budget refuses while another replica is not ready yet; a drain asks again, too."""
+        try:
+            kubectl.run("create", "--raw", PODS.path(SYSTEM, name, "eviction"), "-f", "-", stdin=json.dumps(body))
+        except CommandError as error:
+            if "disruption budget" not in str(error):
+                raise
+            return None
+        return True
+
+    await stage.until(accepted, 60, f"the eviction of {name} to be allowed")
 
     async def gone() -> bool | None:
         left = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
