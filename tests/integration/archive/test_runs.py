@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from torpor_wire import keys
 
-from tests.integration.archive.conftest import account
+from tests.integration.archive.conftest import Task, account
 from tests.integration.archive.process import Answer, Archive
-from tests.integration.conftest import Server
+from tests.integration.conftest import Server, collection
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +52,23 @@ def test_a_run_is_kept_as_it_was_put(archive: Archive, home: str, operator: str,
     first = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}?item=0", viewer).expect(200)
     assert json.loads(first.body)["metadata"]["uid"] == uid
     assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
+
+
+def test_objects_as_the_api_server_gives_them_are_a_run(
+    archive: Archive, home: str, operator: str, server: Server, task_in: Callable[..., Task]
+) -> None:
+    tasks = [{"name": "wait", "trigger": {"class": "time"}}]
+    metadata = {"generateName": "kept-"}
+    body = {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": {"tasks": tasks}}
+    workflow = server.create("workflows", home, body).expect(201)
+    uid = workflow["metadata"]["uid"]
+    for _ in range(2):
+        task_in(home, uid)
+    found = server.request("GET", collection("taskruns", home)).expect(200)["items"]
+    runs = [each for each in found if each["spec"]["workflow"]["uid"] == uid]
+    said = put(archive, operator, home, uid, ndjson([workflow, *runs])).expect(200).said
+    assert said["new"] is True
+    assert len(runs) == 2
 
 
 def test_runs_are_listed_page_by_page_the_newest_first(
