@@ -88,8 +88,11 @@ def _written(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, 
 
 def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Unknown:
     value = task.args[name]
-    resolved = inputs.resolve(value, scope)
     source = _source(task, value, scope)
+    if source is not None and source.field == "results":
+        # Small ones too: what a task reduces must not change its type with its size, and knows what is missing.
+        return Argument(name=name, source=source)
+    resolved = inputs.resolve(value, scope)
     if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE and source is not None:
         return Argument(name=name, source=source)
     if isinstance(resolved, Unknown | ExpressionError):
@@ -112,7 +115,7 @@ def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
     match plain:
         case ("tasks", name, "result"):
             return ArgumentSource(task=name, field="result")
-        case ("tasks", name, "results"):
+        case ("tasks", name, "results") if scope.outcomes[name].mapped:
             return _results(scope.outcomes[name])
         case _:
             return None

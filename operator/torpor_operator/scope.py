@@ -124,6 +124,11 @@ class Scope:
     def _results(self, name: str, outcome: Outcome) -> JSON | ExpressionError:
         """The results in the order of the index; instances without one are left out, `indexes` says which are there."""
         runs = list(outcome.finished())
+        if any(run.status.stored for run in runs):
+            return errors.too_expensive(
+                f"of tasks.{name}.results some are in the archive, which expressions do not see: pass them whole, as "
+                f"the argument ${{tasks.{name}.results}}, and reduce them in Python",
+            )
         if sum(_size(run) for run in runs) > _RESULTS_MAX:
             return errors.too_expensive(
                 f"tasks.{name}.results is over {_RESULTS_MAX} bytes: pass it whole, as the argument "

@@ -41,6 +41,26 @@ def test_large_results_are_read_by_the_worker_with_their_count() -> None:
     assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 2, "missing": ""}}
 
 
+def test_small_results_of_a_mapped_task_are_read_by_the_worker_too() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [1, 2, 3]}])
+    args = {"rows": "${tasks.a.results}", "sum": "${tasks.a.results[0] + tasks.a.results[1]}"}
+    world = World(mapped, python("b", args=args, rule="all_done")).settle()
+    world.succeed("a", "1", 0).fail("a", "no", 1).succeed("a", "2", 2)
+    read = {"task": "a", "field": "results", "count": 3, "missing": "1"}
+    assert world.arguments("b") == {"rows": read, "sum": "3"}
+
+
+def test_results_of_an_empty_mapping_are_none_at_all() -> None:
+    empty = python("a", expand=[{"name": "n", "over": []}])
+    world = World(empty, python("b", args={"rows": "${tasks.a.results}"}, rule="all_done")).settle()
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 0, "missing": ""}}
+
+
+def test_results_of_a_task_that_is_not_mapped_are_refused() -> None:
+    world = World(python("a"), python("b", args={"rows": "${tasks.a.results}"})).settle().succeed("a", "1")
+    assert "write tasks.a.result" in (world.task("b").message or "")
+
+
 def test_results_too_large_to_evaluate_can_still_be_passed_whole() -> None:
     mapped = python("a", expand=[{"name": "n", "over": list(range(40))}])
     args = {"rows": "${tasks.a.results}"}

@@ -64,7 +64,7 @@ def test_an_item_too_large_for_a_taskrun_fails_the_task_and_says_which() -> None
 
 
 def test_the_results_come_in_the_order_of_the_index_and_not_of_the_ending() -> None:
-    world = World(over(["a", "b", "c"]), python("report", args={"rows": "${tasks.load.results}"})).settle()
+    world = World(over(["a", "b", "c"]), python("report", args={"rows": "${tasks.load.results.map(r, r)}"})).settle()
     for index in (2, 0, 1):
         world.succeed("load", json.dumps(f"row {index}"), index)
     assert world.arguments("report") == {"rows": '["row 0","row 1","row 2"]'}

@@ -1,9 +1,11 @@
 """Mapping beyond one list: products, objects, objects of arguments, functions, names, results that are elsewhere."""
 
 import json
+from typing import Any
 
 import pytest
 from torpor_operator.settings import Settings
+from torpor_wire import keys
 
 from tests.unit.controller.bodies import container, python, wait
 from tests.unit.controller.world import World
@@ -114,7 +116,9 @@ def test_a_task_all_of_whose_instances_are_left_out_is_skipped() -> None:
 
 def test_results_leave_out_skipped_instances_and_indexes_tell_them() -> None:
     load = mapped(("n", [5, 0, 7]), when="mapping.value > 0")
-    report = python("report", args={"r": "${tasks.load.results}", "i": "${tasks.load.indexes}"}, rule="none_failed")
+    report = python(
+        "report", args={"r": "${tasks.load.results.map(r, r)}", "i": "${tasks.load.indexes}"}, rule="none_failed"
+    )
     world = World(load, report).settle().succeed("load", "50", 0).succeed("load", "70", 2)
     assert world.arguments("report") == {"r": "[50,70]", "i": "[0,2]"}
 
@@ -127,9 +131,9 @@ def test_a_task_is_mapped_over_the_results_of_a_mapped_task() -> None:
     assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
 
 
-def stored(world: World, task: str, **fields: object) -> None:
-    """The task ends with a result in the archive."""
-    status = world.api.taskruns[world.run(task).metadata.name]["status"]
+def stored(world: World, task: str, *, index: int = keys.UNMAPPED, **fields: Any) -> None:
+    """The instance ends with a result in the archive."""
+    status = world.api.taskruns[world.run(task, index).metadata.name]["status"]
     status |= {"state": "Succeeded", "stored": {"size": 5_000_000, "digest": "d", **fields}}
     world.settle()
 
@@ -173,6 +177,15 @@ def test_a_result_in_the_archive_is_passed_by_reference_and_not_seen_by_expressi
     assert source is not None
     assert (source.task, source.field, source.item) == ("a", "result", None)
     assert "in the archive, which expressions do not see" in (world.task("c").message or "")
+
+
+def test_of_results_that_are_partly_in_the_archive_no_expression_sees_a_part() -> None:
+    reader = python("sum", args={"rows": "${tasks.load.results}"})
+    world = World(mapped(("n", [1, 2])), reader, python("c", when="size(tasks.load.results) > 1")).settle()
+    world.succeed("load", "1", 0)
+    stored(world, "load", index=1, type="bytes", size=3)
+    assert world.arguments("sum")["rows"]["count"] == 2
+    assert "some are in the archive, which expressions do not see" in (world.task("c").message or "")
 
 
 def test_a_container_cannot_take_what_is_in_the_archive() -> None:

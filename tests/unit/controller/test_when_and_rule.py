@@ -69,10 +69,14 @@ def test_with_rule_all_done_a_task_runs_after_failures_and_skips() -> None:
 
 
 def test_with_rule_all_done_a_task_sees_what_came_of_the_others() -> None:
-    args = {"states": "${[tasks.a.state, tasks.b.state]}", "none": "${tasks.a.result}", "rows": "${tasks.b.results}"}
+    args = {
+        "states": "${[tasks.a.state, tasks.b.state]}",
+        "none": "${tasks.a.result}",
+        "rows": "${size(tasks.b.results)}",
+    }
     empty = python("b", expand=[{"name": "x", "over": []}])
     world = World(python("a"), empty, python("c", args=args, rule="all_done")).settle().fail("a")
-    assert world.arguments("c") == {"states": '["Failed","Skipped"]', "none": "null", "rows": "[]"}
+    assert world.arguments("c") == {"states": '["Failed","Skipped"]', "none": "null", "rows": "0"}
 
 
 def test_a_clean_up_that_goes_well_does_not_hide_what_failed() -> None:
