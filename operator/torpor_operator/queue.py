@@ -28,15 +28,17 @@ class WorkQueue:
         self._again: set[Key] = set()
         self._later: list[tuple[float, Key]] = []
         self._soonest: dict[Key, float] = {}
-        self._rests: dict[Key, float] = {}
+        self._rests: dict[Key, float] = {}  # monotonic: a rest is not made longer by who sets the clock back
+        self._after_rest: set[Key] = set()
         self._changed = asyncio.Event()
 
     def add(self, key: Key) -> None:
         """The key is due now, or when it has rested."""
         if key in self._working:
             self._again.add(key)
-        elif (rested := self._rests.get(key, 0.0)) > self._clock.now():
-            self.add_at(key, rested)
+        elif self._rests.get(key, 0.0) > self._clock.monotonic():
+            self._after_rest.add(key)
+            self._changed.set()
         else:
             self._due[key] = None
             self._changed.set()
@@ -60,7 +62,7 @@ class WorkQueue:
             await self._until_changed()
 
     def done(self, key: Key, *, rests_until: float = 0.0) -> None:
-        """The key has been worked on, and is not handed out again before a moment (seconds since the epoch)."""
+        """The key has been worked on, and is not handed out again before a moment of the monotonic clock."""
         self._working.discard(key)
         self._rests[key] = rests_until
         if key in self._again:
@@ -68,19 +70,30 @@ class WorkQueue:
             self.add(key)
 
     def _ripen(self) -> None:
+        self._wake()
         now = self._clock.now()
-        self._rests = {key: moment for key, moment in self._rests.items() if moment > now}
         while self._later and self._later[0][0] <= now:
             moment, key = heapq.heappop(self._later)
             if self._soonest.get(key) == moment:
                 del self._soonest[key]
                 self.add(key)
 
+    def _wake(self) -> None:
+        now = self._clock.monotonic()
+        for key in [key for key, moment in self._rests.items() if moment <= now]:
+            del self._rests[key]
+            if key in self._after_rest:
+                self._after_rest.discard(key)
+                self.add(key)
+
     async def _until_changed(self) -> None:
         self._changed.clear()
         waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
+        pauses = [self._rests[key] - self._clock.monotonic() for key in self._after_rest]
         if self._later:
-            waits.append(asyncio.create_task(self._clock.sleep(self._later[0][0] - self._clock.now())))
+            pauses.append(self._later[0][0] - self._clock.now())
+        if pauses:
+            waits.append(asyncio.create_task(self._clock.sleep(min(pauses))))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -129,11 +129,12 @@ class Reconciler:
         return self._clock.now() + delay * (0.5 + self._jitter() / 2)
 
     async def _reconcile(self, key: Key, memory: Memory) -> float | None:
+        planned = self._clock.monotonic()
         found = await self._planned(key, memory)
         if found is None:
             return None
         snapshot, made = found
-        memory.rests_until = snapshot.now + len(snapshot.taskruns) * _REST
+        memory.rests_until = planned + len(snapshot.taskruns) * _REST
         workflow = snapshot.workflow
         events = [event for event in made.events if event.key not in memory.posted]
         done = await self._applier.apply(workflow, [*made.actions, *events])
