@@ -86,6 +86,7 @@ def test_without_a_token_that_is_one_nobody_gets_in(archive: Archive, task: Task
 
 
 def test_a_result_is_put_while_the_task_runs_and_not_after(archive: Archive, task: Task, server: Server) -> None:
+    put_as(archive, task, task.token).expect(201)
     server.patch_status(task.namespace, task.name, set_fields(state="Succeeded", result="1")).expect(200)
     assert "is Succeeded" in put_as(archive, task, task.token).expect(403).said["message"]
 

@@ -163,7 +163,7 @@ def test_an_object_in_the_archive_is_mapped_over_by_its_keys() -> None:
         ),
     ],
 )
-def test_what_in_the_archive_cannot_be_mapped_over_fails_the_task(fields: dict[str, object], said: str) -> None:
+def test_what_in_the_archive_cannot_be_mapped_over_fails_the_task(fields: dict[str, Any], said: str) -> None:
     world = World(python("list"), mapped(("path", "${tasks.list.result}"))).settle()
     stored(world, "list", **fields)
     assert world.task("load").message == said
