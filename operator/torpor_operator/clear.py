@@ -131,7 +131,7 @@ def _entry(snapshot: Snapshot, tasks: Mapping[str, Task], text: str) -> dict[str
         return Refusal(f"task {name} is not mapped: clear {name}, without an index")
     made = next((stored(status).made for status in snapshot.workflow.status.tasks if status.name == name), Indexes())
     if int(index) not in made:
-        return Refusal(f"task {name} has {len(made)} instances, counted from 0; there is no {text}")
+        return Refusal(f"there is no {text}: task {name} has the instances {made.text() or 'none'}")
     return {name: {int(index)}}
 
 

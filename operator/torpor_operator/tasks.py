@@ -96,13 +96,14 @@ def _turn(
     if again := clear.missing(snapshot.workflow, task, runs):
         return _again(snapshot, task, scope, again)
     if not found.made and len(runs) < len(snapshot.by_task.get(task.name, {})):
-        return Turn(outcome=decided(task.name, TaskState.PENDING))  # cleared, and the old ones have not gone yet
+        pending = decided(task.name, TaskState.PENDING)  # cleared, and the old ones have not gone yet
+        return Turn(outcome=replace(pending, marks=Marks(removed=found.removed)))
     if found.complete:
         return _begun(snapshot, task, found, runs)
     if not found.made:
         closed = left_out or gate.closed(task, upstream)
         if closed is not None:
-            return Turn(outcome=replace(closed, marks=replace(closed.marks, removed=found.removed)))
+            return Turn(outcome=replace(closed, marks=Marks(removed=found.removed)))
     match instances.resolve(task, scope, _allowed(snapshot)):
         case Outcome() as outcome:
             return Turn(outcome=_once_ended(task, outcome, found, runs))

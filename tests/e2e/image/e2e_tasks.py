@@ -3,7 +3,7 @@
 import hashlib
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from torpor import BaseOperator, BaseSensor, Context, Deferral, PokeResult, TaskFailed, context, defer, task
@@ -165,3 +165,39 @@ class SecondLook(BaseSensor):
         self.looks += 1
         done = context.segment + self.looks > 1
         return PokeResult(done, {"segment": context.segment, "looks": self.looks, "here": socket.gethostname()})
+
+
+@task
+def pieces(count: int, length: int) -> list[str]:
+    """A list that does not fit on a TaskRun."""
+    return [str(number) * length for number in range(count)]
+
+
+@task
+def measured(piece: str) -> int:
+    return len(piece)
+
+
+@task
+def block(n: int, size: int) -> dict[str, object]:
+    return {"n": n, "text": "x" * size}
+
+
+@task
+def reduced(pieces: Sequence[int], blocks: Sequence[dict[str, Any]]) -> dict[str, object]:
+    """Both are read one by one."""
+    return {"pieces": list(pieces), "blocks": [[one["n"], len(one["text"])] for one in blocks]}
+
+
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+@task
+def paired(number: int, city: list[object]) -> list[object]:
+    return [number, city]
+
+
+@task
+def total(rows: Sequence[object]) -> int:
+    return len(rows)

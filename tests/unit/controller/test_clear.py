@@ -170,7 +170,7 @@ def test_the_time_of_a_run_that_had_ended_starts_anew() -> None:
     ("text", "said"),
     [
         ("nothing", "there is no task nothing; there are: load, report"),
-        ("load/3", "task load has 3 instances, counted from 0; there is no load/3"),
+        ("load/3", "there is no load/3: task load has the instances 0-2"),
         ("report/0", "task report is not mapped: clear report, without an index"),
         ("load[1]", "'load[1]' is none of `task`, `task/index` and `failed`"),
         ("", "there is nothing of that kind: no instance has failed"),
@@ -207,3 +207,27 @@ def test_a_cancelled_run_cannot_be_cleared() -> None:
     clear(world, "a")
     assert world.tasks() == {"a": "Cancelled"}
     assert "spec.cancel cannot be taken back" in world.events[-1].message
+
+
+def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
+    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    world.succeed("list", "[1, 2, 3]")
+    for index in range(3):
+        world.succeed("load", "1", index)
+    clear(world, "list")
+    world.settle().succeed("list", "[1]").succeed("load", "1", 0)
+    entry = world.task("load")
+    assert (entry.state, entry.total, entry.succeeded, entry.removed) == ("Succeeded", 1, 1, 2)
+    assert not world.has("load", 2)
+
+
+def test_an_instance_that_was_left_out_is_none_to_clear() -> None:
+    mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}], when="mapping.index != 1")
+    world = World(mapped).settle().fail("load", "no", 0).succeed("load", "1", 2)
+    clear(world, "load/1")
+    assert [event.message for event in world.events if event.reason == "ClearRefused"] == [
+        "there is no load/1: task load has the instances 0,2"
+    ]
+    clear(world, "failed")
+    world.settle().succeed("load", "1", 0)
+    assert world.tasks() == {"load": "Succeeded"}
