@@ -14,9 +14,9 @@ Find: TypeAlias = Callable[[int], Load | None]
 
 
 class Results(Sequence[Any]):
-    """A sequence that reads nothing before it is used, and keeps the last result alone.
+    """A sequence that reads nothing before it is used, and keeps the last value alone.
 
-    `json.dumps` takes lists: `json.dumps(list(results))`. Each result read is a request or two: loop over them once.
+    `json.dumps` takes lists: `json.dumps(list(results))`. A large result is a request each time: loop over them once.
     """
 
     def __init__(self, find: Find, positions: range, missing: Sequence[int] | None = None) -> None:

@@ -56,6 +56,7 @@ def measure_rest(event: Any, section: str, packages: int, bytes: int) -> Row:  #
 @task
 def report(rows: Sequence[Row]) -> Report:
     """The table of all sections, the largest first, with its totals."""
+    rows = list(rows)  # read once, for the several passes that follow
     packages, size = sum(row["packages"] for row in rows), sum(row["bytes"] for row in rows)
     ordered = sorted(rows, key=lambda row: (-row["bytes"], row["section"]))
     lines = [_line(row["section"], row["packages"], row["bytes"]) for row in ordered]

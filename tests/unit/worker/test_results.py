@@ -229,3 +229,34 @@ def test_results_that_cannot_be_read_when_they_are_passed_on_fail_the_attempt_al
     assert pod.run() == 1
     assert (pod.status["state"], pod.status["reason"]) == ("UpForRetry", "Error")
     assert "etcd is away" in pod.status["message"]
+
+
+def reads(cluster: Cluster) -> int:
+    return sum(method == "GET" for method, _ in cluster.requests)
+
+
+def test_going_over_small_results_again_asks_for_nothing(
+    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+) -> None:
+    for index in range(5):
+        upstream(index, index=index)
+    pod = referring("results", 5, source="def load(value): return [sum(value), max(value), len(value)]")
+
+    assert pod.run() == 0, pod.status
+    assert pod.status["result"] == "[10,4,5]"
+    assert reads(cluster) == 5
+
+
+def test_what_is_kept_of_results_is_bounded(
+    referring: Callable[..., Pod],
+    upstream: Callable[..., None],
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("torpor.runtime.arguments._SEEN_MAX", 3 * 1600)
+    for index in range(5):
+        upstream("x" * 1000, index=index)
+    pod = referring("results", 5, source="def load(value): return [sum(map(len, value)) for _ in range(3)]")
+
+    assert pod.run() == 0, pod.status
+    assert reads(cluster) == 5 + 1 + 1  # the last is at hand

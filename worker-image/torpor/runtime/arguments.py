@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from torpor.runtime.archive import Archive
 
 LIMIT_S = 60.0
+_SEEN_MAX, _ENTRY = 2_000_000, 500
+"""Bytes, about: what results on TaskRuns may take that are kept, and one of no length."""
 
 
 class Found(NamedTuple):
@@ -31,6 +33,26 @@ class Found(NamedTuple):
     uid: str
     text: str | None
     stored: Mapping[str, Any] | None
+
+
+class _Seen:
+    """Results that stand on TaskRuns, so that going over small ones again asks for nothing; within `_SEEN_MAX`."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Found] = {}
+        self._room = _SEEN_MAX
+
+    def get(self, position: int) -> Found | None:
+        return self._found.get(position)
+
+    def note(self, position: int, result: Found | None) -> None:
+        if result is None or position in self._found:
+            return
+        about = result.stored or {}
+        size = _ENTRY + len(result.text or "") + len(about.get("keys") or "")
+        if size <= self._room:
+            self._found[position] = result
+            self._room -= size
 
 
 class Reader:
@@ -79,8 +101,11 @@ class Reader:
     def _results(self, source: Source) -> "Results":
         from torpor.results import Results  # noqa: PLC0415 - for those who reduce
 
+        seen = _Seen()
+
         def find(position: int) -> "Load | None":
-            result = self._found(source.task, position)
+            result = seen.get(position) or self._found(source.task, position)
+            seen.note(position, result)
             return None if result is None else lambda: self._value(result)
 
         first = source.position or 0
