@@ -1,0 +1,152 @@
+"""What AIP-42 says of mapping and what follows from it, where no other test of the plan shows it."""
+
+import json
+
+import pytest
+from torpor_operator.settings import Settings
+
+from tests.unit.controller.bodies import python, wait
+from tests.unit.controller.test_mapping import mapped, stored
+from tests.unit.controller.world import World
+
+
+def following(over: str = "${tasks.load.results}", **fields: object) -> dict[str, object]:
+    return python("next", expand=[{"name": "x", "over": over}], **fields)
+
+
+def test_aip_42s_first_example_is_three_instances_and_their_sum() -> None:
+    add_one = mapped(("x", [1, 2, 3]))
+    world = World(add_one, python("total", args={"x": "${tasks.load.results.map(r, r)}"})).settle()
+    for index in range(3):
+        world.succeed("load", json.dumps(index + 2), index)
+    assert world.arguments("total") == {"x": "[2,3,4]"}
+    assert len(world.taskruns) == 4
+
+
+def test_each_element_is_an_argument_whatever_it_is_and_may_hold_results() -> None:
+    commands = [["ls", "${tasks.home.result}"], ["cat", "${tasks.passwd.result}"]]
+    world = World(python("home"), python("passwd"), mapped(("command", commands))).settle()
+    world.succeed("home", '"~"').succeed("passwd", '"/etc/passwd"')
+    got = [world.arguments("load", index)["command"] for index in range(2)]
+    assert got == ['["ls","~"]', '["cat","/etc/passwd"]']
+
+
+def test_the_product_of_two_lists_found_at_run_time_is_counted_as_aip_42_counts() -> None:
+    entries = ("first", "${tasks.a.result}"), ("second", "${tasks.b.result}")
+    world = World(python("a"), python("b"), mapped(*entries)).settle()
+    world.succeed("a", "[0, 1, 2]").succeed("b", "[0, 1, 2, 3, 4]")
+    got = {index: world.arguments("load", index) for index in (0, 1, 5, 6, 11)}
+    assert {index: f"{one['first']},{one['second']}" for index, one in got.items()} == {
+        0: "0,0",
+        1: "0,1",
+        5: "1,0",
+        6: "1,1",
+        11: "2,1",
+    }
+
+
+def test_a_list_may_be_a_param() -> None:
+    world = World(mapped(("city", "${params.cities}")), params={"cities": ["oslo", "rome"]}).settle()
+    assert world.arguments("load", 1) == {"city": '"rome"'}
+
+
+def test_keys_of_an_object_are_strings() -> None:
+    world = World(mapped(("x", {"1": "a"}), displayName="${type(mapping.key) == string}")).settle()
+    assert world.arguments("load", 0) == {"x": '["1","a"]'}
+    assert world.run("load", 0).spec.display_name == "true"
+
+
+def test_an_object_that_an_expression_makes_is_in_the_order_of_its_keys() -> None:
+    world = World(mapped(("x", "${{'b': 1, 'a': 2}}"))).settle()
+    assert [world.arguments("load", index)["x"] for index in range(2)] == ['["a",2]', '["b",1]']
+
+
+def test_lists_are_zipped_by_an_expression() -> None:
+    over = "${zip(params.a, params.b).map(p, {'x': p[0], 'y': p[1]})}"
+    world = World(python("load", expandKwargs=over), params={"a": [1, 2], "b": ["p", "q"]}).settle()
+    assert world.arguments("load", 1) == {"x": "2", "y": '"q"'}
+
+
+def test_of_two_mapped_tasks_the_second_begins_when_every_instance_of_the_first_has_ended() -> None:
+    world = World(mapped(("n", [1, 2])), following()).settle().succeed("load", "1", 0)
+    assert not world.has("next", 0)
+    assert world.succeed("load", "2", 1).tasks()["next"] == "Running"
+
+
+def test_without_the_list_that_failed_to_come_nothing_is_mapped() -> None:
+    world = World(python("list"), following("${tasks.list.result}")).settle().fail("list")
+    assert world.tasks()["next"] == "UpstreamFailed"
+    assert not world.has("next", 0)
+
+
+def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
+    world = World(python("list"), following("${tasks.list.result}")).settle().succeed("list", "[1, 2, 3]")
+    for index in range(3):
+        world.succeed("next", "1", index)
+    world.workflow["metadata"]["annotations"] = {"torpor.dev/clear": "list"}
+    world.settle().succeed("list", "[7]")
+    assert (world.task("next").total, world.task("next").removed) == (1, 2)
+    assert not world.has("next", 1)
+
+
+def test_an_instance_that_cannot_be_made_fails_its_task_when_those_before_it_have_ended() -> None:
+    world = World(mapped(("n", [1, 2, "x"]), args={"m": "${mapping.value + 1}"}), settings=Settings(batch=2)).settle()
+    assert world.task("load").state == "Running"
+    world.succeed("load", "2", 0).succeed("load", "3", 1)
+    assert (world.task("load").state, world.task("load").reason) == ("Failed", "ExpressionFailed")
+    assert not world.has("load", 2)
+
+
+def test_an_expression_sees_no_mapping_where_the_mapping_is_made() -> None:
+    said = World(mapped(("n", "${mapping.index}"))).settle().condition()[2]
+    assert "expand n: unknown name 'mapping'" in said
+
+
+def test_a_hook_may_be_mapped() -> None:
+    tell = wait("tell", "webhook", hook="end", expand=[{"name": "url", "over": ["a", "b"]}])
+    world = World(python("a"), tell).settle().succeed("a")
+    told = [run["spec"]["trigger"]["kwargs"] for run in world.taskruns.values() if "trigger" in run["spec"]]
+    assert told == ['{"url":"a"}', '{"url":"b"}']
+
+
+def test_every_instance_bears_its_tasks_name_and_its_own_index() -> None:
+    world = World(mapped(("n", [1, 2]))).settle()
+    runs = list(world.taskruns.values())
+    assert {run["metadata"]["labels"]["torpor.dev/task"] for run in runs} == {"load"}
+    assert [run["spec"]["mapIndex"] for run in runs] == [0, 1]
+
+
+@pytest.mark.xfail(strict=True, reason="the width is taken from what has ended so far")
+@pytest.mark.parametrize("rule", ["always", "one_success", "one_done"])
+def test_what_is_mapped_over_results_waits_for_all_of_them_whatever_its_rule(rule: str) -> None:
+    world = World(mapped(("n", [1, 2])), following(rule=rule)).settle().succeed("load", '"b"', 1)
+    assert world.tasks()["next"] == "Pending"
+    world.succeed("load", '"a"', 0)
+    assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
+
+
+@pytest.mark.xfail(strict=True, reason="the width is taken from what has ended so far")
+def test_what_is_mapped_over_a_result_waits_for_it_whatever_its_rule() -> None:
+    world = World(python("list"), following("${tasks.list.result}", rule="always")).settle()
+    assert world.tasks()["next"] == "Pending"
+    assert world.succeed("list", "[1]").has("next", 0)
+
+
+@pytest.mark.xfail(strict=True, reason="it fails, over null")
+def test_by_any_rule_a_length_that_is_not_known_since_its_producer_failed_is_upstream_failed() -> None:
+    world = World(python("list"), following("${tasks.list.result}", rule="all_done")).settle().fail("list")
+    assert world.tasks()["next"] == "UpstreamFailed"
+
+
+@pytest.mark.xfail(strict=True, reason="one in the archive is mapped over")
+def test_results_of_a_task_that_is_not_mapped_are_refused_wherever_they_stand() -> None:
+    world = World(python("list"), following("${tasks.list.results}")).settle()
+    stored(world, "list", type="list", length=3)
+    assert "write tasks.list.result" in (world.task("next").message or "")
+
+
+@pytest.mark.xfail(strict=True, reason="it says that there is no such key")
+def test_that_a_value_is_in_the_archive_is_said_where_an_expression_asks_for_it() -> None:
+    world = World(python("list"), mapped(("n", "${tasks.list.result}"), when="mapping.value > 1")).settle()
+    stored(world, "list", type="list", length=2)
+    assert "in the archive" in (world.task("load").message or "")
