@@ -40,6 +40,7 @@ class References:
     params: frozenset[str]
     roots: frozenset[str]
     fields: frozenset[TaskField]
+    parts: frozenset[tuple[str, str]]  # each root with the first field taken of it
 
 
 def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
@@ -60,6 +61,7 @@ def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | Expres
         params=frozenset(name for use, name in _named(parsed.uses) if use.root == PARAMS),
         roots=parsed.roots,
         fields=fields,
+        parts=frozenset((use.root, name) for use, name in _named(parsed.uses)),
     )
 
 

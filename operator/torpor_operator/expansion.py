@@ -19,8 +19,8 @@ from torpor_wire import keys
 from torpor_wire.reason import Reason
 
 from torpor_operator import inputs, sources
-from torpor_operator.outcome import Outcome, decided, failed
-from torpor_operator.scope import Scope, Unknown
+from torpor_operator.outcome import BROKEN, Outcome, decided, failed
+from torpor_operator.scope import ROOTS, Scope, Unknown
 from torpor_operator.sources import Item, Items
 
 
@@ -75,6 +75,8 @@ def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
 
     `allowed` instances at most.
     """
+    if (waiting := _unmade(task, scope)) is not None:
+        return waiting
     entries: list[Entry] = []
     for where, name, over, mapper in _written(task):
         match _items(over, scope):
@@ -102,6 +104,31 @@ def _written(task: Task) -> Iterator[tuple[str, str, JSON, str | None]]:
         yield "expandKwargs", "", task.expand_kwargs, None
 
 
+def _unmade(task: Task, scope: Scope) -> Outcome | Unknown | None:
+    """What becomes of a task whose length cannot be known yet, or ever: by whatever rule, it waits for its lists."""
+    for where, _, over, _ in _written(task):
+        for name, field in _producers(over):
+            outcome = scope.outcomes[name]
+            if not outcome.ended:
+                return Unknown(())
+            if field == "results" and (outcome.marks.made or outcome.state not in BROKEN):
+                continue
+            if outcome.state in BROKEN:
+                message = f"{where}: task {name}, which makes the list: {outcome.reason or outcome.state}"
+                return decided(task.name, TaskState.UPSTREAM_FAILED, Reason.UPSTREAM_FAILED, message)
+            if outcome.state is TaskState.SKIPPED:
+                message = f"{where}: task {name}, which makes the list, was skipped"
+                return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
+    return None
+
+
+def _producers(over: JSON) -> Iterator[references.TaskField]:
+    for expression in inputs.within(over):
+        found = references.of(expression, roots=ROOTS)
+        if not isinstance(found, ExpressionError):
+            yield from sorted(found.fields, key=str)
+
+
 def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Unknown:
     expression = inputs.single(over)
     plain = references.is_plain(expression) if expression is not None else None
@@ -112,7 +139,7 @@ def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Unknown:
         return sources.Results(tuple(outcome.finished()))
     source = ArgumentSource(task=plain.name, field="result")
     run = outcome.runs.get(keys.UNMAPPED)
-    if run is not None and run.status.stored is not None:
+    if plain.field == "result" and run is not None and run.status.stored is not None:
         return sources.archived(run.status.stored, source)
     return _computed(over, scope, source if plain.field == "result" else None)
 

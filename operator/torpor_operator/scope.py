@@ -75,6 +75,11 @@ class Scope:
             if isinstance(value, ExpressionError):
                 return value
             tasks[name] = value
+        if (MAPPING, "value") in found.parts and _hides_value(self.more.get(MAPPING)):
+            return errors.failed(
+                "mapping.value is in the archive, which expressions do not see: use mapping.key or mapping.index, or "
+                "look at it in the task"
+            )
         more = {root: value for root, value in self.more.items() if root in found.roots}
         if VARIABLES in found.roots:
             variables = self._variables()
@@ -153,6 +158,11 @@ def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value
             return None
         found = found[name]
     return Value(json=found) if path else None
+
+
+def _hides_value(mapping: JSON) -> bool:
+    """Whether an instance has an item that is not known here."""
+    return isinstance(mapping, dict) and mapping.get("key") is not None and "value" not in mapping
 
 
 def _size(run: TaskRun) -> int:

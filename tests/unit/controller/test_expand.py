@@ -97,7 +97,7 @@ def test_instances_that_run_go_on_when_the_list_they_came_from_is_lost() -> None
     assert world.tasks()["load"] == "Running"
     world.succeed("load", None, 0)
     assert not world.has("load", 1)
-    assert world.tasks()["load"] == "Failed"
+    assert world.tasks()["load"] == "UpstreamFailed"
     assert (world.task("load").reason, world.task("load").succeeded) == ("ExpandInvalid", 1)
 
 

@@ -116,7 +116,6 @@ def test_every_instance_bears_its_tasks_name_and_its_own_index() -> None:
     assert [run["spec"]["mapIndex"] for run in runs] == [0, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="the width is taken from what has ended so far")
 @pytest.mark.parametrize("rule", ["always", "one_success", "one_done"])
 def test_what_is_mapped_over_results_waits_for_all_of_them_whatever_its_rule(rule: str) -> None:
     world = World(mapped(("n", [1, 2])), following(rule=rule)).settle().succeed("load", '"b"', 1)
@@ -125,27 +124,23 @@ def test_what_is_mapped_over_results_waits_for_all_of_them_whatever_its_rule(rul
     assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
 
 
-@pytest.mark.xfail(strict=True, reason="the width is taken from what has ended so far")
 def test_what_is_mapped_over_a_result_waits_for_it_whatever_its_rule() -> None:
     world = World(python("list"), following("${tasks.list.result}", rule="always")).settle()
     assert world.tasks()["next"] == "Pending"
     assert world.succeed("list", "[1]").has("next", 0)
 
 
-@pytest.mark.xfail(strict=True, reason="it fails, over null")
 def test_by_any_rule_a_length_that_is_not_known_since_its_producer_failed_is_upstream_failed() -> None:
     world = World(python("list"), following("${tasks.list.result}", rule="all_done")).settle().fail("list")
     assert world.tasks()["next"] == "UpstreamFailed"
 
 
-@pytest.mark.xfail(strict=True, reason="one in the archive is mapped over")
 def test_results_of_a_task_that_is_not_mapped_are_refused_wherever_they_stand() -> None:
     world = World(python("list"), following("${tasks.list.results}")).settle()
     stored(world, "list", type="list", length=3)
     assert "write tasks.list.result" in (world.task("next").message or "")
 
 
-@pytest.mark.xfail(strict=True, reason="it says that there is no such key")
 def test_that_a_value_is_in_the_archive_is_said_where_an_expression_asks_for_it() -> None:
     world = World(python("list"), mapped(("n", "${tasks.list.result}"), when="mapping.value > 1")).settle()
     stored(world, "list", type="list", length=2)

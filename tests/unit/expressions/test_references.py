@@ -52,7 +52,7 @@ def test_tasks_are_read_with_the_first_field_taken_of_them(
 def test_params_are_read_and_may_be_used_whole_or_computed() -> None:
     assert of("params.a + params['b'] + params[item]").params == {"a", "b"}
     assert of("size(params)") == References(
-        tasks=frozenset(), params=frozenset(), roots=frozenset({"params"}), fields=frozenset()
+        tasks=frozenset(), params=frozenset(), roots=frozenset({"params"}), fields=frozenset(), parts=frozenset()
     )
 
 
