@@ -1,4 +1,4 @@
-"""docs/deferral.md names tests: each of them is there."""
+"""docs/deferral.md and docs/mapping.md name tests: each of them is there."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/deferral.md").read_text()
 NAMED = re.compile(r"`([\w/*]+\.py)(?:::(\w+))?`")
+PAGES = ("deferral", "mapping")
+
+
+def page(name: str) -> str:
+    return (ROOT / f"docs/{name}.md").read_text()
 
 
 def found(name: str) -> list[Path]:
@@ -20,9 +26,10 @@ def defined_in(path: Path) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-def test_every_test_that_the_page_names_is_there() -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_every_test_that_a_page_names_is_there(name: str) -> None:
     missing = []
-    for file, test in NAMED.findall(PAGE):
+    for file, test in NAMED.findall(page(name)):
         paths = found(file)
         if not paths or (test and not any(test in defined_in(path) for path in paths)):
             missing.append(f"{file}::{test}")
@@ -30,8 +37,9 @@ def test_every_test_that_the_page_names_is_there() -> None:
     assert missing == []
 
 
-def test_every_rule_of_the_page_has_a_source_and_a_test_or_a_reason() -> None:
-    rows = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]
+@pytest.mark.parametrize("name", PAGES)
+def test_every_rule_of_a_page_has_a_source_and_a_test_or_a_reason(name: str) -> None:
+    rows = [line.strip("|").split(" | ") for line in page(name).splitlines() if line.startswith("| ")]
 
     assert len(rows) > 30
     assert [row for row in rows if len(row) != 3 or not all(cell.strip() for cell in row)] == []
