@@ -98,7 +98,7 @@ def test_instances_that_run_go_on_when_the_list_they_came_from_is_lost() -> None
     world.succeed("load", None, 0)
     assert not world.has("load", 1)
     assert world.tasks()["load"] == "UpstreamFailed"
-    assert (world.task("load").reason, world.task("load").succeeded) == ("ExpandInvalid", 1)
+    assert (world.task("load").reason, world.task("load").succeeded) == ("UpstreamFailed", 1)
 
 
 def test_an_expression_without_its_braces_is_told_how_it_is_written() -> None:
