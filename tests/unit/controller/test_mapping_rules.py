@@ -145,3 +145,27 @@ def test_that_a_value_is_in_the_archive_is_said_where_an_expression_asks_for_it(
     world = World(python("list"), mapped(("n", "${tasks.list.result}"), when="mapping.value > 1")).settle()
     stored(world, "list", type="list", length=2)
     assert "in the archive" in (world.task("load").message or "")
+
+
+def test_where_the_list_was_skipped_what_is_mapped_over_it_is_skipped_and_says_so() -> None:
+    world = World(python("list", when="false"), following("${tasks.list.result}", rule="none_failed")).settle()
+    assert world.tasks()["next"] == "Skipped"
+    assert world.task("next").message == "expand x: task list, which makes the list, was skipped"
+
+
+@pytest.mark.xfail(strict=True, reason="producers are judged before the expression is")
+@pytest.mark.parametrize(
+    "over", ["${[tasks.list.state]}", "${tasks.list.result == null ? ['Failed'] : tasks.list.result}"]
+)
+def test_an_expression_may_have_a_list_for_what_failed(over: str) -> None:
+    world = World(python("list"), following(over, rule="all_done")).settle().fail("list")
+    assert world.arguments("next", 0) == {"x": '"Failed"'}
+
+
+@pytest.mark.xfail(strict=True, reason="it says that there is no such key")
+def test_of_a_product_too_a_value_in_the_archive_is_said_to_be_there() -> None:
+    world = World(
+        python("list"), mapped(("n", "${tasks.list.result}"), ("m", [1]), when="mapping.value.n > mapping.value.m")
+    ).settle()
+    stored(world, "list", type="list", length=2)
+    assert "in the archive" in (world.task("load").message or "")
