@@ -23,7 +23,8 @@ from torpor_cel.evaluator import Evaluator
 from torpor_operator import handlers
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
-from torpor_operator.archive import TOKEN_FILE, Archive
+from torpor_operator.archive import Archive
+from torpor_operator.archive_client import TOKEN_FILE, ArchiveClient
 from torpor_operator.observe import Observer
 from torpor_operator.orphans import Orphans
 from torpor_operator.pools import Pools
@@ -71,7 +72,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
         pools = Pools(api, options.namespace)
-        archive = Archive(api, options.namespace, options.token_file)
+        archive = Archive(api, options.namespace, ArchiveClient(options.token_file))
         observer = Observer(
             api,
             touched=queue.add,

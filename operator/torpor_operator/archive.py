@@ -4,14 +4,10 @@ Its address and certificate stand in a ConfigMap beside the operator, read every
 archive, and nothing is put there.
 """
 
-import json
 import logging
-import ssl
-from collections.abc import AsyncIterator, Iterable
-from pathlib import Path
-from typing import Never
+from collections.abc import Sequence
+from typing import Never, Protocol
 
-import aiohttp
 from torpor_api import errors
 from torpor_api.api import Api, Object
 from torpor_api.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
@@ -21,21 +17,26 @@ from torpor_operator.surroundings import ArchiveSeat
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 5.0
-_LIMIT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
-TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 
 
 class NotArchivedError(Exception):
     """A run that the archive did not take; it will be asked again."""
 
 
+class Put(Protocol):
+    """Sends objects, one JSON text a line, to a path of the archive. Raises NotArchivedError."""
+
+    async def __call__(self, seat: ArchiveSeat, path: str, objects: Sequence[Object]) -> None:
+        """Put them there."""
+
+
 class Archive:
     """What there is of an archive, and the way to it."""
 
-    def __init__(self, api: Api, namespace: str, token_file: str = TOKEN_FILE) -> None:
+    def __init__(self, api: Api, namespace: str, put: Put) -> None:
         self._api = api
         self._namespace = namespace
-        self._token_file = Path(token_file)
+        self._put = put
         self._seat: ArchiveSeat | None = None
 
     def seat(self) -> ArchiveSeat | None:
@@ -60,7 +61,7 @@ class Archive:
         selector = f"{keys.LABEL_WORKFLOW}={name[:63].rstrip('-.')}"
         found = (await self._api.list(TASKRUNS, namespace, label_selector=selector)).items
         runs = [run for run in found if run["spec"]["workflow"]["uid"] == uid]
-        await self._put(seat, f"{seat.url}/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])
+        await self._put(seat, f"/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])
 
     async def _look(self) -> None:
         try:
@@ -71,24 +72,3 @@ class Archive:
         data = found.get("data") or {}
         if data.get("url") and data.get("ca.crt"):
             self._seat = ArchiveSeat(url=data["url"].rstrip("/"), certificate=data["ca.crt"])
-
-    async def _put(self, seat: ArchiveSeat, url: str, objects: Iterable[Object]) -> None:
-        try:
-            trust = ssl.create_default_context(cadata=seat.certificate)
-            headers = {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
-            async with (
-                aiohttp.ClientSession(timeout=_LIMIT) as session,
-                session.put(url, data=_lines(objects), headers=headers | _LINES, ssl=trust) as answer,
-            ):
-                if not answer.ok:
-                    raise NotArchivedError(f"the archive answers {answer.status}: {(await answer.text())[:300]}")
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise NotArchivedError(f"the archive cannot be reached: {type(error).__name__}: {error}") from error
-
-
-_LINES = {"Content-Type": "application/x-ndjson"}
-
-
-async def _lines(objects: Iterable[Object]) -> AsyncIterator[bytes]:
-    for each in objects:
-        yield json.dumps(each, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"

@@ -16,6 +16,7 @@ COMPONENTS = (
     "operator",
     "triggerer",
     "archive",
+    "archive_client",
     "worker-image",
     "dev",
     "manifests",
