@@ -27,6 +27,7 @@ SHELL = {
     "answers",
     "apply",
     "archive",
+    "archive_client",
     "handlers",
     "observe",
     "orphans",
