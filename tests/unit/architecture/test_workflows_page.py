@@ -1,0 +1,31 @@
+"""docs/workflows.md is right: each of its examples is a Workflow that can run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_api import workflow
+from torpor_operator import graph
+
+_PAGE = (Path(__file__).parents[3] / "docs/workflows.md").read_text()
+_EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
+
+
+def spec(example: str) -> dict[str, Any]:
+    """An example is a spec, or only its tasks."""
+    written = yaml.safe_load(example)
+    return {"image": "ingest:1.4", **(written if isinstance(written, dict) else {"tasks": written})}
+
+
+def test_the_page_has_examples() -> None:
+    assert len(_EXAMPLES) >= 4
+
+
+@pytest.mark.parametrize("example", _EXAMPLES)
+def test_every_example_can_run(example: str) -> None:
+    parsed = workflow.parse({"metadata": {"name": "x", "namespace": "y", "uid": "z"}, "spec": spec(example)})
+    assert isinstance(graph.build(parsed.spec), graph.Graph)
