@@ -8,7 +8,7 @@ import asyncio
 import logging
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Never
 
@@ -16,7 +16,7 @@ from torpor_api import errors
 from torpor_api.clock import Clock
 from torpor_api.workflow import Workflow
 
-from torpor_operator.actions import Need
+from torpor_operator.actions import Need, PostEvent
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
@@ -137,16 +137,35 @@ class Reconciler:
         memory.rests_until = planned + len(snapshot.taskruns) * _REST
         workflow = snapshot.workflow
         events = [event for event in made.events if event.key not in memory.posted]
-        done = await self._applier.apply(workflow, [*made.actions, *events])
+        done, stated = await self._carried_out(workflow, made, events, memory)
         memory.posted.update(event.key for event in events)
         # What was done is reported by the stores, which asks for the next plan. A lost race is not asked again at once:
         # until the winner's version comes, a plan would only lose again.
-        moments = [made.again_at, await self._write_status(workflow, made, memory)]
+        moments = [made.again_at, stated]
         if done:
             memory.failures = 0
         else:
             moments.append(self._later(memory))
         return min((moment for moment in moments if moment is not None), default=None)
+
+    async def _carried_out(
+        self, workflow: Workflow, made: Plan, events: Sequence[PostEvent], memory: Memory
+    ) -> tuple[bool, float | None]:
+        """Whether all was done, and when to write the status again.
+
+        Side by side: the status says what was seen before either, and a short run waits for each round trip.
+        """
+        async with asyncio.TaskGroup() as group:
+            applying = group.create_task(self._applier.apply(workflow, [*made.actions, *events]))
+            stating = group.create_task(self._stated(workflow, made, memory))
+        match stating.result():
+            case errors.ApiError() as error:
+                _LOG.warning(
+                    "%s/%s: its status: %s", workflow.metadata.namespace, workflow.metadata.name, error.message
+                )
+                return False, None
+            case moment:
+                return applying.result(), moment
 
     async def _planned(self, key: Key, memory: Memory) -> tuple[Snapshot, Plan] | None:
         """The plan, once everything it asked for has been answered."""
@@ -167,6 +186,13 @@ class Reconciler:
             need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence | NotArchived)
         }
         return snapshot, made
+
+    async def _stated(self, workflow: Workflow, made: Plan, memory: Memory) -> float | errors.ApiError | None:
+        """When to write the status again; or why it could not be written, which is no reason to stop what goes on."""
+        try:
+            return await self._write_status(workflow, made, memory)
+        except errors.ApiError as error:
+            return error
 
     async def _write_status(self, workflow: Workflow, made: Plan, memory: Memory) -> float | None:
         """Write a status that has changed: at once at the beginning and the end, else at most so often."""

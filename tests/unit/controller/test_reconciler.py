@@ -131,6 +131,18 @@ async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: Rig) ->
     assert len(rig.writes("taskruns", "POST")) == 9
 
 
+async def test_a_status_that_cannot_be_written_holds_up_nothing_and_is_tried_again_with_growing_delays(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.fake.inject(Fault(status=503, method="PATCH", path="/run/status", times=100))
+    rig.create("run", python("a"), python("b", after=["a"]))
+    await rig.advance(60)
+    assert len(rig.fake.all(PODS)) == 2
+    tried = [request for request in rig.fake.writes() if request.path.endswith("/run/status")]
+    assert 4 <= len(tried) <= 16
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
 async def test_after_trouble_has_passed_the_delays_begin_anew(rig: Rig) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=4))
     rig.create("run", python("a"), python("b", after=["a"]))
