@@ -89,12 +89,12 @@ class Applier:
     async def apply(self, workflow: Workflow, actions: Sequence[Action]) -> bool:
         """Apply them all, begun in their order; whether each was done or found done.
 
-        What was not is logged and left to the next plan. Of one Workflow no more are begun than there is room for, so
-        that those of another wait for a few and not for all.
+        What was not is logged and left to the next plan. One Workflow never takes all the room: another's writes are
+        begun beside its own, and the pods of a large one do not pile up before the scheduler.
         """
         batch = _Batch(workflow=workflow, waiting=iter(actions))
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(len(actions), self._settings.apply_concurrency)):
+            for _ in range(min(len(actions), self._settings.workflow_concurrency)):
                 group.create_task(self._work_off(batch))
         return batch.done
 

@@ -29,4 +29,5 @@ class Settings:
     resync: Annotated[float, "how often every Workflow is looked at though nothing seems to have changed"] = 300.0
     lease_duration: Annotated[int, "seconds until a silent leader is replaced"] = 15
     apply_concurrency: Annotated[int, "how many writes are under way at a time"] = 16
+    workflow_concurrency: Annotated[int, "how many of them are of one Workflow"] = 6
     reconcilers: Annotated[int, "how many Workflows are worked on at a time"] = 8
