@@ -12,7 +12,7 @@ from torpor_api import workflow
 from torpor_operator import graph
 
 _PAGE = (Path(__file__).parents[3] / "docs/workflows.md").read_text()
-_EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
 
 
 def spec(example: str) -> dict[str, Any]:
@@ -34,10 +34,10 @@ def unknown(written: Any, kept: Any) -> list[str]:
 
 
 def test_the_page_has_examples() -> None:
-    assert len(_EXAMPLES) >= 4
+    assert len(EXAMPLES) >= 4
 
 
-@pytest.mark.parametrize("example", _EXAMPLES)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_can_run(example: str) -> None:
     written = spec(example)
     parsed = workflow.parse({"metadata": {"name": "x", "namespace": "y", "uid": "z"}, "spec": written}).spec
