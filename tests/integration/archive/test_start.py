@@ -1,7 +1,12 @@
 """Tables are made from nothing, once, however many replicas start, and whenever the database does."""
 
+import asyncio
 from collections.abc import Callable
 
+import pytest
+from torpor_api.clock import SystemClock
+from torpor_archive import database
+from torpor_archive.database import Database
 from torpor_wire import keys
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task
@@ -22,17 +27,36 @@ def workflow(server: Server, namespace: str) -> str:
     return str(server.create("workflows", namespace, body).expect(201)["metadata"]["uid"])
 
 
+def test_of_replicas_that_find_no_tables_one_makes_them_and_the_others_wait(
+    make_database: MakeDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "LOCK_SECONDS", 60)
+    empty = make_database()
+
+    async def migrated() -> None:
+        replicas = [Database(empty.url, SystemClock(), patience=60.0, note=lambda _did: None) for _ in range(4)]
+        try:
+            await asyncio.gather(*(replica.migrate() for replica in replicas))
+            await replicas[0].migrate()
+        finally:
+            for replica in replicas:
+                await replica.close()
+
+    asyncio.run(migrated())
+    assert empty.value("SELECT count(*) FROM alembic_version") == 1
+
+
 def test_replicas_that_start_before_their_database_make_its_tables_once_and_find_them_again(
     make_database: MakeDatabase, make_archive: MakeArchive, task_in: Callable[..., Task], home: str, server: Server
 ) -> None:
-    database = make_database()
-    database.stop()
+    empty = make_database()
+    empty.stop()
     try:
-        replicas = [make_archive(database) for _ in range(2)]
+        replicas = [make_archive(empty) for _ in range(2)]
         for replica in replicas:
             say(replica, b"DatabaseUnavailable")
     finally:
-        database.start()
+        empty.start()
     task, orphan = task_in(home, workflow(server, home)), task_in(home, "gone")
     put = [task.put(replica.ready(), "number", b"%d" % n).expect(201) for n, replica in enumerate(replicas)]
     at = [task.address(answer.said["digest"]) for answer in put]
@@ -43,9 +67,9 @@ def test_replicas_that_start_before_their_database_make_its_tables_once_and_find
     replicas[0].kill()
     replicas[1].stop()
 
-    again = make_archive(database, "--sweep-interval", "0.5").ready()
+    again = make_archive(empty, "--sweep-interval", "0.5").ready()
     again.eventually(lambda: orphan.get(again, lost).status == 404, "what is of a Workflow that is gone goes")
     assert [task.get(again, address).expect(200).body for address in at] == [b"0", b"1"]
     again.stop()
-    assert database.value("SELECT count(*) FROM alembic_version") == 1
-    assert database.value("SELECT count(*) FROM bodies WHERE id NOT IN (SELECT body FROM results)") == 0
+    assert empty.value("SELECT count(*) FROM alembic_version") == 1
+    assert empty.value("SELECT count(*) FROM bodies WHERE id NOT IN (SELECT body FROM results)") == 0
