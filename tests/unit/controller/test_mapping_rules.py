@@ -169,3 +169,28 @@ def test_of_a_product_too_a_value_in_the_archive_is_said_to_be_there() -> None:
     ).settle()
     stored(world, "list", type="list", length=2)
     assert "in the archive" in (world.task("load").message or "")
+
+
+@pytest.mark.xfail(strict=True, reason="they are counted in the whole")
+def test_a_run_is_done_without_the_instances_that_were_left_out() -> None:
+    world = World(mapped(("n", [1, 0, 2]), when="mapping.value > 0")).settle().succeed("load", "1", 0)
+    assert world.succeed("load", "1", 2).status.progress == "2/2"
+
+
+@pytest.mark.xfail(strict=True, reason="the clearing waits for it for ever")
+@pytest.mark.parametrize("days", ["mon", "mon,-"])
+def test_a_cleared_instance_that_is_not_to_be_any_more_does_not_keep_the_run_open(days: str) -> None:
+    load = mapped(("day", "${variables.days.split(',')}"), when="mapping.value != '-'")
+    world = World(load, variablesFrom="settings")
+    world.api.variables["settings"] = {"days": "mon,tue"}
+    world.settle().succeed("load", "1", 0).succeed("load", "1", 1)
+    world.api.variables["settings"] = {"days": days}
+    world.workflow["metadata"]["annotations"] = {"torpor.dev/clear": "load/1"}
+    assert world.settle().status.state == "Succeeded"
+    assert not world.has("load", 1)
+
+
+@pytest.mark.xfail(strict=True, reason="it speaks of its items")
+def test_one_object_is_no_list_of_arguments() -> None:
+    world = World(python("load", expandKwargs="${params.one}"), params={"one": {"x": 1}}).settle()
+    assert world.task("load").message == "expandKwargs: over an object; it takes a list of objects"
