@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import AsyncIterator
-from itertools import pairwise
 
 import pytest
 from torpor_api.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
@@ -15,8 +14,6 @@ from torpor_wire import keys
 from tests.fake_api import Fault
 from tests.unit.controller.bodies import NAMESPACE, container, python
 from tests.unit.controller.rig import Rig
-
-SIZE = 200
 
 
 @pytest.fixture
@@ -52,22 +49,6 @@ async def test_a_status_is_written_at_most_once_in_its_interval(rig: Rig) -> Non
     await rig.advance(5)
     statuses = [request for request in rig.fake.writes() if request.path.endswith("/run/status")]
     assert 3 <= len(statuses) <= 8
-
-
-async def test_a_large_run_is_planned_at_intervals_that_grow_with_it(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    moments: list[float] = []
-
-    def counted(snapshot: Snapshot) -> Plan:
-        if len(snapshot.taskruns) == SIZE:
-            moments.append(snapshot.now)
-        return plan(snapshot)
-
-    monkeypatch.setattr("torpor_operator.reconciler.plan", counted)
-    rig.create("run", python("load", expand=[{"name": "n", "over": list(range(SIZE))}]), parallelism=SIZE)
-    await rig.advance(3)
-    assert rig.state("run") == "Succeeded"
-    assert len(moments) > 3
-    assert min(later - earlier for earlier, later in pairwise(moments)) >= SIZE / 10_000 - 1e-6
 
 
 async def test_retries_and_failures_come_to_their_end(rig: Rig) -> None:
@@ -129,18 +110,6 @@ async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: Rig) ->
     await rig.advance(120)
     assert rig.state("run") == "Succeeded"
     assert len(rig.writes("taskruns", "POST")) == 9
-
-
-async def test_a_status_that_cannot_be_written_holds_up_nothing_and_is_tried_again_with_growing_delays(
-    rig: Rig, caplog: pytest.LogCaptureFixture
-) -> None:
-    rig.fake.inject(Fault(status=503, method="PATCH", path="/run/status", times=100))
-    rig.create("run", python("a"), python("b", after=["a"]))
-    await rig.advance(60)
-    assert len(rig.fake.all(PODS)) == 2
-    tried = [request for request in rig.fake.writes() if request.path.endswith("/run/status")]
-    assert 4 <= len(tried) <= 16
-    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_after_trouble_has_passed_the_delays_begin_anew(rig: Rig) -> None:
