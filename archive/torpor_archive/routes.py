@@ -132,7 +132,7 @@ class Routes:
             raise RefusedError(forbidden(f"{who.user} may not {verb} Workflows in namespace {namespace}"))
 
     async def _send(self, request: web.Request, stored: Stored) -> web.StreamResponse:
-        """The body, or what the query asks of it. A database that goes away meanwhile breaks the connection."""
+        """The body, or what the query asks of it. A database that goes away in the middle breaks the connection."""
         span = Span(start=0, end=stored.size)
         if "item" in request.query:
             item = door.number(request.query, "item", 0, 2**62)
@@ -140,12 +140,15 @@ class Routes:
         length = {} if stored.length is None else {LENGTH_HEADER: str(stored.length)}
         response = web.StreamResponse(headers=stored.kind.headers() | length | {"ETag": f'"{stored.digest}"'})
         response.content_length = span.end - span.start
+        pieces = store.chunks(self._database, stored, span)
+        piece = await anext(pieces, b"")  # before the answer begins, so that a refusal can still be said
         await response.prepare(request)
         try:
-            async for piece in store.chunks(self._database, stored, span):
+            while piece:
                 self._metrics.bytes.labels("out").inc(len(piece))
                 async with asyncio.timeout(IDLE_SECONDS):
                     await response.write(piece)
+                piece = await anext(pieces, b"")
         except Exception as error:
             # Whatever it is, an answer of its own would be taken for a part of the body.
             if request.transport is not None:
