@@ -155,6 +155,13 @@ class Task(Model):
             "arguments, beside `args`."
         ),
     ] = None
+    pool: Annotated[
+        Identifier | None,
+        Field(
+            description="Takes a slot of this pool while it holds a pod: the ConfigMap torpor-pools of the namespace "
+            "says how many there are, for all its Workflows together."
+        ),
+    ] = None
     max_active: Annotated[
         int | None, Field(ge=1, le=10_000, description="How many of a mapped task's instances hold a pod at a time.")
     ] = None

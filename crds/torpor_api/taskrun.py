@@ -134,6 +134,7 @@ class TaskRunSpec(Model):
     display_name: Annotated[str | None, Field(max_length=253, description="What people call this instance.")] = None
     clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0
     trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = keys.DEFAULT_POOL
+    pool: Annotated[Identifier | None, Field(description="The pool whose slot it takes while it holds a pod.")] = None
     image: Annotated[str | None, Field(max_length=512, description="Image of the task's pod.")] = None
     python: Annotated[
         str | None, Field(max_length=253, description="The function to call: `package.module:function`.")

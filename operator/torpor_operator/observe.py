@@ -7,7 +7,7 @@ so that a plan never repeats what the one before it did.
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,6 +23,7 @@ from torpor_wire.indexes import Indexes
 
 from torpor_operator import pods, surroundings, taskruns
 from torpor_operator.actions import Need
+from torpor_operator.ledger import Ledger, Place, word
 from torpor_operator.pods import Pod
 from torpor_operator.queue import Key
 from torpor_operator.settings import Settings
@@ -54,7 +55,7 @@ class Observer:
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
         self._created: defaultdict[str, dict[tuple[str, int], Indexes]] = defaultdict(dict)  # by task and clears
         self.taskruns: Reflector[TaskRun] = Reflector(
-            api, TASKRUNS, _read, on_change=self._taskrun_changed, index=_by_workflow, jitter=jitter
+            api, TASKRUNS, _read, on_change=self._taskrun_changed, index=_by_workflow_and_pool, jitter=jitter
         )
         self.pods: Reflector[Pod] = Reflector(
             api,
@@ -65,6 +66,12 @@ class Observer:
             index=pods.owners,
             jitter=jitter,
         )
+
+        self.ledger = Ledger(api, self.taskruns.store.indexed, self._has_pod, touched)
+
+    def _has_pod(self, run: TaskRun) -> bool:
+        name = pods.name_of(run)
+        return any(pod.name == name for pod in self.pods.store.indexed(run.metadata.uid))
 
     async def refresh(self) -> None:
         """Learn all that was committed before this call. Raises errors.ApiError where it cannot be read."""
@@ -98,6 +105,7 @@ class Observer:
 
     def _drop(self, key: Key) -> None:
         dropped = self.workflows.pop(key, None)
+        self.ledger.forget(key)
         if dropped is not None:
             self._created.pop(dropped.metadata.uid, None)
 
@@ -125,6 +133,7 @@ class Observer:
                 if clears == workflow.status.clears
             },
             pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
+            slots=partial(self.ledger.room, key),
             archive=self._archive(),
             known=known,
             settings=settings,
@@ -171,6 +180,8 @@ class Observer:
         for item in (change.item, change.previous):
             if item is not None:
                 self._touched(Key(item.metadata.namespace, item.spec.workflow.name))
+                if item.spec.pool is not None:
+                    self.ledger.changed(Place(item.metadata.namespace, item.spec.pool))
         if change.item is None and change.previous is not None:
             self.unclear.pop(change.previous.metadata.uid, None)
             # The two watches race: its pods may have been reported as deleted before it was.
@@ -219,6 +230,9 @@ def _read(body: Mapping[str, Any]) -> TaskRun:
     return run
 
 
-def _by_workflow(run: TaskRun) -> Iterable[str]:
+def _by_workflow_and_pool(run: TaskRun) -> Iterable[str]:
     """What has another name than the operator would have given is another's, whatever it says of itself."""
-    return (run.spec.workflow.uid,) if taskruns.is_named_for_its_spec(run) else ()
+    if not taskruns.is_named_for_its_spec(run):
+        return ()
+    pool = run.spec.pool
+    return (run.spec.workflow.uid, *([] if pool is None else [word(run.metadata.namespace, pool)]))

@@ -9,7 +9,7 @@ import logging
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Never
 
 from torpor_api import errors
@@ -78,6 +78,7 @@ class Reconciler:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._resync())
+                group.create_task(self._observer.ledger.run())
                 group.create_task(self._orphans.run(self._applier))
                 for _ in range(self._settings.reconcilers):
                     group.create_task(self._work())
@@ -137,6 +138,7 @@ class Reconciler:
         memory.rests_until = planned + len(snapshot.taskruns) * _REST
         workflow = snapshot.workflow
         events = [event for event in made.events if event.key not in memory.posted]
+        made = replace(made, actions=tuple(self._observer.ledger.admitted(key, made.actions)))
         done, stated = await self._carried_out(workflow, made, events, memory)
         memory.posted.update(event.key for event in events)
         # What was done is reported by the stores, which asks for the next plan. A lost race is not asked again at once:

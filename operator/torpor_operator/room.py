@@ -1,28 +1,48 @@
-"""How many more TaskRuns may hold a pod: of the whole Workflow, and of each task that has a limit of its own."""
+"""How many more TaskRuns may hold a pod: of the Workflow, of a task with a limit, of pools shared with others."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import WorkflowSpec
 
+T = TypeVar("T")
+
 
 @dataclass(slots=True, kw_only=True)
 class Room:
-    """Slots that are left; they are taken in the order in which they are asked for."""
+    """Slots that are left; they are taken in the order in which they are asked for.
+
+    Those of pools are known roughly, as others take them too: who has the last one is decided when it is done. What
+    finds its pool full is asked for after all else, lest it keep others from the Workflow's own slots.
+    """
 
     slots: int
     limits: Mapping[str, int]
     held: Counter[str]
+    pool_of: Mapping[str, str]
+    pools: dict[str, int]
 
     @classmethod
-    def of(cls, spec: WorkflowSpec, holders: Iterable[TaskRun]) -> Self:
-        """What is left beside those that hold a slot."""
+    def of(cls, spec: WorkflowSpec, holders: Iterable[TaskRun], free: Callable[[str], int | None]) -> Self:
+        """What is left beside those that hold a slot; `free` are the slots of a pool."""
         held = Counter(run.spec.task for run in holders)
         limits = {task.name: task.max_active for task in spec.tasks if task.max_active is not None}
-        return cls(slots=spec.parallelism - held.total(), limits=limits, held=held)
+        pool_of = {task.name: task.pool for task in spec.tasks if task.pool is not None}
+        pools = {pool: free(pool) or 0 for pool in set(pool_of.values())}
+        return cls(slots=spec.parallelism - held.total(), limits=limits, held=held, pool_of=pool_of, pools=pools)
+
+    def chosen(self, wanting: Iterable[tuple[str, T]]) -> list[T]:
+        """Which of these, each with its task, may be begun: those whose pool is full stand behind all others."""
+        open_, full = list[tuple[str, T]](), list[tuple[str, T]]()
+        for task, one in wanting:
+            pool = self.pool_of.get(task)
+            if pool is not None:
+                self.pools[pool] -= 1
+            (full if pool is not None and self.pools[pool] < 0 else open_).append((task, one))
+        return [one for task, one in (*open_, *full) if self.take(task)]
 
     def take(self, task: str) -> bool:
         """Take one for a TaskRun of this task, if there is one."""

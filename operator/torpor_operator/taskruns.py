@@ -34,6 +34,7 @@ def build(workflow: Workflow, task: Task, index: int, *, instance: Instance, acc
         map_index=index,
         clears=workflow.status.clears,
         trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
+        pool=task.pool,
         image=None if task.trigger and not task.python else task.image or workflow.spec.image,
         python=task.python,
         container=task.container,

@@ -8,6 +8,7 @@ from torpor_api.task import Hook, Task
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState
 from torpor_cel.value import JSON
+from torpor_wire import keys
 from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
@@ -150,6 +151,11 @@ def _started(snapshot: Snapshot, wanted: Instances, found: Marks, runs: Mapping[
     task, found = wanted.task, found.of_width(wanted.total)
     if found.complete:
         return _begun(snapshot, task, found, runs)
+    if task.pool is not None and snapshot.slots(task.pool) is None:
+        message = f"pool {task.pool}: the ConfigMap {keys.POOLS_CONFIG} of this namespace has no number of slots for it"
+        pending = TaskState.RUNNING if found.made else TaskState.PENDING
+        waiting = decided(task.name, pending, Reason.POOL_UNKNOWN, message)
+        return Turn(outcome=replace(waiting, mapped=task.mapped, marks=found, runs=runs))
     made = _bodies(snapshot, wanted, found.open)
     if made.failed is not None:
         return Turn(outcome=_once_ended(task, made.failed, found, runs))
@@ -208,13 +214,22 @@ def _again(snapshot: Snapshot, task: Task, scope: Scope, indexes: tuple[int, ...
         case Unknown(needs):
             return Turn(outcome=running, needs=needs)
         case Instances() as wanted:
-            standing = snapshot.by_task.get(task.name, {})
-            absent = [index for index in indexes if index < wanted.total and index not in standing]
-            made = _bodies(snapshot, wanted, absent)
-            if made.failed is not None:
-                return Turn(outcome=_once_ended(task, made.failed, found, runs))
-            slot = _needs_slot(snapshot, task)
-            return Turn(outcome=running, starts=made.bodies, needs=made.needs, needs_slot=slot)
+            return _made_anew(snapshot, wanted, found, runs, indexes)
+
+
+def _made_anew(
+    snapshot: Snapshot, wanted: Instances, found: Marks, runs: Mapping[int, TaskRun], indexes: tuple[int, ...]
+) -> Turn:
+    """Cleared instances are created, but for those that are not to be any more."""
+    task, standing = wanted.task, snapshot.by_task.get(wanted.task.name, {})
+    beyond = [index for index in indexes if index >= wanted.total]
+    made = _bodies(snapshot, wanted, [index for index in indexes if index < wanted.total and index not in standing])
+    if made.failed is not None:
+        return Turn(outcome=_once_ended(task, made.failed, found, runs))
+    gone = Indexes.of([*beyond, *made.left_out])
+    kept = replace(found, made=found.made - gone, skips=found.skips | gone, removed=found.removed + len(beyond))
+    running = Outcome(task=task.name, state=TaskState.RUNNING, mapped=task.mapped, marks=kept, runs=runs)
+    return Turn(outcome=running, starts=made.bodies, needs=made.needs, needs_slot=_needs_slot(snapshot, task))
 
 
 def _once_ended(task: Task, outcome: Outcome, found: Marks, runs: Mapping[int, TaskRun]) -> Outcome:

@@ -23,10 +23,11 @@ def worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
     workflow, batch = snapshot.workflow, snapshot.settings.batch
     views = [view_of(snapshot, run.metadata.name) for turn in turns for run in turn.runs]
     steps = [lifecycle.next_step(view) for view in views]
-    room = Room.of(workflow.spec, [view.taskrun for view in views if _holds_slot(snapshot, view)])
+    holders = [view.taskrun for view in views if _holds_slot(snapshot, view)]
+    room = Room.of(workflow.spec, holders, snapshot.slots)
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
-    launched = [run for run in waiting if room.take(run.spec.task)]
+    launched = room.chosen((run.spec.task, run) for run in waiting)
     starts = [] if workflow.spec.suspend else _starts(turns, room)
     return Plan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
@@ -83,12 +84,9 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
 
 def _starts(turns: Sequence[tasks.Turn], room: Room) -> list[CreateTaskRun]:
     """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none."""
-    return [
-        CreateTaskRun(body=body)
-        for turn in turns
-        for body in turn.starts
-        if not turn.needs_slot or room.take(turn.outcome.task)
-    ]
+    free = [body for turn in turns if not turn.needs_slot for body in turn.starts]
+    wanting = [(turn.outcome.task, body) for turn in turns if turn.needs_slot for body in turn.starts]
+    return [CreateTaskRun(body=body) for body in (*free, *room.chosen(wanting))]
 
 
 def _holds_slot(snapshot: Snapshot, view: View) -> bool:

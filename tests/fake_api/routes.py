@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from torpor_api.resources import EVENTS, LEASES, PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_api.resources import CONFIG_MAPS, EVENTS, LEASES, PODS, TASKRUNS, WORKFLOWS, Resource
 
 from tests.fake_api.history import Object
 from tests.fake_api.objects import DeniedError, missing
@@ -35,7 +35,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
-        for resource in (WORKFLOWS, TASKRUNS, PODS, EVENTS, LEASES):
+        for resource in (WORKFLOWS, TASKRUNS, PODS, CONFIG_MAPS, EVENTS, LEASES):
             self.serve(resource)
 
     def serve(self, resource: Resource) -> None:

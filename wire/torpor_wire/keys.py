@@ -26,6 +26,8 @@ APPROVAL_FOR = f"{GROUP}/approval-for"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
 
 DEFAULT_POOL = "default"
+POOLS_CONFIG = "torpor-pools"
+"""The ConfigMap of a namespace with its pools: names, and how many slots each has."""
 TASK_ACCOUNT = "torpor-task"
 """The ServiceAccount of a task whose TaskRun names none."""
 SHARDS = 256

@@ -49,6 +49,7 @@ class Reason(StrEnum):
     EXPRESSION_FAILED = "ExpressionFailed"
     EXPRESSION_TOO_EXPENSIVE = "ExpressionTooExpensive"
     EXPAND_INVALID = "ExpandInvalid"
+    POOL_UNKNOWN = "PoolUnknown"  # the ConfigMap torpor-pools has no pool of that name
     BRANCH_INVALID = "BranchInvalid"
     TASK_FAILED = "TaskFailed"
     ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the run is past its time, and stays until the archive has it

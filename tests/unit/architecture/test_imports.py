@@ -29,6 +29,7 @@ SHELL = {
     "archive",
     "archive_client",
     "handlers",
+    "ledger",
     "observe",
     "orphans",
     "podwrites",

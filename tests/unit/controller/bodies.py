@@ -70,6 +70,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     unclear: Mapping[str, str] = MappingProxyType({}),
     created: Mapping[str, Indexes] = MappingProxyType({}),
     pools: Callable[[str], Pool] = lambda _: Pool(),
+    slots: Callable[[str], int | None] = lambda _: None,
     archive: ArchiveSeat | None = None,
 ) -> Snapshot:
     """What the observer makes of objects."""
@@ -87,6 +88,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
         unclear=unclear,
         created=created,
         pools=pools,
+        slots=slots,
         archive=archive,
         known=known,
         settings=settings,

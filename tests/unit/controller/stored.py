@@ -53,6 +53,7 @@ class Stored:
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, Indexes] = {}  # by task: instances the operator saw, whatever the status says
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
+        self.slots: dict[str, int] = {}  # free slots of pools
         self.archive: ArchiveSeat | None = None
         self.archive_trouble = ""
         self.confirmed: list[Need] = []

@@ -55,6 +55,7 @@ class World:
             unclear=self.api.unclear,
             created=self.api.created,
             pools=self.api.pools,
+            slots=self.api.slots.get,
             archive=self.api.archive,
         )
 
