@@ -40,7 +40,7 @@ class References:
     params: frozenset[str]
     roots: frozenset[str]
     fields: frozenset[TaskField]
-    parts: frozenset[tuple[str, str]]  # each root with the first field taken of it
+    parts: frozenset[tuple[str, str, str | None]]  # each root with the first field taken of it, and that one's
 
 
 def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
@@ -61,7 +61,9 @@ def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | Expres
         params=frozenset(name for use, name in _named(parsed.uses) if use.root == PARAMS),
         roots=parsed.roots,
         fields=fields,
-        parts=frozenset((use.root, name) for use, name in _named(parsed.uses)),
+        parts=frozenset(
+            (use.root, name, use.second.field if use.second else None) for use, name in _named(parsed.uses)
+        ),
     )
 
 

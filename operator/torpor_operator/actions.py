@@ -155,10 +155,11 @@ class ConfirmPods:
 
 @dataclass(frozen=True, slots=True)
 class ReadVariables:
-    """The ConfigMap that a Workflow takes its variables from."""
+    """The ConfigMap that a Workflow takes its variables from; read again after each clearing."""
 
     namespace: str
     name: str
+    clears: int
 
 
 @dataclass(frozen=True, slots=True)

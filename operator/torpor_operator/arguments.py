@@ -45,7 +45,7 @@ def of_instance(
         return own
     taken = list(own)
     for entry, item in items:
-        found = [_named(entry, item)] if entry.name else _spread(task, item)
+        found = [_named(task, entry, item)] if entry.name else _spread(task, item)
         for argument in found:
             if isinstance(argument, ExpressionError):
                 return failed(task.name, Reason.EXPAND_INVALID, argument.message)
@@ -130,14 +130,17 @@ def _results(outcome: Outcome) -> ArgumentSource:
     return ArgumentSource(task=outcome.task, field="results", count=total, missing=told)
 
 
-def _named(entry: Entry, item: Item) -> Argument | ExpressionError:
-    """The item as an argument: by its value where that is small, else by where it is."""
+def _named(task: Task, entry: Entry, item: Item) -> Argument | ExpressionError:
+    """The item as an argument: by its value where that is small, else by where it is, which a function alone reads."""
     size = len(item.text.encode()) if item.text is not None else None
-    if size is not None and (size <= keys.ARGUMENT_INLINE_MAX or (item.source is None and size <= keys.RESULT_MAX)):
+    source = item.source if task.python is not None else None
+    if size is not None and (size <= keys.ARGUMENT_INLINE_MAX or (source is None and size <= keys.RESULT_MAX)):
         return Argument(name=entry.name, value=item.text, map=entry.map)
-    if item.source is None:
+    if size is None and source is None:
+        return errors.failed(f"expand {entry.name}: item {_at(item)} is in the archive, which only python tasks read")
+    if source is None:
         return errors.failed(f"expand {entry.name}: item {_at(item)} is {size} bytes; {keys.RESULT_MAX} fit")
-    return Argument(name=entry.name, source=item.source, map=entry.map)
+    return Argument(name=entry.name, source=source, map=entry.map)
 
 
 def _spread(task: Task, item: Item) -> list[Argument | ExpressionError]:

@@ -74,7 +74,9 @@ def former(snapshot: Snapshot) -> tuple[str, ...]:
 def missing(workflow: Workflow, task: Task, runs: Mapping[int, TaskRun]) -> tuple[int, ...]:
     """The instances of a task that are to be made anew and are not there; of one that is cleared whole, none."""
     mark = _mark(workflow, task.name)
-    return tuple(index for index in (mark.indexes or () if mark else ()) if index not in runs)
+    meant = (mark.indexes or ()) if mark else ()
+    made = _made(workflow, task.name)
+    return tuple(index for index in meant if index not in runs and max(index, 0) in made)
 
 
 def done(snapshot: Snapshot) -> bool:
@@ -85,7 +87,16 @@ def done(snapshot: Snapshot) -> bool:
         return True
     if asked(workflow) == mark.asked or former(snapshot):
         return False
-    return all(index in snapshot.by_task.get(task.name, {}) for task in mark.tasks for index in task.indexes or ())
+    return all(_anew(snapshot, task.name, index) for task in mark.tasks for index in task.indexes or ())
+
+
+def _anew(snapshot: Snapshot, task: str, index: int) -> bool:
+    """Whether a cleared instance is there, or is not to be any more: its list is shorter now, or its `when` false."""
+    return index in snapshot.by_task.get(task, {}) or max(index, 0) not in _made(snapshot.workflow, task)
+
+
+def _made(workflow: Workflow, task: str) -> Indexes:
+    return next((stored(status).made for status in workflow.status.tasks if status.name == task), Indexes())
 
 
 def entry(status: TaskStatus, marks: Iterable[ClearedTask], created: Indexes) -> TaskStatus:
@@ -129,7 +140,7 @@ def _entry(snapshot: Snapshot, tasks: Mapping[str, Task], text: str) -> dict[str
         return {name: None}
     if not tasks[name].mapped:
         return Refusal(f"task {name} is not mapped: clear {name}, without an index")
-    made = next((stored(status).made for status in snapshot.workflow.status.tasks if status.name == name), Indexes())
+    made = _made(snapshot.workflow, name)
     if int(index) not in made:
         return Refusal(f"there is no {text}: task {name} has the instances {made.text() or 'none'}")
     return {name: {int(index)}}

@@ -75,20 +75,24 @@ def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
 
     `allowed` instances at most.
     """
-    if (waiting := _unmade(task, scope)) is not None:
-        return waiting
+    if _awaited(task, scope):
+        return Unknown(())
     entries: list[Entry] = []
     for where, name, over, mapper in _written(task):
-        match _items(over, scope):
-            case Unknown() as unknown:
-                return unknown
-            case ExpressionError() as error:
-                return failed(task.name, error.reason, f"{where}: {error.message}")
-            case str() as kind:
-                message = f"{where}: over {kind}; it takes {_TAKES[bool(name)]}{_hint(over)}"
-                return failed(task.name, Reason.EXPAND_INVALID, message)
-            case items:
-                entries.append(Entry(name=name, items=items, map=mapper))
+        items = _items(over, scope)
+        if isinstance(items, Unknown):
+            return items
+        none = isinstance(items, str | ExpressionError) or not len(items)
+        if none and (unmade := _unmade(task, where, over, scope)) is not None:
+            return unmade
+        if isinstance(items, ExpressionError):
+            return failed(task.name, items.reason, f"{where}: {items.message}")
+        if not name and isinstance(items, sources.Keyed):
+            items = "an object"
+        if isinstance(items, str):
+            message = f"{where}: over {items}; it takes {_TAKES[bool(name)]}{_hint(over)}"
+            return failed(task.name, Reason.EXPAND_INVALID, message)
+        entries.append(Entry(name=name, items=items, map=mapper))
     product = Product(tuple(entries))
     return _refused(task, product, allowed) or product
 
@@ -104,21 +108,25 @@ def _written(task: Task) -> Iterator[tuple[str, str, JSON, str | None]]:
         yield "expandKwargs", "", task.expand_kwargs, None
 
 
-def _unmade(task: Task, scope: Scope) -> Outcome | Unknown | None:
-    """What becomes of a task whose length cannot be known yet, or ever: by whatever rule, it waits for its lists."""
-    for where, _, over, _ in _written(task):
-        for name, field in _producers(over):
-            outcome = scope.outcomes[name]
-            if not outcome.ended:
-                return Unknown(())
-            if field == "results" and (outcome.marks.made or outcome.state not in BROKEN):
-                continue
-            if outcome.state in BROKEN:
-                message = f"{where}: task {name}, which makes the list: {outcome.reason or outcome.state}"
-                return decided(task.name, TaskState.UPSTREAM_FAILED, Reason.UPSTREAM_FAILED, message)
-            if outcome.state is TaskState.SKIPPED:
-                message = f"{where}: task {name}, which makes the list, was skipped"
-                return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
+def _awaited(task: Task, scope: Scope) -> bool:
+    """Whether a task that makes one of the lists has not ended: by whatever rule, the width waits for it."""
+    return any(
+        not scope.outcomes[producer.name].ended for _, _, over, _ in _written(task) for producer in _producers(over)
+    )
+
+
+def _unmade(task: Task, where: str, over: JSON, scope: Scope) -> Outcome | None:
+    """The outcome of a task of which a list was not made, since the task that makes it did not succeed."""
+    for name, field in _producers(over):
+        outcome = scope.outcomes[name]
+        if field == "results" and (outcome.marks.made or outcome.state not in BROKEN):
+            continue
+        if field in {"result", "results"} and outcome.state in BROKEN:
+            message = f"{where}: task {name}, which makes the list: {outcome.reason or outcome.state}"
+            return decided(task.name, TaskState.UPSTREAM_FAILED, Reason.UPSTREAM_FAILED, message)
+        if field == "result" and outcome.state is TaskState.SKIPPED:
+            message = f"{where}: task {name}, which makes the list, was skipped"
+            return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
     return None
 
 

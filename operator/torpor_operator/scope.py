@@ -75,7 +75,7 @@ class Scope:
             if isinstance(value, ExpressionError):
                 return value
             tasks[name] = value
-        if (MAPPING, "value") in found.parts and _hides_value(self.more.get(MAPPING)):
+        if any(root == MAPPING and _hidden(self.more[MAPPING], part) for root, *part in found.parts):
             return errors.failed(
                 "mapping.value is in the archive, which expressions do not see: use mapping.key or mapping.index, or "
                 "look at it in the task"
@@ -93,7 +93,8 @@ class Scope:
 
     def _variables(self) -> Value | ExpressionError | Unknown:
         """The ConfigMap that the Workflow names; the graph refuses expressions that need one where it names none."""
-        asked = ReadVariables(self.workflow.metadata.namespace, self.workflow.spec.variables_from or "")
+        metadata = self.workflow.metadata
+        asked = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
         answer = self.known.get(asked)
         return Unknown((asked,)) if answer is None or isinstance(answer, Presence | NotArchived) else answer
 
@@ -160,9 +161,14 @@ def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value
     return Value(json=found) if path else None
 
 
-def _hides_value(mapping: JSON) -> bool:
-    """Whether an instance has an item that is not known here."""
-    return isinstance(mapping, dict) and mapping.get("key") is not None and "value" not in mapping
+def _hidden(mapping: JSON, part: list[str | None]) -> bool:
+    """Whether this part of an instance's mapping is the value of an item that is not known here."""
+    if part[0] != "value" or not isinstance(mapping, dict) or "key" not in mapping:
+        return False
+    key, value = mapping["key"], mapping.get("value")
+    if "value" not in mapping:
+        return True
+    return isinstance(key, dict) and isinstance(value, dict) and part[1] in key and part[1] not in value
 
 
 def _size(run: TaskRun) -> int:

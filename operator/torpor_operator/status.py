@@ -77,7 +77,7 @@ def build(  # noqa: PLR0913 - all that a status tells of
     return WorkflowStatus(
         observed_generation=workflow.metadata.generation,
         state=result.state,
-        progress=f"{done}/{sum(max(task.total, 1) for task in tasks if task.state != TaskState.SKIPPED)}",
+        progress=f"{done}/{sum(_expected(task) for task in tasks)}",
         start_time=started,
         completion_time=completed,
         tasks=tasks,
@@ -85,6 +85,11 @@ def build(  # noqa: PLR0913 - all that a status tells of
         clearing=None if cleared or result.final else former.clearing,
         conditions=_conditions(workflow, result, _lost(outcomes, kept), now),
     )
+
+
+def _expected(task: TaskStatus) -> int:
+    """How many instances the run is done with, as far as is known."""
+    return 0 if task.state is TaskState.SKIPPED else max(task.total - task.skipped, 1)
 
 
 def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float) -> WorkflowStatus:

@@ -153,7 +153,6 @@ def test_where_the_list_was_skipped_what_is_mapped_over_it_is_skipped_and_says_s
     assert world.task("next").message == "expand x: task list, which makes the list, was skipped"
 
 
-@pytest.mark.xfail(strict=True, reason="producers are judged before the expression is")
 @pytest.mark.parametrize(
     "over", ["${[tasks.list.state]}", "${tasks.list.result == null ? ['Failed'] : tasks.list.result}"]
 )
@@ -162,7 +161,6 @@ def test_an_expression_may_have_a_list_for_what_failed(over: str) -> None:
     assert world.arguments("next", 0) == {"x": '"Failed"'}
 
 
-@pytest.mark.xfail(strict=True, reason="it says that there is no such key")
 def test_of_a_product_too_a_value_in_the_archive_is_said_to_be_there() -> None:
     world = World(
         python("list"), mapped(("n", "${tasks.list.result}"), ("m", [1]), when="mapping.value.n > mapping.value.m")
@@ -171,13 +169,11 @@ def test_of_a_product_too_a_value_in_the_archive_is_said_to_be_there() -> None:
     assert "in the archive" in (world.task("load").message or "")
 
 
-@pytest.mark.xfail(strict=True, reason="they are counted in the whole")
 def test_a_run_is_done_without_the_instances_that_were_left_out() -> None:
     world = World(mapped(("n", [1, 0, 2]), when="mapping.value > 0")).settle().succeed("load", "1", 0)
     assert world.succeed("load", "1", 2).status.progress == "2/2"
 
 
-@pytest.mark.xfail(strict=True, reason="the clearing waits for it for ever")
 @pytest.mark.parametrize("days", ["mon", "mon,-"])
 def test_a_cleared_instance_that_is_not_to_be_any_more_does_not_keep_the_run_open(days: str) -> None:
     load = mapped(("day", "${variables.days.split(',')}"), when="mapping.value != '-'")
@@ -190,7 +186,6 @@ def test_a_cleared_instance_that_is_not_to_be_any_more_does_not_keep_the_run_ope
     assert not world.has("load", 1)
 
 
-@pytest.mark.xfail(strict=True, reason="it speaks of its items")
 def test_one_object_is_no_list_of_arguments() -> None:
     world = World(python("load", expandKwargs="${params.one}"), params={"one": {"x": 1}}).settle()
     assert world.task("load").message == "expandKwargs: over an object; it takes a list of objects"
