@@ -25,7 +25,7 @@ _PLIGHT = (
     ("get", "events", "--field-selector=type=Warning", "--sort-by=.lastTimestamp"),
     ("logs", "-l", "app.kubernetes.io/name=torpor", "--prefix", "--tail=8"),
 )
-_DEPLOYMENTS = ("deployment/torpor-operator", "deployment/torpor-triggerer")
+_DEPLOYMENTS = ("deployment/torpor-operator", "deployment/torpor-triggerer", "deployment/torpor-archive")
 
 
 def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
@@ -35,7 +35,7 @@ def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
     with step("loading the images into the cluster"):
         cluster.load([image.name for image in wanted])
     apply(kubectl, _OVERLAY, built[images.TORPOR.name])
-    with step("waiting for the operator and the triggerer"):
+    with step("waiting for the operator, the triggerer and the archive"):
         kubectl.run("wait", "--for=condition=Established", *_CRDS, "--timeout=60s", limit=90)
         for deployment in _DEPLOYMENTS:
             roll_out(kubectl, deployment)

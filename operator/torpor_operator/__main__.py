@@ -112,7 +112,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(observer.pods.run()),
                 group.create_task(pools.run()),
                 group.create_task(archive.run()),
-                group.create_task(leadership.run(partial(_lead, observer, reconciler, clock))),
+                group.create_task(leadership.run(partial(_lead, observer, archive, reconciler, clock))),
             ]
             await kopf.operator(
                 registry=registry,
@@ -124,7 +124,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             await stop()
 
 
-async def _lead(observer: Observer, reconciler: Reconciler, clock: Clock) -> None:
+async def _lead(observer: Observer, archive: Archive, reconciler: Reconciler, clock: Clock) -> None:
     """Plans on lists that were begun after the Lease was taken: all that a former leader did is in them.
 
     A watch may be seconds behind, and would not show a pod that the former leader has just created.
@@ -136,6 +136,7 @@ async def _lead(observer: Observer, reconciler: Reconciler, clock: Clock) -> Non
         except errors.ApiError as error:
             _LOG.warning("cannot list what there is: %s", error.message)
             await clock.sleep(_PAUSE)
+    await archive.known()
     await reconciler.run()
 
 

@@ -4,6 +4,7 @@ Its address and certificate stand in a ConfigMap beside the operator, read every
 archive, and nothing is put there.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Never, Protocol
@@ -38,16 +39,25 @@ class Archive:
         self._namespace = namespace
         self._put = put
         self._seat: ArchiveSeat | None = None
+        self._looked = asyncio.Event()
 
     def seat(self) -> ArchiveSeat | None:
         """Where it is; None where there is none, or it is not known yet."""
         return self._seat
+
+    async def known(self) -> None:
+        """Return once `seat` means what it says: until then a run must not go for want of an archive."""
+        await self._looked.wait()
 
     async def run(self) -> Never:
         """Look where it is, for ever."""
         while True:
             try:
                 await self._look()
+                self._looked.set()
+            except errors.Forbidden as error:
+                _LOG.warning("may not see where the archive is, and does without one: %s", error.message)
+                self._looked.set()
             except errors.ApiError as error:
                 _LOG.warning("cannot see where the archive is: %s", error.message)
             await self._api.clock.sleep(_EVERY)
@@ -70,5 +80,5 @@ class Archive:
             self._seat = None
             return
         data = found.get("data") or {}
-        if data.get("url") and data.get("ca.crt"):
-            self._seat = ArchiveSeat(url=data["url"].rstrip("/"), certificate=data["ca.crt"])
+        stands = data.get("url") and data.get("ca.crt")
+        self._seat = ArchiveSeat(url=data["url"].rstrip("/"), certificate=data["ca.crt"]) if stands else None

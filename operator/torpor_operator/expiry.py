@@ -13,8 +13,6 @@ from torpor_operator.snapshot import NotArchived, Snapshot
 from torpor_operator.view import soonest
 
 ARCHIVED = "Archived"
-_AGAIN = 30.0
-"""Seconds until an archive that did not take a run is asked again."""
 
 
 def of(snapshot: Snapshot, made: Plan) -> Plan:
@@ -36,7 +34,7 @@ def _archived(snapshot: Snapshot, made: Plan) -> Plan:
         case None:
             return replace(made, needs=(*made.needs, asked))
         case NotArchived(message):
-            again_at = soonest([made.again_at, snapshot.now + _AGAIN])
+            again_at = soonest([made.again_at, snapshot.now + snapshot.settings.archive_grace])
             return replace(made, status=_kept(snapshot, message), again_at=again_at)
         case _:
             return _removed(made)

@@ -21,6 +21,7 @@ class Settings:
     triggerer_grace: Annotated[float, "how long a deadline or a cancel is left to the triggerer"] = 60.0
     unserved_grace: Annotated[float, "how long a wait may go unserved before it says that its pool is"] = 30.0
     node_grace: Annotated[float, "how long past its deletion a pod may take before its node counts as lost"] = 30.0
+    archive_grace: Annotated[float, "how long until an archive that did not take a run is asked again"] = 30.0
     max_launches: Annotated[int, "pods of one segment lost to disruption before the attempt counts as lost"] = 5
     max_map_size: Annotated[int, "how many instances `expand` may make of one task, where the run does not say"] = 1024
     map_size_limit: Annotated[int, "how many a run may ask for by spec.maxMapSize"] = 20_000

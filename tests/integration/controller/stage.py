@@ -75,7 +75,8 @@ class Stage:
     def start_controller(self) -> Process:
         identity = f"controller-{self.started}"
         liveness = f"http://127.0.0.1:{_free_port()}/healthz"
-        return self._start(identity, "torpor-operator", ["torpor_operator", "--liveness", liveness])
+        flags = ["--liveness", liveness, "--archive-grace", "1", "--token-file", str(self._token("torpor-operator"))]
+        return self._start(identity, "torpor-operator", ["torpor_operator", *flags])
 
     def start_triggerer(self) -> Process:
         own = ["--trigger", f"{PYTHON}.Elsewise"]
@@ -189,6 +190,11 @@ class Stage:
         while not holds():
             assert time.monotonic() < deadline, f"after {patience:.0f} s still not: {what}\n{self._said()}"
             time.sleep(0.1)
+
+    def _token(self, account: str) -> Path:
+        path = self.folder / f"{account}.token"
+        path.write_text(self.server.token("torpor-system", account))
+        return path
 
     def _said(self) -> str:
         return "\n".join(f"{one.identity}, {one.process.poll()}:\n{one.text()[-3000:]}" for one in self.processes)

@@ -5,7 +5,7 @@ import json
 import pytest
 from torpor_operator.settings import Settings
 
-from tests.unit.controller.bodies import python, wait
+from tests.unit.controller.bodies import container, python, wait
 from tests.unit.controller.test_mapping import mapped, stored
 from tests.unit.controller.world import World
 
@@ -189,3 +189,20 @@ def test_a_cleared_instance_that_is_not_to_be_any_more_does_not_keep_the_run_ope
 def test_one_object_is_no_list_of_arguments() -> None:
     world = World(python("load", expandKwargs="${params.one}"), params={"one": {"x": 1}}).settle()
     assert world.task("load").message == "expandKwargs: over an object; it takes a list of objects"
+
+
+@pytest.mark.xfail(strict=True, reason="it is given null")
+@pytest.mark.parametrize("over", ["${tasks.list.result}", "${tasks.load.results}"])
+def test_a_mapped_container_is_given_what_fits_and_no_reference(over: str) -> None:
+    large = "x" * 2000
+    world = World(python("list"), mapped(("n", [1])), container("read", expand=[{"name": "x", "over": over}])).settle()
+    world.succeed("list", json.dumps([large])).succeed("load", json.dumps(large), 0)
+    assert world.arguments("read", 0) == {"x": json.dumps(large)}
+
+
+@pytest.mark.xfail(strict=True, reason="it is given null")
+def test_a_container_cannot_be_mapped_over_what_is_in_the_archive() -> None:
+    world = World(python("list"), container("read", expand=[{"name": "x", "over": "${tasks.list.result}"}])).settle()
+    stored(world, "list", type="list", length=2)
+    assert world.task("read").reason == "ExpandInvalid"
+    assert "item 0 is in the archive" in (world.task("read").message or "")

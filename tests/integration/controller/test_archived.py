@@ -1,0 +1,94 @@
+"""A finished run is in the history before it goes, and does not go while the archive cannot take it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.archive.conftest import _identity, account
+from tests.integration.archive.databases import Sqlite
+from tests.integration.archive.process import Archive
+from tests.integration.conftest import collection
+from tests.integration.controller.stage import Stage, python
+
+_CONFIG = f"{collection('configmaps', 'torpor-system')}/torpor-archive"
+
+
+@pytest.fixture(scope="module")
+def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+    """The archive beside the two controllers, once they know of it; at the end there is none, as before."""
+    folder = tmp_path_factory.mktemp("archived")
+    archive = Archive(
+        folder=folder,
+        kubeconfig=_identity(stage.server, stage.plane.kubeconfig, folder),
+        namespace="torpor-system",
+        database=Sqlite(path=folder / "archive.db"),
+        authority=lambda: str(stage.server.request("GET", _CONFIG).expect(200)["data"]["ca.crt"]),
+    )
+    archive.start()
+    try:
+        archive.ready()
+        stage.until(lambda: _is_told(stage), "a pod is told of the archive", 60)
+        yield archive
+    finally:
+        archive.kill()
+        stage.server.request("DELETE", _CONFIG).expect(200)
+        stage.until(lambda: not _is_told(stage), "no pod is told of an archive", 60)
+
+
+@pytest.fixture(scope="module")
+def reader(stage: Stage) -> str:
+    """The token of somebody who may view what is in the namespace."""
+    return account(stage.server, stage.namespace, "reader", "view")
+
+
+def _is_told(stage: Stage) -> bool:
+    run = stage.taskrun(name := stage.submit([python("only", "told")]), "only")
+    stage.ends(name)
+    return any("TORPOR_ARCHIVE_URL" in json.dumps(pod) for pod in stage.pods_of(run))
+
+
+def _is_gone(stage: Stage, name: str) -> bool:
+    return stage.server.request("GET", f"{collection('workflows', stage.namespace)}/{name}").status == 404
+
+
+def _read(archive: Archive, stage: Stage, reader: str, name: str) -> list[dict[str, Any]]:
+    """The run as the history has it: its Workflow and its TaskRuns."""
+    runs = f"/v1/namespaces/{stage.namespace}/runs"
+    (item,) = [one for one in archive.request("GET", runs, reader).expect(200).said["items"] if one["name"] == name]
+    assert item["state"] == "Succeeded"
+    body = archive.request("GET", f"{runs}/{item['uid']}", reader).expect(200).body
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def test_a_run_is_in_the_history_before_it_goes(stage: Stage, archive: Archive, reader: str) -> None:
+    name = stage.submit([python("first", "told"), python("last", "told", after=["first"])], ttlAfterFinished="1s")
+    stage.until(lambda: _is_gone(stage, name), "it is gone", 60)
+    workflow, *taskruns = _read(archive, stage, reader, name)
+    assert workflow["metadata"]["name"] == name
+    assert workflow["status"]["completionTime"]
+    assert sorted(run["spec"]["task"] for run in taskruns) == ["first", "last"]
+    assert {run["status"]["state"] for run in taskruns} == {"Succeeded"}
+
+
+def test_a_run_stays_and_says_why_while_the_archive_has_no_database(
+    stage: Stage, archive: Archive, reader: str
+) -> None:
+    archive.database.stop()
+    try:
+        name = stage.submit([python("only", "told")], ttlAfterFinished="1s")
+        stage.until(lambda: bool(_condition(stage, name)), "it says that it is not archived", 60)
+        said = _condition(stage, name)
+        assert (said["status"], said["reason"]) == ("False", "ArchiveUnavailable")
+        assert "DatabaseUnavailable" in said["message"]
+        assert not _is_gone(stage, name)
+    finally:
+        archive.database.start()
+    stage.until(lambda: _is_gone(stage, name), "it is gone", 60)
+    assert len(_read(archive, stage, reader, name)) == 2
+
+
+def _condition(stage: Stage, name: str) -> dict[str, Any]:
+    found = stage.status(name).get("conditions", [])
+    return next((one for one in found if one["type"] == "Archived"), {})
