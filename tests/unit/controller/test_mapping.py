@@ -232,16 +232,3 @@ def test_instances_that_are_there_in_any_order_are_never_taken_for_deleted() -> 
         task |= {"created": 0, "total": 0}
     assert world.settle().tasks() == {"load": "Running"}
     assert world.run("load", 1).metadata.name == name
-
-
-def test_a_mapped_container_is_given_values_and_no_references() -> None:
-    long = "x" * 2000
-    world = World(python("list"), container("load", expand=[{"name": "path", "over": "${tasks.list.result}"}])).settle()
-    world.succeed("list", json.dumps([long]))
-    assert world.arguments("load", 0) == {"path": json.dumps(long)}
-
-
-def test_a_mapped_container_cannot_take_items_of_the_archive() -> None:
-    world = World(python("list"), container("load", expand=[{"name": "path", "over": "${tasks.list.result}"}])).settle()
-    stored(world, "list", type="list", length=2)
-    assert world.task("load").message == "expand path: item 0 is in the archive, which only python tasks read"

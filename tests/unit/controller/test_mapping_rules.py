@@ -191,7 +191,6 @@ def test_one_object_is_no_list_of_arguments() -> None:
     assert world.task("load").message == "expandKwargs: over an object; it takes a list of objects"
 
 
-@pytest.mark.xfail(strict=True, reason="it is given null")
 @pytest.mark.parametrize("over", ["${tasks.list.result}", "${tasks.load.results}"])
 def test_a_mapped_container_is_given_what_fits_and_no_reference(over: str) -> None:
     large = "x" * 2000
@@ -200,7 +199,6 @@ def test_a_mapped_container_is_given_what_fits_and_no_reference(over: str) -> No
     assert world.arguments("read", 0) == {"x": json.dumps(large)}
 
 
-@pytest.mark.xfail(strict=True, reason="it is given null")
 def test_a_container_cannot_be_mapped_over_what_is_in_the_archive() -> None:
     world = World(python("list"), container("read", expand=[{"name": "x", "over": "${tasks.list.result}"}])).settle()
     stored(world, "list", type="list", length=2)
