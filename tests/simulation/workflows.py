@@ -4,11 +4,16 @@ import json
 import random
 from typing import Any
 
+from torpor_api.resources import CONFIG_MAPS
 from torpor_api.task import Rule
+from torpor_wire import keys
 
+from tests.fake_api import FakeApi
 from tests.fake_api.history import Object
 
 NAMESPACE = "flows"
+POOL = "few"
+_SLOTS: Object = {"metadata": {"name": keys.POOLS_CONFIG, "namespace": NAMESPACE}, "data": {POOL: "2"}}
 _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
 _WAITS = (
     "defer:2",
@@ -39,6 +44,13 @@ def workflow(rng: random.Random, name: str) -> Object:
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
+def make_room(fake: FakeApi, body: Object) -> None:
+    """The pool that its tasks name, where they name one."""
+    asked = any("pool" in task for task in body["spec"]["tasks"])
+    if asked and fake.get(CONFIG_MAPS, NAMESPACE, keys.POOLS_CONFIG) is None:
+        fake.put(CONFIG_MAPS, _SLOTS)
+
+
 def _task(rng: random.Random, name: str, former: list[str]) -> Object:
     task: Object = {"name": name} | rng.choices((_python, _trigger, _container), (8, 3, 4))[0](rng, former)
     after = [one for one in former if rng.random() < 0.5]
@@ -54,6 +66,8 @@ def _enrich(rng: random.Random, tasks: list[Object]) -> None:
     for task in tasks:
         if "after" in task and rng.random() < 0.4:
             task["rule"] = rng.choice(list(Rule)).value
+        if "python" in task and rng.random() < 0.2:
+            task["pool"] = POOL
         if "expand" not in task:
             continue
         if rng.random() < 0.3:

@@ -150,6 +150,7 @@ class World:
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
             body = workflows.workflow(self.rng, f"run-{number}")
+            workflows.make_room(self.fake, body)
             moment = self.rng.choice((0.0, 1.0, 4.0))
             self.expected += 1
             self.person.call_later(moment, self.apply, body)
