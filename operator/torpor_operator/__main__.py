@@ -10,7 +10,6 @@ import os
 import random
 import socket
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, get_type_hints
 
 import kopf
@@ -98,6 +97,10 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
         )
         background: list[asyncio.Task[None]] = []
 
+        async def lead() -> None:
+            await archive.known()
+            await _lead(observer, reconciler, clock)
+
         async def stop() -> None:
             # Before kopf does: it waits for every task that it finds, then cuts short the release of the Lease.
             for task in background:
@@ -112,7 +115,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(observer.pods.run()),
                 group.create_task(pools.run()),
                 group.create_task(archive.run()),
-                group.create_task(leadership.run(partial(_lead, observer, archive, reconciler, clock))),
+                group.create_task(leadership.run(lead)),
             ]
             await kopf.operator(
                 registry=registry,
@@ -124,7 +127,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             await stop()
 
 
-async def _lead(observer: Observer, archive: Archive, reconciler: Reconciler, clock: Clock) -> None:
+async def _lead(observer: Observer, reconciler: Reconciler, clock: Clock) -> None:
     """Plans on lists that were begun after the Lease was taken: all that a former leader did is in them.
 
     A watch may be seconds behind, and would not show a pod that the former leader has just created.
@@ -136,7 +139,6 @@ async def _lead(observer: Observer, archive: Archive, reconciler: Reconciler, cl
         except errors.ApiError as error:
             _LOG.warning("cannot list what there is: %s", error.message)
             await clock.sleep(_PAUSE)
-    await archive.known()
     await reconciler.run()
 
 
