@@ -123,7 +123,7 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
         ("odd", {}, {"kwargs": "{"}, "TriggerInvalid", ["not JSON"]),
         ("odd", {}, {"kwargs": "[1]"}, "TriggerInvalid", ["no JSON object"]),
         ("odd", {}, {"kwargs": "[" * 4000}, "TriggerInvalid", ["not JSON"]),
-        ("odd", {}, {"kwargs": '{"a":NaN}'}, "TriggerInvalid", ["not JSON"]),
+        ("odd", {}, {"kwargs": '{"a":NaN}'}, "TriggerInvalid", ["not JSON", "$.a is nan"]),
         ("odd", {}, {"kwargs": '{"does":"other"}'}, "TriggerInvalid", ["do not follow from its class and kwargs"]),
         ("odd", {}, {"class": "http"}, "TriggerInvalid", ["do not follow"]),
         ("odd", {}, {"shard": 999}, None, []),
