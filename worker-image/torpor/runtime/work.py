@@ -5,7 +5,10 @@ Only the end of the pod passes through: a pod that is deleted reports nothing, s
 
 from collections.abc import Callable
 
+from torpor_wire.reason import Reason
+
 from torpor import execution
+from torpor.errors import RejectedError
 from torpor.execution import Context
 from torpor.runtime import entry, failure, outcome
 from torpor.runtime.arguments import Reader
@@ -24,6 +27,8 @@ def perform(
 ) -> Outcome:
     """Resolves the arguments, calls the task, and turns its end into an outcome; `begin` runs before user code."""
     try:
+        if run.problem:
+            raise RejectedError(Reason.STATUS_INVALID, run.problem)
         arguments = reader.resolve()
         begin()
         context = context_of(launch, run)
