@@ -75,7 +75,9 @@ class Stage:
     def start_controller(self) -> Process:
         identity = f"controller-{self.started}"
         liveness = f"http://127.0.0.1:{_free_port()}/healthz"
-        return self._start(identity, "torpor-operator", ["torpor_operator", "--liveness", liveness])
+        return self._start(
+            identity, "torpor-operator", ["torpor_operator", "--liveness", liveness, "--stray-grace", "2"]
+        )
 
     def start_triggerer(self) -> Process:
         own = ["--trigger", f"{PYTHON}.Elsewise"]

@@ -10,7 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 COMPONENTS = ("wire", "crds", "expressions", "operator", "triggerer", "worker-image", "dev", "manifests", "tests")
-SHELL = {"__main__", "answers", "apply", "handlers", "observe", "orphans", "podwrites", "pools", "queue", "reconciler"}
+SHELL = {
+    "__main__",
+    "answers",
+    "apply",
+    "handlers",
+    "observe",
+    "orphans",
+    "podwrites",
+    "pools",
+    "queue",
+    "reconciler",
+    "strays",
+}
 """The operator's modules that do I/O; every other one decides, and is pure."""
 
 
