@@ -63,7 +63,7 @@ def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
 
 def _failure(run: TaskRun) -> PostEvent:
     status = run.status
-    again = f"; will be tried again at {status.retry_at}" if status.state is State.UP_FOR_RETRY else ""
+    again = f"; will be tried again at {status.retry_at or 'once'}" if status.state is State.UP_FOR_RETRY else ""
     return PostEvent(
         regarding=run,
         reason=status.reason or Reason.STATUS_INVALID,

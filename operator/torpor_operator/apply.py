@@ -13,9 +13,11 @@ from typing import Any, TypeVar, assert_never
 from torpor_api import errors, event
 from torpor_api.api import Api, Object
 from torpor_api.clock import Clock
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_api.schema import Metadata
+from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import Workflow, WorkflowStatus
-from torpor_wire import keys
+from torpor_wire import edge, keys
 from torpor_wire.reason import Reason
 
 from torpor_operator.actions import (
@@ -139,6 +141,17 @@ class Applier:
             raise errors.Unavailable("another leads")
         await self._to_its_end(self._pods.let_go(action))
 
+    async def tell(self, run: TaskRun, reason: Reason, message: str) -> None:
+        """Say on a TaskRun of no Workflow why nothing is done for it; one that changes meanwhile is none of ours."""
+        patch = PatchTaskRun(taskrun=run, patch=edge.explain(run.pin(launch=True), reason=reason, message=message))
+        said = self._event(TASKRUNS, run.metadata, reason, message, warning=True)
+        try:
+            if self._leads():
+                await self._to_its_end(self._patch_taskrun(patch))
+                await event.post(self._api, said)
+        except errors.ApiError as error:
+            _LOG.warning("TaskRun %s/%s: %s", run.metadata.namespace, run.metadata.name, error.message)
+
     async def settled(self) -> None:
         """Return once no write is under way: what another leader is to know of must be there before it looks."""
         while self._under_way:
@@ -242,15 +255,18 @@ class Applier:
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
         about = action.regarding
         kind, metadata = (TASKRUNS, about.metadata) if about else (WORKFLOWS, workflow.metadata)
-        body = event.build(
-            event.reference(kind, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid),
-            reason=action.reason,
-            message=action.message,
-            type="Warning" if action.warning else "Normal",
+        body = self._event(kind, metadata, action.reason, action.message, warning=action.warning)
+        await event.post(self._api, body)
+
+    def _event(self, kind: Resource, about: Metadata, reason: str, message: str, *, warning: bool) -> Object:
+        return event.build(
+            event.reference(kind, namespace=about.namespace, name=about.name, uid=about.uid),
+            reason=reason,
+            message=message,
+            type="Warning" if warning else "Normal",
             reporting_controller=_CONTROLLER,
             now=self._clock.now(),
         )
-        await event.post(self._api, body)
 
 
 def _not_created(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:

@@ -26,6 +26,7 @@ from torpor_operator.planned import Plan
 from torpor_operator.queue import Key, WorkQueue
 from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, NotArchived, Presence, Snapshot
+from torpor_operator.strays import Strays
 
 _LOG = logging.getLogger(__name__)
 _FIRST_DELAY, _LAST_DELAY = 0.5, 30.0
@@ -75,11 +76,13 @@ class Reconciler:
 
     async def run(self) -> None:
         """Work until cancelled; what is being written then is written to its end, for the next leader to see."""
+        strays = Strays(self._observer, self._clock, self._settings.stray_grace)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._resync())
                 group.create_task(self._observer.ledger.run())
                 group.create_task(self._orphans.run(self._applier))
+                group.create_task(strays.run(self._applier))
                 for _ in range(self._settings.reconcilers):
                     group.create_task(self._work())
         finally:

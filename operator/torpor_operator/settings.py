@@ -20,6 +20,7 @@ class Settings:
     image_pull_grace: Annotated[float, "how long an image may fail to arrive before the attempt fails"] = 60.0
     triggerer_grace: Annotated[float, "how long a deadline or a cancel is left to the triggerer"] = 60.0
     unserved_grace: Annotated[float, "how long a wait may go unserved before it says that its pool is"] = 30.0
+    stray_grace: Annotated[float, "how long a TaskRun may be of no Workflow until it says so, or twice that"] = 30.0
     node_grace: Annotated[float, "how long past its deletion a pod may take before its node counts as lost"] = 30.0
     archive_grace: Annotated[float, "how long until an archive that did not take a run is asked again"] = 30.0
     max_launches: Annotated[int, "pods of one segment lost to disruption before the attempt counts as lost"] = 5

@@ -145,7 +145,7 @@ class Lifecycle:
             self._admit(run, call)
         except Exception as error:
             log.exception("its trigger cannot be made")
-            message = f"its trigger cannot be made: {type(error).__name__}"
+            message = f"its trigger cannot be made: {type(error).__name__}: {outcome.said(error)}"
             self._conclude(run, Failed(reason=Reason.TRIGGER_INVALID, message=message))
 
     async def _revealed(self, run: Run, call: Call) -> Open | Missing | Failed:

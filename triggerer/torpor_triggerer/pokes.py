@@ -39,7 +39,7 @@ def key_of(asked: Asked, kwargs: Mapping[str, Any]) -> Hashable:
     if reveal.is_sealed(stand):
         return None
     hidden = canonical.digest(kwargs) if reveal.is_hidden(stand) else ""
-    return asked.key, canonical.plain(stand.get("timeout")), hidden
+    return asked.key, canonical.plain({"timeout": stand.get("timeout")}), hidden
 
 
 class Pokes:

@@ -46,7 +46,7 @@ def entry(key: object, value: object) -> tuple[str, str]:
 
 def digest(*parts: object) -> str:
     """The SHA-256, in hexadecimal, of the canonical text of the parts."""
-    return hashlib.sha256(text(list(parts)).encode()).hexdigest()
+    return hashlib.sha256(f"[{','.join(map(text, parts))}]".encode()).hexdigest()
 
 
 def _checked(value: object, path: str) -> Json:

@@ -36,6 +36,7 @@ class Reason(StrEnum):
     QUEUED = "Queued"  # it waits, and the triggerer whose it is has no room to look
     FIRED = "Fired"
     TIMED_OUT = "TimedOut"
+    UNOWNED = "Unowned"  # no Workflow has such an instance, so nobody does anything for it
     POOL_UNSERVED = "PoolUnserved"  # it waits, and no triggerer of its pool is there
     LOOP_BLOCKED = "LoopBlocked"  # its trigger kept the triggerer's event loop
     CANCELLED = "Cancelled"

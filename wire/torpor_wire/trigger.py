@@ -123,14 +123,23 @@ def _parts(kwargs: Mapping[str, canonical.Json]) -> Sequence[canonical.Json]:
 
 
 def _ending(kwargs: Mapping[str, canonical.Json], now: float) -> tuple[str, Mapping[str, canonical.Json]]:
-    length = kwargs.get("duration")
     try:
-        if set(kwargs) != {"duration"} or isinstance(length, bool):
+        if set(kwargs) != {"duration"}:
             raise ValueError(f"it takes one kwarg, `duration`, and got {sorted(kwargs)}")
-        wait = float(length) if isinstance(length, int | float) else times.seconds(str(length))
-        return "time", {"at": times.rfc3339(now + wait)}
+        return "time", {"at": times.rfc3339(now + _length(kwargs["duration"]))}
     except (ValueError, OverflowError) as error:
         raise TriggerError(f"trigger duration: {error}") from error
+
+
+def _length(duration: canonical.Json) -> float:
+    match duration:
+        case str():
+            return times.seconds(duration)
+        case int() | float() if not isinstance(duration, bool):
+            return float(duration)
+        case _:
+            said = canonical.plain(duration)[:100]
+            raise ValueError(f"`duration` is {said}; write 30s, 5m, 1h30m or 7d, or a number of seconds")
 
 
 def key(  # noqa: PLR0913 - what a key is made of

@@ -75,8 +75,9 @@ class Stage:
     def start_controller(self) -> Process:
         identity = f"controller-{self.started}"
         liveness = f"http://127.0.0.1:{_free_port()}/healthz"
-        flags = ["--liveness", liveness, "--archive-grace", "1", "--token-file", str(self._token("torpor-operator"))]
-        return self._start(identity, "torpor-operator", ["torpor_operator", *flags])
+        flags = ["--liveness", liveness, "--archive-grace", "1", "--stray-grace", "2"]
+        token = str(self._token("torpor-operator"))
+        return self._start(identity, "torpor-operator", ["torpor_operator", *flags, "--token-file", token])
 
     def start_triggerer(self) -> Process:
         own = ["--trigger", f"{PYTHON}.Elsewise"]

@@ -44,11 +44,15 @@ def _resume(stage: Stage, name: str) -> None:
     stage.change("workflows", name, [{"op": "add", "path": "/spec/suspend", "value": False}])
 
 
-def _state(stage: Stage, taskrun: str) -> str:
-    return str(stage.get("taskruns", taskrun)["status"]["state"])
+def _says(stage: Stage, taskrun: str, message: str) -> None:
+    """Why it does not move: on the object, and by an Event."""
+    stage.until(lambda: stage.get("taskruns", taskrun)["status"].get("reason") == "Unowned", f"{taskrun} to say so")
+    stands = stage.get("taskruns", taskrun)["status"]
+    assert (stands["state"], stands["message"]) == ("Scheduled", message)
+    stage.until(lambda: stage.events(taskrun) == ["Unowned"], f"an Event on {taskrun}")
 
 
-def test_taskruns_of_no_workflow_are_left_alone(stage: Stage) -> None:
+def test_taskruns_of_no_workflow_say_so_and_are_left_alone(stage: Stage) -> None:
     name, uid = _suspended(stage, python("first", "told"))
     strangers = [
         _taskrun("nobody", "no-uid", "first", "of-nobody"),
@@ -62,8 +66,14 @@ def test_taskruns_of_no_workflow_are_left_alone(stage: Stage) -> None:
     status = stage.ends(name)
     assert (status["state"], status["progress"]) == ("Succeeded", "1/1")
     assert len(stage.notes(name)) == 1
-    for body in strangers:
-        assert _state(stage, body["metadata"]["name"]) == "Scheduled"
+    said = [
+        "there is no Workflow nobody in this namespace",
+        f"Workflow {name} is another one now, with uid {uid}",
+        f"Workflow {name} has no task unknown",
+        f"the instance first/-1 of Workflow {name} has another name",
+    ]
+    for body, trouble in zip(strangers, said, strict=True):
+        _says(stage, body["metadata"]["name"], f"{trouble}, so nothing is done for this TaskRun: delete it")
 
 
 def test_a_foreign_taskrun_with_the_name_of_ours_is_said_on_the_workflow(stage: Stage) -> None:

@@ -68,9 +68,9 @@ class Pool:
     token: str
     replicas: list[Replica] = field(default_factory=list)
 
-    def start(self, leases_in: str = "torpor-system", more: Sequence[str] = ()) -> Replica:
+    def start(self, leases_in: str = "torpor-system", more: Sequence[str] = (), identity: str = "") -> Replica:
         """A replica that holds its Lease; those that hold them in other namespaces do not know of each other."""
-        identity = f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
+        identity = identity or f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
         log = self.folder / f"{identity}.log"
         arguments = ["--pool", self.name, "--identity", identity, "--health-port", "0", "--lease-duration", "3"]
         arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone", *more]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torpor_triggerer import rendezvous
 from torpor_wire import times
 
 from tests.integration.triggerer.scrape import total
@@ -16,6 +17,9 @@ pytestmark = pytest.mark.integration
 LEASE = ["--lease-duration", "600"]
 """Nobody takes over what is not handed over."""
 WAITS = 60
+SHARDS = frozenset(range(256))
+MOST = 77
+"""Half as many again as the mean of five."""
 
 
 def due_one_after_another(pool: Any, seconds: float) -> list[str]:
@@ -23,6 +27,24 @@ def due_one_after_another(pool: Any, seconds: float) -> list[str]:
     began = time.time() + 1
     moments = [times.rfc3339(began + number * seconds / WAITS) for number in range(WAITS)]
     return [pool.deferred("time", {"at": moment}) for moment in moments]
+
+
+def uneven(pool: Any) -> list[str]:
+    """Five identities of which the first, by weight alone, would own more shards than any may."""
+    found = (five_around(f"r{number}", f"torpor-triggerer-{pool.name}-") for number in range(1000))
+    return next(identities for identities, first_owns in found if first_owns > MOST)
+
+
+def five_around(first: str, prefix: str) -> tuple[list[str], int]:
+    """Those of a hundred others that together leave the first most shards, and how many."""
+    members = {f"s{number}": [prefix + first, f"{prefix}s{number}"] for number in range(100)}
+    wins = {name: rendezvous.owned(prefix + first, both) for name, both in members.items()}
+    chosen, left = [first], SHARDS
+    for _ in range(4):
+        best = max(wins, key=lambda name: len(left & wins[name]))
+        left &= wins.pop(best)
+        chosen.append(best)
+    return chosen, len(left)
 
 
 def terminate(replicas: Sequence[Any]) -> None:
@@ -42,13 +64,14 @@ def said(replica: Any) -> list[str]:
 
 def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -> None:
     pool = empty_pool
-    first = pool.start(more=LEASE)
+    identities = uneven(pool)
+    first = pool.start(more=LEASE, identity=identities[0])
     names = due_one_after_another(pool, 10)
-    for _ in range(4):
-        pool.start(more=LEASE)
+    for identity in identities[1:]:
+        pool.start(more=LEASE, identity=identity)
     pool.until(lambda: shards(pool.replicas) == 256, "five share the shards")
     assert [total(one, "torpor_members") for one in pool.replicas] == [5] * 5
-    assert all(0 < total(one, "torpor_shards_owned") <= 77 for one in pool.replicas)
+    assert all(0 < total(one, "torpor_shards_owned") <= MOST for one in pool.replicas)
 
     names += due_one_after_another(pool, 8)
     terminate([first, *pool.replicas[1:3]])

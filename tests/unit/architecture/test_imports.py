@@ -16,7 +16,6 @@ COMPONENTS = (
     "operator",
     "triggerer",
     "archive",
-    "archive_client",
     "worker-image",
     "dev",
     "manifests",
@@ -36,6 +35,7 @@ SHELL = {
     "pools",
     "queue",
     "reconciler",
+    "strays",
 }
 """The operator's modules that do I/O; every other one decides, and is pure."""
 

@@ -85,6 +85,13 @@ def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
     assert [event.message for event in world.events if event.regarding][1:] == ["twice"]
 
 
+def test_a_retry_that_has_no_moment_comes_at_once_and_its_event_says_so() -> None:
+    world = World(python("a")).settle()
+    (body,) = world.taskruns.values()
+    body["status"]["state"] = "UpForRetry"
+    assert [event.message for event in world.settle().events] == ["UpForRetry; will be tried again at once"]
+
+
 def test_the_end_of_a_run_is_one_event_on_it() -> None:
     world = World(python("a")).settle().succeed("a")
     assert [(event.regarding, event.reason, event.warning) for event in world.events] == [(None, "Succeeded", False)]

@@ -123,7 +123,7 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
         ("odd", {}, {"kwargs": "{"}, "TriggerInvalid", ["not JSON"]),
         ("odd", {}, {"kwargs": "[1]"}, "TriggerInvalid", ["no JSON object"]),
         ("odd", {}, {"kwargs": "[" * 4000}, "TriggerInvalid", ["not JSON"]),
-        ("odd", {}, {"kwargs": '{"a":NaN}'}, "TriggerInvalid", ["not JSON"]),
+        ("odd", {}, {"kwargs": '{"a":NaN}'}, "TriggerInvalid", ["not JSON", "$.a is nan"]),
         ("odd", {}, {"kwargs": '{"does":"other"}'}, "TriggerInvalid", ["do not follow from its class and kwargs"]),
         ("odd", {}, {"class": "http"}, "TriggerInvalid", ["do not follow"]),
         ("odd", {}, {"shard": 999}, None, []),
@@ -192,6 +192,7 @@ async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_wai
         await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
         await made.pass_time(1)
         assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert made.status("a")["message"].endswith("$.timeout is nan, which JSON cannot say")
 
 
 async def test_a_trigger_that_cancels_its_own_task_fails_its_waits_and_keeps_no_newcomer() -> None:

@@ -13,6 +13,20 @@ async def test_a_write_is_repeated_while_the_server_is_unavailable() -> None:
         assert made.status("a")["segment"] == 1
 
 
+async def test_writes_that_failed_together_are_not_tried_again_together() -> None:
+    async with world() as made:
+        for number in range(10):
+            made.taskrun(f"t{number}", "duration", {"duration": "1s"})
+        await made.start()
+        made.fake.inject(Fault(status=503, method="PATCH", path="/status", times=10))
+        moments: list[float] = []
+        made.fake.on_write = lambda one: moments.append(made.now) if one.path.endswith("/status") else None
+        await made.pass_time(60)
+        assert {made.stands(f"t{number}")[0] for number in range(10)} == {"Scheduled"}
+        assert len(set(moments[:10])) == 1
+        assert len(set(moments[10:])) == 10
+
+
 async def test_a_write_whose_answer_was_lost_is_not_carried_out_twice() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "1s"})

@@ -41,6 +41,11 @@ def test_a_duration_that_is_none_is_refused(kwargs: dict[str, Json]) -> None:
         build("duration", kwargs)
 
 
+def test_a_duration_of_another_type_is_told_what_to_write() -> None:
+    with pytest.raises(trigger.TriggerError, match="`duration` is true; write 30s"):
+        build("duration", {"duration": True})
+
+
 @pytest.mark.parametrize("length", [10**400, -1e300, float("nan")])
 def test_a_duration_that_reaches_out_of_all_time_is_refused(length: Json) -> None:
     with pytest.raises(trigger.TriggerError, match="trigger duration: "):

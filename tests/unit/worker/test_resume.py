@@ -10,8 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import Cluster, Pod
 
+AGAIN = {"retries": {"limit": 3}}
 WAIT = """
 import asyncio
 import threading
@@ -218,3 +219,28 @@ def end(event, connection): return [event, connection]
 
     assert pod.run() == 0
     assert pod.status["result"] == '["now","db"]'
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"event": "{nope"},
+        {"event": "[" * 4000},
+        {"next": {"method": "worker_tasks:end", "kwargs": "{nope"}},
+        {"next": {"method": "worker_tasks:end", "kwargs": "[1]"}},
+    ],
+    ids=["an event", "a deep event", "a state", "a state that is a list"],
+)
+def test_a_status_by_another_hand_fails_with_a_reason_and_without_user_code(
+    task: Callable[..., Pod], cluster: Cluster, written: dict[str, Any]
+) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(), then=end)\ndef end(event): return event", spec=AGAIN)
+    pod.run()
+    pod.fire("now")
+    pod.status.update(written)
+    begun = cluster.begun
+
+    assert pod.run() == 1
+    assert (pod.status["state"], pod.status["reason"]) == ("Failed", "StatusInvalid")
+    assert "is written by another hand than Torpor's: " in pod.status["message"]
+    assert cluster.begun == begun

@@ -65,6 +65,8 @@ class TaskRun(NamedTuple):
     None also where `timeoutWhileDeferred` is false: then its time stands still in a wait, and no wait ends with it.
     """
     resume: Resume | None
+    problem: str = ""
+    """Why there is no saying where to go on; empty for what Torpor itself has written."""
 
 
 class Standing(NamedTuple):
@@ -81,6 +83,11 @@ class Standing(NamedTuple):
 def parse(body: Any) -> TaskRun:
     """The TaskRun from the API server's JSON."""
     spec, status = body["spec"], body["status"]
+    problem, resume = "", None
+    try:
+        resume = _resume(status, waits_first="trigger" in spec)
+    except (ValueError, RecursionError) as error:
+        problem = f"the event or next.kwargs in its status is written by another hand than Torpor's: {error}"
     return TaskRun(
         workflow=spec["workflow"]["name"],
         workflow_uid=spec["workflow"]["uid"],
@@ -93,7 +100,8 @@ def parse(body: Any) -> TaskRun:
         arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
         policy=_policy(spec.get("retries") or {}),
         deadline=_deadline(spec, status.get("startedAt")),
-        resume=_resume(status, waits_first="trigger" in spec),
+        resume=resume,
+        problem=problem,
     )
 
 
@@ -156,4 +164,6 @@ def _resume(status: Any, *, waits_first: bool) -> Resume | None:
         return Resume("", {}, event) if waits_first else None
     late = following.get("onTimeout") if status.get("timedOut") else None
     state = json.loads(following.get("kwargs") or "{}")
+    if not isinstance(state, dict):
+        raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - as what is no JSON
     return Resume(late or following["method"], state, event, late is not None)

@@ -6,7 +6,10 @@ Only the end of the pod passes through: a pod that is deleted reports nothing, s
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from torpor_wire.reason import Reason
+
 from torpor import execution
+from torpor.errors import RejectedError
 from torpor.execution import Context
 from torpor.runtime import entry, failure, outcome
 from torpor.runtime.arguments import Reader
@@ -31,6 +34,8 @@ def perform(
     `begin` runs before user code.
     """
     try:
+        if run.problem:
+            raise RejectedError(Reason.STATUS_INVALID, run.problem)
         # A function that goes on after a wait gets its state and the event, and no arguments.
         wanted = run.resume is None or ":" not in run.resume.method
         values = reader.resolve() if wanted else {}
