@@ -86,6 +86,7 @@ class Ledger:
         self._capacities: dict[str, dict[str, Capacity]] = {}  # by namespace, as far as it has been read
         self._asked: defaultdict[str, set[Key]] = defaultdict(set)  # by namespace: whose tasks name pools there
         self._given: defaultdict[Place, dict[str, _Slot]] = defaultdict(dict)  # by name of the TaskRun
+        self._seen: defaultdict[Place, set[str]] = defaultdict(set)  # names of its TaskRuns at the last look
         self._claims: defaultdict[Place, dict[Key, Claim]] = defaultdict(dict)
 
     def room(self, key: Key, pool: str) -> int | None:
@@ -161,7 +162,7 @@ class Ledger:
         if not isinstance(wish.action, CreateTaskRun) or "trigger" not in wish.action.body["spec"]:
             return False
         capacity = self._capacity(wish.place)
-        return capacity is not None and not capacity.deferred
+        return capacity is not None and capacity is not _UNREAD and not capacity.deferred
 
     def forget(self, key: Key) -> None:
         """A Workflow that wants nothing any more, having gone."""
@@ -205,7 +206,7 @@ class Ledger:
     def _settle(self, place: Place) -> None:
         """Take back the slots of those that hold no pod, and note those that do: another leader may have let them."""
         capacity, given = self._capacity(place), self._given[place]
-        now, seen = self._api.clock.monotonic(), set[str]()
+        now, seen, before = self._api.clock.monotonic(), set[str](), self._seen[place]
         for run in self._runs(word(*place)):
             name = run.metadata.name
             seen.add(name)
@@ -219,8 +220,9 @@ class Ledger:
                 case _:
                     given.pop(name, None)
         for name, slot in list(given.items()):
-            if name not in seen and now - slot.since > _UNSEEN_SECONDS:
+            if name not in seen and (name in before or now - slot.since > _UNSEEN_SECONDS):
                 del given[name]
+        self._seen[place] = seen
 
     async def _read(self, namespace: str) -> None:
         try:

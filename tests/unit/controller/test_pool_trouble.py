@@ -1,6 +1,5 @@
 """Slots that Workflows share, where things go another way: waits, TaskRuns that vanish, other namespaces."""
 
-import pytest
 from torpor_api import taskrun as taskruns
 from torpor_api.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_wire import edge, keys
@@ -19,7 +18,6 @@ def deferred(rig: Slow) -> list[str]:
     return [run["metadata"]["name"] for run in rig.fake.all(TASKRUNS) if run["status"]["state"] == "Deferred"]
 
 
-@pytest.mark.xfail(strict=True, reason="while the pools have not been read all waits are let through")
 async def test_what_waits_holds_a_slot_only_where_its_pool_counts_it() -> None:
     rig = Slow()
     rig.pools(**{"few": "1", "few.deferred": "true", "many": "1"})
@@ -34,7 +32,6 @@ async def test_what_waits_holds_a_slot_only_where_its_pool_counts_it() -> None:
         assert [other for other in deferred(rig) if other.startswith("one")] != [name]
 
 
-@pytest.mark.xfail(strict=True, reason="nobody looks before the resync")
 async def test_a_slot_is_free_soon_after_its_taskrun_was_deleted_by_hand() -> None:
     rig = Slow()
     rig.pools(gpu="1")
