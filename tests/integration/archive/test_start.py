@@ -10,6 +10,7 @@ from torpor_archive.database import Database
 from torpor_wire import keys
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task
+from tests.integration.archive.databases import Sqlite
 from tests.integration.archive.process import Archive
 from tests.integration.conftest import Server
 
@@ -32,6 +33,8 @@ def test_of_replicas_that_find_no_tables_one_makes_them_and_the_others_wait(
 ) -> None:
     monkeypatch.setattr(database, "LOCK_SECONDS", 60)
     empty = make_database()
+    if isinstance(empty, Sqlite):  # turning to WAL does not wait for another that does so too
+        empty.value("PRAGMA journal_mode = WAL")
 
     async def migrated() -> None:
         replicas = [Database(empty.url, SystemClock(), patience=60.0, note=lambda _did: None) for _ in range(4)]
