@@ -32,7 +32,7 @@ from torpor_archive.routes import Routes
 from torpor_archive.settings import Settings
 
 CONNECTIONS = 32
-FIRST_DELAY, LAST_DELAY = 0.5, 10.0
+FIRST_DELAY, LAST_DELAY = 0.5, 3.0
 PUBLISH_SECONDS = 300.0
 STOP_SECONDS = 20.0
 
