@@ -97,7 +97,6 @@ FAILING: dict[str, tuple[Spec, str]] = {
     "raises": (one("broken", retries={"limit": 1, "delay": "1s"}), "Error"),
     "gives-up": (one("hopeless", retries={"limit": 3}), "Error"),
     "result-not-json": (one("not_json"), "ResultInvalid"),
-    "result-too-large": (one("too_large"), "ResultInvalid"),
     "state-not-json": (one("keep_not_json"), "DeferralInvalid"),
     "state-too-large": (one("keep_too_much"), "DeferralInvalid"),
     "kwargs-too-large": (one("wait_at_length", args={"length": 5000}), "DeferralInvalid"),
