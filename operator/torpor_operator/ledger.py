@@ -24,6 +24,7 @@ from torpor_operator.shares import Claim, divided
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 5.0
+_DIGITS = 9
 _PAUSE = 0.1
 _UNSEEN_SECONDS = 60.0
 """How long a TaskRun that was admitted may not be seen in the store before its slot is free again."""
@@ -249,7 +250,7 @@ def capacities(data: Mapping[str, str]) -> dict[str, Capacity]:
     return {
         name: Capacity(slots=int(text), deferred=data.get(f"{name}.deferred", "").strip().lower() == "true")
         for name, text in data.items()
-        if text.strip().isdecimal() and "." not in name
+        if text.strip().isdecimal() and len(text.strip()) <= _DIGITS and "." not in name
     }
 
 
