@@ -110,7 +110,7 @@ class Ledger:
             if wish is not None and not self._only_waits(wish):
                 wishes[wish.place].append(wish)
         for place in [place for place, claims in self._claims.items() if key in claims and place not in wishes]:
-            del self._claims[place][key]
+            self._drop_claim(key, place)
         refused = {id(wish.action) for place, some in wishes.items() for wish in self._refused(key, place, some)}
         return [action for action in actions if id(action) not in refused]
 
@@ -168,8 +168,13 @@ class Ledger:
     def forget(self, key: Key) -> None:
         """A Workflow that wants nothing any more, having gone."""
         self._asked[key.namespace].discard(key)
-        for claims in self._claims.values():
-            claims.pop(key, None)
+        for place in list(self._claims):
+            self._drop_claim(key, place)
+
+    def _drop_claim(self, key: Key, place: Place) -> None:
+        """Without it the others may have more, and nobody else would tell them."""
+        if self._claims[place].pop(key, None) is not None:
+            self.changed(place)
 
     def _refused(self, key: Key, place: Place, wishes: Sequence[_Wish]) -> list[_Wish]:
         given = self._given[place]
@@ -177,16 +182,19 @@ class Ledger:
         fresh = sorted((wish for wish in wishes if wish.name not in given), key=lambda wish: not wish.resumes)
         claims = self._claims[place]
         if not fresh:
-            claims.pop(key, None)
+            self._drop_claim(key, place)
             return []
         claims[key] = self._claim(key, place, fresh)
-        allowed = divided(self._free(place), claims).get(key, 0)
+        free = self._free(place)
+        allowed = divided(free, claims).get(key, 0)
         now = self._api.clock.monotonic()
         given.update((wish.name, _Slot(key, now)) for wish in fresh[:allowed])
         if allowed == len(fresh):
             del claims[key]
         else:
             claims[key] = self._claim(key, place, fresh[allowed:])
+        if free > allowed:
+            self.changed(place)  # it asks for less than before, or what is left is for others
         return fresh[allowed:]
 
     def _claim(self, key: Key, place: Place, fresh: Sequence[_Wish]) -> Claim:
