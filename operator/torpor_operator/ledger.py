@@ -98,6 +98,11 @@ class Ledger:
             self._news.set()
         return None if self._capacity(place) is None else self._free(place)
 
+    def holds(self, run: TaskRun) -> bool:
+        """Whether a TaskRun has a slot of its pool."""
+        pool = run.spec.pool
+        return pool is not None and run.metadata.name in self._given[Place(run.metadata.namespace, pool)]
+
     def _capacity(self, place: Place) -> Capacity | None:
         pools = self._capacities.get(place.namespace)
         return _UNREAD if pools is None else pools.get(place.pool)

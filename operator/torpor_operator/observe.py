@@ -134,6 +134,7 @@ class Observer:
             },
             pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
             slots=partial(self.ledger.room, key),
+            holds=self.ledger.holds,
             archive=self._archive(),
             known=known,
             settings=settings,
