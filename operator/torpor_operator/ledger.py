@@ -67,7 +67,8 @@ class _Slot(NamedTuple):
 class Ledger:
     """The slots of all pools.
 
-    `runs` gives the TaskRuns of a pool by its word in their store, `has_pod` whether one's present pod exists.
+    `runs` gives the TaskRuns of a pool, those that have not ended, by its word in their store; `has_pod` whether
+    one's present pod exists.
     """
 
     def __init__(
