@@ -117,7 +117,8 @@ def _turn(
 def _allowed(snapshot: Snapshot) -> int:
     """How many instances a task may have: as the Workflow has it, within what the installation allows."""
     settings, asked = snapshot.settings, snapshot.workflow.spec.max_map_size
-    return min(asked or settings.max_map_size, max(settings.max_map_size, settings.map_size_limit))
+    most = min(max(settings.max_map_size, settings.map_size_limit), keys.MAP_MAX)
+    return min(asked or settings.max_map_size, most)
 
 
 def _waiting(task: Task, found: Marks, runs: Mapping[int, TaskRun], needs: tuple[Need, ...]) -> Turn:
