@@ -1,7 +1,7 @@
 """What another hand wrote where the operator counts on its own: it is answered, and the run comes to an end."""
 
 import pytest
-from torpor_wire import keys
+from torpor_wire import edge, keys
 
 from tests.unit.controller.bodies import Body, python
 from tests.unit.controller.world import World
@@ -55,3 +55,41 @@ def test_a_clearing_takes_up_no_marks_that_cannot_be(marks: Body) -> None:
     world.workflow["metadata"]["annotations"] = {keys.CLEAR: "failed"}
     world.settle()
     assert keys.CLEAR not in world.workflow["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize("text", ["{", "[NaN]", "[1e999]", "[" * 8_000])
+def test_a_list_that_is_not_json_fails_the_task_that_is_mapped_over_it(text: str) -> None:
+    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    world.succeed("list", text)
+    assert world.tasks() == {"list": "Succeeded", "load": "Failed"}
+    assert world.task("load").message
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 8_000])
+def test_results_that_are_not_json_fail_the_task_that_is_mapped_over_them(text: str) -> None:
+    over = "${tasks.first.results}"
+    first = python("first", expand=[{"name": "n", "over": [1]}])
+    world = World(first, python("load", expand=[{"name": "n", "over": over}])).settle()
+    world.succeed("first", text, index=0)
+    assert world.tasks() == {"first": "Succeeded", "load": "Failed"}
+    assert world.task("load").message
+
+
+@pytest.mark.parametrize("text", ["NaN", "1e999"])
+def test_an_argument_that_is_not_json_fails_the_task_that_takes_it(text: str) -> None:
+    world = World(python("first"), python("load", args={"x": "${tasks.first.result}"})).settle()
+    world.succeed("first", text)
+    assert world.tasks() == {"first": "Succeeded", "load": "Failed"}
+
+
+@pytest.mark.parametrize("text", ["{", "7", '["a"]', '["a", 1]', "[" * 8_000])
+def test_keys_of_an_object_in_the_archive_that_cannot_be_fail_the_task(text: str) -> None:
+    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    stored = {"size": 9_000, "digest": "d", "type": "object", "length": 2, "keys": text}
+    world.claim("list")
+    run = world.run("list")
+    world.api.patch(run, edge.succeed(run.pin(), None, now=world.now, stored=stored))
+    world.write_pod("list", -1, {"phase": "Succeeded"})
+    world.settle()
+    assert world.tasks() == {"list": "Succeeded", "load": "Failed"}
+    assert world.task("load").message
