@@ -2,6 +2,7 @@
 
 import pytest
 from torpor_wire import edge, keys
+from torpor_wire.canonical import Json
 
 from tests.unit.controller.bodies import Body, python
 from tests.unit.controller.world import World
@@ -85,7 +86,7 @@ def test_an_argument_that_is_not_json_fails_the_task_that_takes_it(text: str) ->
 @pytest.mark.parametrize("text", ["{", "7", '["a"]', '["a", 1]', "[" * 8_000])
 def test_keys_of_an_object_in_the_archive_that_cannot_be_fail_the_task(text: str) -> None:
     world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
-    stored = {"size": 9_000, "digest": "d", "type": "object", "length": 2, "keys": text}
+    stored: Json = {"size": 9_000, "digest": "d", "type": "object", "length": 2, "keys": text}
     world.claim("list")
     run = world.run("list")
     world.api.patch(run, edge.succeed(run.pin(), None, now=world.now, stored=stored))
