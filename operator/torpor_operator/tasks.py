@@ -127,7 +127,12 @@ def _waiting(task: Task, found: Marks, runs: Mapping[int, TaskRun], needs: tuple
 
 
 def _begun(snapshot: Snapshot, task: Task, found: Marks, runs: Mapping[int, TaskRun]) -> Turn:
-    """Every instance has been decided on: what is absent now was deleted, once a read has confirmed it."""
+    """Every instance has been decided on: what is absent now was deleted, once a read has confirmed it.
+
+    That matters only when the others have ended; until then each plan would read them all, of which there may be many.
+    """
+    if not all(run.status.state in TERMINAL for run in runs.values()):
+        return Turn(outcome=of_instances(task, found, runs))
     absent = found.made - marks.positions(runs)
     unconfirmed: list[Need] = []
     for position in absent:
