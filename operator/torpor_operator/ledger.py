@@ -174,6 +174,10 @@ class Ledger:
     def forget(self, key: Key) -> None:
         """A Workflow that wants nothing any more, having gone."""
         self._asked[key.namespace].discard(key)
+        self.withdraw(key)
+
+    def withdraw(self, key: Key) -> None:
+        """A Workflow that wants nothing for now."""
         for place in list(self._claims):
             self._drop_claim(key, place)
 

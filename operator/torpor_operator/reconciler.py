@@ -118,14 +118,19 @@ class Reconciler:
             again_at = await self._reconcile(key, memory)
         except errors.ApiError as error:
             _LOG.warning("%s/%s: %s", *key, error.message)
-            again_at = self._later(memory)
+            again_at = self._put_off(key, memory)
         except Exception:  # noqa: BLE001 - a border: one Workflow never stops the others
             _LOG.exception("%s/%s: a bug; this Workflow is put off, the others go on", *key)
-            again_at = self._later(memory)
+            again_at = self._put_off(key, memory)
         if key not in self._observer.workflows:
             self._memories.pop(key, None)
         elif again_at is not None:
             self._queue.add_at(key, again_at)
+
+    def _put_off(self, key: Key, memory: Memory) -> float:
+        """When to try a Workflow again that could not be planned; until then no slot of a pool is kept for it."""
+        self._observer.ledger.withdraw(key)
+        return self._later(memory)
 
     def _later(self, memory: Memory) -> float:
         memory.failures += 1

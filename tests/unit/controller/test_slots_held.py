@@ -1,9 +1,14 @@
 """Of the Workflow's own slots and those of pools: neither waits for the other for ever."""
 
+import pytest
+from torpor_api.resources import WORKFLOWS
 from torpor_operator.actions import CreatePod, CreateTaskRun
 from torpor_operator.ledger import word
+from torpor_operator.plan import plan
+from torpor_operator.planned import Plan
 from torpor_operator.queue import Key
 from torpor_operator.settings import Settings
+from torpor_operator.snapshot import Snapshot
 
 from tests.unit.controller.bodies import NAMESPACE, python
 from tests.unit.controller.test_pools_of_slots import Slow
@@ -49,3 +54,25 @@ async def test_a_pool_does_not_go_through_what_has_ended() -> None:
         assert [rig.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
         assert rig.observer.taskruns.store.indexed(word(NAMESPACE, "gpu")) == []
         assert rig.observer.ledger.room(Key(NAMESPACE, "one"), "gpu") == 1
+
+
+async def test_no_slot_is_kept_for_a_workflow_that_cannot_be_planned_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig, broken = Slow(), set[str]()
+
+    def planned(snapshot: Snapshot) -> Plan:
+        if snapshot.workflow.metadata.name in broken:
+            raise ValueError("a bug")
+        return plan(snapshot)
+
+    monkeypatch.setattr("torpor_operator.reconciler.plan", planned)
+    rig.pools(gpu="1")
+    async with rig.running():
+        rig.create("holder", python("a", pool="gpu"))
+        await rig.advance(0.3)
+        rig.create("first", python("a", pool="gpu"))
+        await rig.advance(0.2)
+        rig.create("second", python("a", pool="gpu"))
+        broken.add("first")
+        rig.fake.edit(WORKFLOWS, NAMESPACE, "first", {"spec": {"parallelism": 7}})
+        await rig.advance(8)
+        assert rig.state("holder") == rig.state("second") == "Succeeded"
