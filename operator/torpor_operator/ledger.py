@@ -140,12 +140,12 @@ class Ledger:
 
     async def _keep_reading(self) -> Never:
         while True:
+            self._news.clear()
             for namespace in sorted(namespace for namespace, asking in self._asked.items() if asking):
                 try:
                     await self._read(namespace)
                 except errors.ApiError as error:
                     _LOG.warning("cannot read the pools of %s: %s", namespace, error.message)
-            self._news.clear()
             await self._until_news()
 
     async def _until_news(self) -> None:

@@ -61,3 +61,24 @@ async def test_a_free_slot_that_its_first_claimant_does_not_want_any_more_is_off
     assert woken.ledger.admitted(TWO, [start("second")])
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_namespace_that_is_first_asked_of_while_others_are_read_is_read_next() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    for namespace in (NAMESPACE, "other"):
+        metadata = {"name": keys.POOLS_CONFIG, "namespace": namespace}
+        fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"gpu": "1"}})
+    other, woken = Key("other", "run"), list[Key]()
+
+    def wake(key: Key) -> None:
+        woken.append(key)
+        ledger.room(other, "gpu")
+
+    ledger = Ledger(Api(fake, clock), lambda _: (), lambda _: False, wake)
+    ledger.room(ONE, "gpu")
+    running = asyncio.create_task(ledger.run())
+    await clock.advance(1)
+    assert woken == [ONE, other]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
