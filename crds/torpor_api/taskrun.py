@@ -129,7 +129,8 @@ class TaskRunSpec(Model):
     workflow: Annotated[WorkflowRef, Field(description="The Workflow this is a part of.")]
     task: Annotated[Identifier, Field(description="The task of the Workflow that this is an instance of.")]
     map_index: Annotated[
-        int, Field(ge=-1, description="Position in the task's expansion; -1 for a task not mapped.")
+        int,
+        Field(ge=-1, lt=keys.MAP_MAX, description="Position in the task's expansion; -1 for a task not mapped."),
     ] = keys.UNMAPPED
     display_name: Annotated[str | None, Field(max_length=253, description="What people call this instance.")] = None
     clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0

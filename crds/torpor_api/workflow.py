@@ -35,7 +35,11 @@ class WorkflowSpec(Model):
     parallelism: Annotated[int, Field(ge=1, le=10_000, description="How many tasks hold a pod at a time.")] = 50
     max_map_size: Annotated[
         int | None,
-        Field(ge=1, le=100_000, description="How many instances one task may have; unset: as the installation has it."),
+        Field(
+            ge=1,
+            le=keys.MAP_MAX,
+            description="How many instances one task may have; unset: as the installation has it.",
+        ),
     ] = None
     variables_from: Annotated[
         ObjectName | None,
@@ -106,7 +110,7 @@ class ClearedTask(Model):
     name: Annotated[Identifier, Field(description="The task.")]
     indexes: Annotated[
         tuple[Annotated[int, Field(ge=0)], ...] | None,
-        Field(max_length=100_000, description="Which instances; unset: all, and their number is found out again."),
+        Field(max_length=keys.MAP_MAX, description="Which instances; unset: all, and their number is found out again."),
     ] = None
 
 

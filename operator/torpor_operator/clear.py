@@ -75,6 +75,8 @@ def missing(workflow: Workflow, task: Task, runs: Mapping[int, TaskRun]) -> tupl
     """The instances of a task that are to be made anew and are not there; of one that is cleared whole, none."""
     mark = _mark(workflow, task.name)
     meant = (mark.indexes or ()) if mark else ()
+    if not meant:
+        return ()
     made = _made(workflow, task.name)
     return tuple(index for index in meant if index not in runs and max(index, 0) in made)
 

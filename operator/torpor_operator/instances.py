@@ -53,6 +53,12 @@ class Instances:
 
     def at(self, position: int) -> Instance | LeftOut | Outcome | Unknown:
         """One instance; or the outcome of the whole task, which fails where one of its instances cannot be made."""
+        try:
+            return self._at(position)
+        except (ValueError, RecursionError) as error:
+            return _not_json(self.task, error)
+
+    def _at(self, position: int) -> Instance | LeftOut | Outcome | Unknown:
         scope = self.scope.within(MAPPING, self.product.mapping(position))
         if _asked_for_each(self.task):
             asked = _when(self.task, scope)
@@ -75,6 +81,18 @@ def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
 
     `allowed` instances at most.
     """
+    try:
+        return _resolve(task, scope, allowed)
+    except (ValueError, RecursionError) as error:
+        return _not_json(task, error)
+
+
+def _not_json(task: Task, error: Exception) -> Outcome:
+    """The worker stores nothing but JSON; another hand may, and a plan must not fail of it again and again."""
+    return failed(task.name, Reason.EXPRESSION_FAILED, f"what it is given is not JSON: {error}")
+
+
+def _resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
     unmapped = scope.within(MAPPING, Product().mapping(0))
     if not _asked_for_each(task) and (closed := _when(task, unmapped)) is not None:
         return closed

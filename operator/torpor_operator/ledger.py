@@ -24,6 +24,7 @@ from torpor_operator.shares import Claim, divided
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 5.0
+_DIGITS = 9
 _PAUSE = 0.1
 _UNSEEN_SECONDS = 60.0
 """How long a TaskRun that was admitted may not be seen in the store before its slot is free again."""
@@ -66,7 +67,8 @@ class _Slot(NamedTuple):
 class Ledger:
     """The slots of all pools.
 
-    `runs` gives the TaskRuns of a pool by its word in their store, `has_pod` whether one's present pod exists.
+    `runs` gives the TaskRuns of a pool, those that have not ended, by its word in their store; `has_pod` whether
+    one's present pod exists.
     """
 
     def __init__(
@@ -97,6 +99,11 @@ class Ledger:
             self._news.set()
         return None if self._capacity(place) is None else self._free(place)
 
+    def holds(self, run: TaskRun) -> bool:
+        """Whether a TaskRun has a slot of its pool."""
+        pool = run.spec.pool
+        return pool is not None and run.metadata.name in self._given[Place(run.metadata.namespace, pool)]
+
     def _capacity(self, place: Place) -> Capacity | None:
         pools = self._capacities.get(place.namespace)
         return _UNREAD if pools is None else pools.get(place.pool)
@@ -109,7 +116,7 @@ class Ledger:
             if wish is not None and not self._only_waits(wish):
                 wishes[wish.place].append(wish)
         for place in [place for place, claims in self._claims.items() if key in claims and place not in wishes]:
-            del self._claims[place][key]
+            self._drop_claim(key, place)
         refused = {id(wish.action) for place, some in wishes.items() for wish in self._refused(key, place, some)}
         return [action for action in actions if id(action) not in refused]
 
@@ -133,12 +140,12 @@ class Ledger:
 
     async def _keep_reading(self) -> Never:
         while True:
+            self._news.clear()
             for namespace in sorted(namespace for namespace, asking in self._asked.items() if asking):
                 try:
                     await self._read(namespace)
                 except errors.ApiError as error:
                     _LOG.warning("cannot read the pools of %s: %s", namespace, error.message)
-            self._news.clear()
             await self._until_news()
 
     async def _until_news(self) -> None:
@@ -167,8 +174,17 @@ class Ledger:
     def forget(self, key: Key) -> None:
         """A Workflow that wants nothing any more, having gone."""
         self._asked[key.namespace].discard(key)
-        for claims in self._claims.values():
-            claims.pop(key, None)
+        self.withdraw(key)
+
+    def withdraw(self, key: Key) -> None:
+        """A Workflow that wants nothing for now."""
+        for place in list(self._claims):
+            self._drop_claim(key, place)
+
+    def _drop_claim(self, key: Key, place: Place) -> None:
+        """Without it the others may have more, and nobody else would tell them."""
+        if self._claims[place].pop(key, None) is not None:
+            self.changed(place)
 
     def _refused(self, key: Key, place: Place, wishes: Sequence[_Wish]) -> list[_Wish]:
         given = self._given[place]
@@ -176,16 +192,19 @@ class Ledger:
         fresh = sorted((wish for wish in wishes if wish.name not in given), key=lambda wish: not wish.resumes)
         claims = self._claims[place]
         if not fresh:
-            claims.pop(key, None)
+            self._drop_claim(key, place)
             return []
         claims[key] = self._claim(key, place, fresh)
-        allowed = divided(self._free(place), claims).get(key, 0)
+        free = self._free(place)
+        allowed = divided(free, claims).get(key, 0)
         now = self._api.clock.monotonic()
         given.update((wish.name, _Slot(key, now)) for wish in fresh[:allowed])
         if allowed == len(fresh):
             del claims[key]
         else:
             claims[key] = self._claim(key, place, fresh[allowed:])
+        if free > allowed:
+            self.changed(place)  # it asks for less than before, or what is left is for others
         return fresh[allowed:]
 
     def _claim(self, key: Key, place: Place, fresh: Sequence[_Wish]) -> Claim:
@@ -249,7 +268,7 @@ def capacities(data: Mapping[str, str]) -> dict[str, Capacity]:
     return {
         name: Capacity(slots=int(text), deferred=data.get(f"{name}.deferred", "").strip().lower() == "true")
         for name, text in data.items()
-        if text.strip().isdecimal() and "." not in name
+        if text.strip().isdecimal() and len(text.strip()) <= _DIGITS and "." not in name
     }
 
 

@@ -51,9 +51,21 @@ class Marks:
 
 
 def stored(status: TaskStatus) -> Marks:
-    """What the Workflow's status says."""
+    """What the Workflow's status says. Raises ValueError where another hand wrote it."""
     made = Indexes.below(status.created) if status.made is None else Indexes.parse(status.made)
     return Marks(total=status.total, made=made, skips=Indexes.parse(status.skips or ""), removed=status.removed)
+
+
+def problem(workflow: Workflow) -> str | None:
+    """What in the status cannot be by our own hand, for a person; nothing is decided on it, nor reckoned with it."""
+    for entry in workflow.status.tasks:
+        try:
+            if max(entry.created, entry.total) > keys.MAP_MAX:
+                return f"status.tasks: {entry.name}: at most {keys.MAP_MAX} instances can be"
+            stored(entry)
+        except ValueError as error:
+            return f"status.tasks: {entry.name}: {error}"
+    return None
 
 
 def of(snapshot: Snapshot, task: Task, runs: Mapping[int, TaskRun]) -> Marks:

@@ -20,6 +20,7 @@ from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
 from torpor_wire import keys
 from torpor_wire.indexes import Indexes
+from torpor_wire.state import TERMINAL
 
 from torpor_operator import pods, surroundings, taskruns
 from torpor_operator.actions import Need
@@ -133,7 +134,8 @@ class Observer:
                 if clears == workflow.status.clears
             },
             pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
-            slots=partial(self.ledger.room, key),
+            slots=cache(partial(self.ledger.room, key)),  # each task of a pool would count them anew
+            holds=self.ledger.holds,
             archive=self._archive(),
             known=known,
             settings=settings,
@@ -234,5 +236,6 @@ def _by_workflow_and_pool(run: TaskRun) -> Iterable[str]:
     """What has another name than the operator would have given is another's, whatever it says of itself."""
     if not taskruns.is_named_for_its_spec(run):
         return ()
-    pool = run.spec.pool
+    # Of a pool, those that may hold a slot: each look goes through all of them, and what has ended stays for days.
+    pool = None if run.status.state in TERMINAL else run.spec.pool
     return (run.spec.workflow.uid, *([] if pool is None else [word(run.metadata.namespace, pool)]))

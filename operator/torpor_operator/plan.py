@@ -12,7 +12,7 @@ from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, clear, expiry, going, graph, status, tasks, work
+from torpor_operator import announce, clear, expiry, going, graph, marks, status, tasks, work
 from torpor_operator.actions import Action, RemoveAnnotation, SetFinalizers
 from torpor_operator.outcome import Outcome
 from torpor_operator.planned import Plan
@@ -24,6 +24,8 @@ from torpor_operator.view import View, soonest
 def plan(snapshot: Snapshot) -> Plan:
     """The plan of one Workflow."""
     workflow = snapshot.workflow
+    if (wrong := marks.problem(workflow)) is not None:
+        return _invalid(snapshot, graph.Problem(Reason.STATUS_INVALID, wrong))
     if workflow.metadata.deletion_timestamp is None and (wish := clear.asked(workflow)) is not None:
         taken = _cleared(snapshot, wish)
         if taken is not None:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Never
 
@@ -16,7 +16,7 @@ from torpor_api import errors
 from torpor_api.clock import Clock
 from torpor_api.workflow import Workflow
 
-from torpor_operator.actions import Need, PostEvent
+from torpor_operator.actions import Evaluate, Need, PostEvent
 from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
@@ -118,14 +118,19 @@ class Reconciler:
             again_at = await self._reconcile(key, memory)
         except errors.ApiError as error:
             _LOG.warning("%s/%s: %s", *key, error.message)
-            again_at = self._later(memory)
+            again_at = self._put_off(key, memory)
         except Exception:  # noqa: BLE001 - a border: one Workflow never stops the others
             _LOG.exception("%s/%s: a bug; this Workflow is put off, the others go on", *key)
-            again_at = self._later(memory)
+            again_at = self._put_off(key, memory)
         if key not in self._observer.workflows:
             self._memories.pop(key, None)
         elif again_at is not None:
             self._queue.add_at(key, again_at)
+
+    def _put_off(self, key: Key, memory: Memory) -> float:
+        """When to try a Workflow again that could not be planned; until then no slot of a pool is kept for it."""
+        self._observer.ledger.withdraw(key)
+        return self._later(memory)
 
     def _later(self, memory: Memory) -> float:
         memory.failures += 1
@@ -185,7 +190,7 @@ class Reconciler:
             open_needs = [need for need in made.needs if need not in memory.known]
             if not open_needs:
                 break
-            memory.known |= await self._answerer.answer(open_needs)
+            memory.known |= remembered(await self._answerer.answer(open_needs))
         # That an object is there was true then; the next plan asks anew.
         memory.known = {
             need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence | NotArchived)
@@ -211,3 +216,10 @@ class Reconciler:
         stored = await self._applier.write_status(workflow, made.status)
         memory.status_written = now
         return None if stored else now + self._settings.status_interval
+
+
+def remembered(answers: Mapping[Need, Answer]) -> dict[Need, Answer]:
+    """Answers without what they were made from, which may be all results of a task for each of its instances."""
+    return {
+        replace(need, variables={}) if isinstance(need, Evaluate) else need: answer for need, answer in answers.items()
+    }

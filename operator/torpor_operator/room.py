@@ -11,6 +11,11 @@ from torpor_api.workflow import WorkflowSpec
 T = TypeVar("T")
 
 
+def _none(_: object) -> bool:
+    """What is not there yet holds nothing."""
+    return False
+
+
 @dataclass(slots=True, kw_only=True)
 class Room:
     """Slots that are left; they are taken in the order in which they are asked for.
@@ -34,11 +39,14 @@ class Room:
         pools = {pool: free(pool) or 0 for pool in set(pool_of.values())}
         return cls(slots=spec.parallelism - held.total(), limits=limits, held=held, pool_of=pool_of, pools=pools)
 
-    def chosen(self, wanting: Iterable[tuple[str, T]]) -> list[T]:
-        """Which of these, each with its task, may be begun: those whose pool is full stand behind all others."""
+    def chosen(self, wanting: Iterable[tuple[str, T]], holds: Callable[[T], bool] = _none) -> list[T]:
+        """Which of these, each with its task, may be begun: those whose pool is full stand behind all others.
+
+        What `holds` a slot of its pool asks for no more: behind one that has none, each would wait for the other's.
+        """
         open_, full = list[tuple[str, T]](), list[tuple[str, T]]()
         for task, one in wanting:
-            pool = self.pool_of.get(task)
+            pool = None if holds(one) else self.pool_of.get(task)
             if pool is not None:
                 self.pools[pool] -= 1
             (full if pool is not None and self.pools[pool] < 0 else open_).append((task, one))

@@ -6,6 +6,7 @@ Only what an expression refers to is handed to its evaluation, and named by the 
 is found again without comparing values.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from torpor_operator.snapshot import Answer, NotArchived, Presence
 PARAMS, TASKS, VARIABLES, MAPPING, RUN = "params", "tasks", "variables", "mapping", "run"
 ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
 _RESULTS_MAX = 256 * 1024
+_VERSION_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Scope:
     outcomes: Mapping[str, Outcome]
     known: Mapping[Need, Answer]
     more: Mapping[str, JSON] = field(default_factory=dict)  # further roots
+    read: dict[tuple[str, str], JSON | ExpressionError] = field(default_factory=dict)  # of a task before: its fields
+    versions: dict[str, str] = field(default_factory=dict)  # both once for all instances that ask
 
     def within(self, root: str, value: JSON) -> "Scope":
         """The scope with one more root."""
@@ -103,7 +107,9 @@ class Scope:
         for taken in fields:
             if taken is None:
                 return errors.invalid(f"tasks.{name} is used whole: write tasks.{name}.result")
-            seen = self._field(name, taken)
+            if (name, taken) not in self.read:
+                self.read[name, taken] = self._field(name, taken)
+            seen = self.read[name, taken]
             if isinstance(seen, ExpressionError):
                 return seen
             value[taken] = seen
@@ -146,9 +152,12 @@ class Scope:
             return _unreadable(name, error)
 
     def _version(self, name: str) -> str:
-        """What an answer holds for: these TaskRuns, at their end or before it."""
-        runs = sorted(self.outcomes[name].runs.items())
-        return ",".join(run.metadata.uid + ("" if run.status.state in TERMINAL else "?") for _, run in runs)
+        """What an answer holds for: these TaskRuns, at their end or before it; of many, a digest."""
+        if name not in self.versions:
+            runs = sorted(self.outcomes[name].runs.items())
+            text = ",".join(run.metadata.uid + ("" if run.status.state in TERMINAL else "?") for _, run in runs)
+            self.versions[name] = text if len(text) <= _VERSION_MAX else hashlib.sha256(text.encode()).hexdigest()
+        return self.versions[name]
 
 
 def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value | None:

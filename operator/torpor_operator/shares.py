@@ -4,6 +4,8 @@ Those that resume come first, over all Workflows: hours of waiting stand behind 
 Workflow that holds the fewest; among equals to the one that has wanted longest.
 """
 
+import heapq
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -28,16 +30,24 @@ class Claim:
 
 def divided(free: int, claims: Mapping[K, Claim]) -> dict[K, int]:
     """How many more slots each may take now; who gets none is not in it."""
-    given: dict[K, int] = {}
+    if free >= sum(claim.wants for claim in claims.values()):
+        return {key: claim.wants for key, claim in claims.items() if claim.wants}
+    given: Counter[K] = Counter()
     for resuming in (True, False):
-        while free > 0:
-            open_ = [key for key, claim in claims.items() if given.get(key, 0) < _limit(claim, resuming=resuming)]
-            if not open_:
+        line = [
+            (claim.held + given[key], claim.since, place, key)
+            for place, (key, claim) in enumerate(claims.items())
+            if given[key] < _limit(claim, resuming=resuming)
+        ]
+        heapq.heapify(line)
+        for _ in range(free - given.total()):
+            if not line:
                 break
-            key = min(open_, key=lambda one: (claims[one].held + given.get(one, 0), claims[one].since))
-            given[key] = given.get(key, 0) + 1
-            free -= 1
-    return given
+            held, since, place, key = heapq.heappop(line)
+            given[key] += 1
+            if given[key] < _limit(claims[key], resuming=resuming):
+                heapq.heappush(line, (held + 1, since, place, key))
+    return dict(given)
 
 
 def _limit(claim: Claim, *, resuming: bool) -> int:

@@ -47,6 +47,7 @@ class Snapshot:
     created: Mapping[str, Indexes]  # by task: the instances that were seen to exist, which the status may not say yet
     pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
     slots: Callable[[str], int | None]  # how many slots of a pool are free; None where there is no such pool
+    holds: Callable[[TaskRun], bool]  # whether a TaskRun has been given a slot of its pool
     archive: ArchiveSeat | None  # where large results and finished runs are kept, if there is such a place
     known: Mapping[Need, Answer]
     settings: Settings

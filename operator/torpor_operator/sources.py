@@ -123,7 +123,8 @@ def archived(stored: StoredResult, source: ArgumentSource) -> Items | str:
         case "list":
             return Archived(stored.length or 0, None, source)
         case "object" if stored.keys is not None:
-            return Archived(stored.length or 0, tuple(json.loads(stored.keys)), source)
+            names = _keys(stored.keys, stored.length)
+            return "an object whose keys cannot be read" if names is None else Archived(len(names), names, source)
         case "object":
             return f"an object of {stored.length} keys, more than are known here"
         case other:
@@ -134,6 +135,18 @@ def kind(value: JSON) -> str:
     """What a value is, for a message."""
     names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "a list" if isinstance(value, list) else "an object")
+
+
+def _keys(text: str, count: int | None) -> tuple[str, ...] | None:
+    """The keys of an object; None where it is no such list: the pod's account may write what it likes there."""
+    try:
+        found: JSON = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list) or len(found) != count:
+        return None
+    names = tuple(name for name in found if isinstance(name, str))
+    return names if len(names) == count else None
 
 
 def _item(source: ArgumentSource | None, place: int) -> ArgumentSource | None:

@@ -117,7 +117,8 @@ def _turn(
 def _allowed(snapshot: Snapshot) -> int:
     """How many instances a task may have: as the Workflow has it, within what the installation allows."""
     settings, asked = snapshot.settings, snapshot.workflow.spec.max_map_size
-    return min(asked or settings.max_map_size, max(settings.max_map_size, settings.map_size_limit))
+    most = min(max(settings.max_map_size, settings.map_size_limit), keys.MAP_MAX)
+    return min(asked or settings.max_map_size, most)
 
 
 def _waiting(task: Task, found: Marks, runs: Mapping[int, TaskRun], needs: tuple[Need, ...]) -> Turn:
@@ -126,7 +127,12 @@ def _waiting(task: Task, found: Marks, runs: Mapping[int, TaskRun], needs: tuple
 
 
 def _begun(snapshot: Snapshot, task: Task, found: Marks, runs: Mapping[int, TaskRun]) -> Turn:
-    """Every instance has been decided on: what is absent now was deleted, once a read has confirmed it."""
+    """Every instance has been decided on: what is absent now was deleted, once a read has confirmed it.
+
+    That matters only when the others have ended; until then each plan would read them all, of which there may be many.
+    """
+    if not all(run.status.state in TERMINAL for run in runs.values()):
+        return Turn(outcome=of_instances(task, found, runs))
     absent = found.made - marks.positions(runs)
     unconfirmed: list[Need] = []
     for position in absent:

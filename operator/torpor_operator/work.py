@@ -27,7 +27,7 @@ def worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
     room = Room.of(workflow.spec, holders, snapshot.slots)
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
-    launched = room.chosen((run.spec.task, run) for run in waiting)
+    launched = room.chosen(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
     starts = [] if workflow.spec.suspend else _starts(turns, room)
     return Plan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from torpor_wire import keys
+
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -46,6 +48,8 @@ class Indexes:
             first, last = int(found[1]), int(found[2] or found[1])
             if last < first:
                 raise ValueError(f"{part!r} ends before it begins")
+            if last >= keys.MAP_MAX:
+                raise ValueError(f"{part!r} is beyond the instances that there may be")
             bits |= ((1 << (last - first + 1)) - 1) << first
         return cls(bits)
 

@@ -71,6 +71,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     created: Mapping[str, Indexes] = MappingProxyType({}),
     pools: Callable[[str], Pool] = lambda _: Pool(),
     slots: Callable[[str], int | None] = lambda _: None,
+    holds: Callable[[TaskRun], bool] = lambda _: False,
     archive: ArchiveSeat | None = None,
 ) -> Snapshot:
     """What the observer makes of objects."""
@@ -89,6 +90,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
         created=created,
         pools=pools,
         slots=slots,
+        holds=holds,
         archive=archive,
         known=known,
         settings=settings,

@@ -54,6 +54,7 @@ class Stored:
         self.created: dict[str, Indexes] = {}  # by task: instances the operator saw, whatever the status says
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
         self.slots: dict[str, int] = {}  # free slots of pools
+        self.holders: set[str] = set()  # names of TaskRuns that have one
         self.archive: ArchiveSeat | None = None
         self.archive_trouble = ""
         self.confirmed: list[Need] = []

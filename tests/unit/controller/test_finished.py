@@ -121,3 +121,15 @@ def test_beside_a_taskrun_that_cannot_be_read_the_others_go_on() -> None:
     world.kubelet("load", {"phase": "Failed"}, 1)
     assert world.state("load", 1) is State.FAILED
     assert world.task("load").reason == "StatusInvalid"
+
+
+def test_deleted_instances_are_looked_for_only_when_all_others_have_ended() -> None:
+    world = World(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
+    name = world.run("load", 1).metadata.name
+    world.lose_taskrun("load", 1)
+    world.settle().succeed("load", index=0)
+    assert world.api.confirmed == []
+    assert world.tasks() == {"load": "Running"}
+    world.succeed("load", index=2)
+    assert set(world.api.confirmed) == {ConfirmTaskRun("ns", name)}
+    assert (world.task("load").state, world.task("load").reason) == ("Failed", "Deleted")

@@ -102,6 +102,7 @@ async def test_a_pool_that_shrinks_starts_nothing_more_until_there_is_room() -> 
         ({"gpu": "2", "db": " 10 "}, {"gpu": Capacity(2), "db": Capacity(10)}),
         ({"gpu": "2", "gpu.deferred": "true"}, {"gpu": Capacity(2, deferred=True)}),
         ({"gpu": "many", "db": "-1", "x": "", "y": "2.5"}, {}),
+        ({"gpu": "9" * 5_000, "db": "1"}, {"db": Capacity(1)}),
     ],
 )
 def test_pools_are_read_from_texts(data: dict[str, str], pools: dict[str, Capacity]) -> None:

@@ -26,3 +26,24 @@ def test_who_resumes_comes_first_then_who_holds_least_then_who_has_waited_longes
 ) -> None:
     found = divided(free, claims)
     assert [found.get(key, 0) for key in "abc"] == given
+
+
+class Counted(Claim):
+    """A claim that counts how often its key in the order is asked for."""
+
+    __slots__ = ()
+    asked = 0
+
+    @property
+    def wants(self) -> int:
+        Counted.asked += 1
+        return super().wants
+
+
+@pytest.mark.parametrize("free", [10_000, 4_000])
+def test_a_thousand_workflows_are_not_gone_through_anew_for_each_slot(free: int) -> None:
+    Counted.asked = 0
+    claims = {number: Counted(held=0, resumes=0, starts=5, since=number) for number in range(1_000)}
+    found = divided(free, claims)
+    assert sum(found.values()) == min(free, 5_000)
+    assert Counted.asked < 20_000

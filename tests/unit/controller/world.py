@@ -56,6 +56,7 @@ class World:
             created=self.api.created,
             pools=self.api.pools,
             slots=self.api.slots.get,
+            holds=lambda run: run.metadata.name in self.api.holders,
             archive=self.api.archive,
         )
 
