@@ -21,6 +21,8 @@ from torpor_operator.observe import Observer
 from torpor_operator.snapshot import Answer, NotArchived, Presence
 from torpor_operator.taskruns import is_named_for_its_spec
 
+_AT_ONCE = 32
+
 Keep: TypeAlias = Callable[[str, str, str], Awaitable[None]]
 """Puts a finished Workflow, by namespace, name and uid, into the archive. Raises NotArchivedError."""
 
@@ -40,11 +42,11 @@ class Answerer:
         self._keep = keep
 
     async def answer(self, needs: Iterable[Need]) -> dict[Need, Answer]:
-        """The answer to each need."""
-        asked = list(needs)
+        """The answer to each need, some of them side by side."""
+        asked, room = list(needs), asyncio.Semaphore(_AT_ONCE)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(need)) for need in asked]
+                tasks = [group.create_task(self._in_turn(need, room)) for need in asked]
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
         return {need: task.result() for need, task in zip(asked, tasks, strict=True)}
@@ -59,6 +61,10 @@ class Answerer:
             if workflow.metadata.uid not in listed
             and int(workflow.metadata.resource_version or 0) <= int(page.resource_version)
         ]
+
+    async def _in_turn(self, need: Need, room: asyncio.Semaphore) -> Answer:
+        async with room:
+            return await self._one(need)
 
     async def _one(self, need: Need) -> Answer:
         match need:

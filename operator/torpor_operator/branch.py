@@ -19,9 +19,9 @@ def taken(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
     if not task.branch or outcome.state is not TaskState.SUCCEEDED:
         return outcome
     chosen, below = _chosen(outcome), graph.downstream(task.name)
-    wrong = "what it returned" if chosen is None else ", ".join(sorted(chosen - below)[:5])
-    if not wrong:
+    if chosen is not None and chosen <= below:
         return outcome
+    wrong = "what it returned" if chosen is None else ", ".join(map(repr, sorted(chosen - below)[:5]))
     there = ", ".join(sorted(below)[:20]) or "none"
     message = f"branch: {wrong} is no task right after it; there are: {there}"
     return replace(outcome, state=TaskState.FAILED, reason=Reason.BRANCH_INVALID, message=message[: keys.MESSAGE_MAX])
@@ -42,6 +42,8 @@ def left_out(task: Task, graph: Graph, outcomes: Mapping[str, Outcome]) -> Outco
 def _chosen(outcome: Outcome) -> frozenset[str] | None:
     """The names that it returned; None where that is neither a name nor a list of names. Null chooses none."""
     run = outcome.runs.get(keys.UNMAPPED)
+    if run is not None and run.status.stored is not None:
+        return None  # more than 8 kB, in the archive
     try:
         value: JSON = json.loads((run and run.status.result) or "null")
     except (ValueError, RecursionError):  # another hand wrote it

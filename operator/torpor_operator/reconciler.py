@@ -209,7 +209,8 @@ class Reconciler:
         if made.status is None or made.status == workflow.status:
             return None
         now = self._clock.now()
-        urgent = made.status.completion_time is not None or workflow.status.start_time is None
+        ends = made.status.completion_time is not None and workflow.status.completion_time is None
+        urgent = ends or workflow.status.start_time is None
         due = memory.status_written + self._settings.status_interval
         if not urgent and now < due:
             return due

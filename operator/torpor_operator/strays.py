@@ -30,12 +30,14 @@ class Strays:
 
     async def run(self, applier: Applier) -> Never:
         """Say on each stray why nothing is done for it, for ever; after a crowd of them the rest have to wait."""
-        seen: set[str] = set()
+        seen, told = set[str](), set[str]()
         while True:
             await self._clock.sleep(self._grace)
             found = {run.metadata.uid: run for run in self._strays()}
-            for uid in islice((uid for uid in found if uid in seen), _AT_ONCE):
+            told &= found.keys()
+            for uid in list(islice((uid for uid in found if uid in seen - told), _AT_ONCE)):
                 await applier.tell(found[uid], Reason.UNOWNED, self._why(found[uid]))
+                told.add(uid)
             seen = set(found)
 
     def _strays(self) -> Iterator[TaskRun]:

@@ -108,10 +108,19 @@ def test_what_the_choice_leads_to_is_not_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "wrong"), [('"nope"', "nope"), ('["left", "join"]', "join"), ("3", "what it returned")]
+    ("result", "wrong"),
+    [('"nope"', "'nope'"), ('["left", "join"]', "'join'"), ('[""]', "''"), ("3", "what it returned")],
 )
 def test_a_branch_that_names_no_task_after_it_fails_and_says_which_there_are(result: str, wrong: str) -> None:
     world = branching(result)
     assert world.task("fork").reason == "BranchInvalid"
     assert world.task("fork").message == f"branch: {wrong} is no task right after it; there are: left, right"
+    assert world.tasks()["left"] == UPSTREAM
+
+
+def test_a_choice_too_large_for_its_taskrun_is_none() -> None:
+    world = World(python("fork", branch=True), python("left", after=["fork"])).settle()
+    status = world.api.taskruns[world.run("fork").metadata.name]["status"]
+    status |= {"state": "Succeeded", "stored": {"size": 9000, "digest": "d", "type": "list", "length": 9}}
+    assert world.settle().task("fork").reason == "BranchInvalid"
     assert world.tasks()["left"] == UPSTREAM
