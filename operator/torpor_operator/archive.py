@@ -17,7 +17,7 @@ from torpor_wire import keys
 from torpor_operator.surroundings import ArchiveSeat
 
 _LOG = logging.getLogger(__name__)
-_EVERY = 5.0
+_EVERY = 10.0
 
 
 class NotArchivedError(Exception):

@@ -83,10 +83,11 @@ class Creations:
             self._wishes[uid].add(wish)
         if status.get("clears", 0) > ((before or {}).get("status") or {}).get("clears", 0):
             self._reopened(uid, status["clears"], status["clearing"])
+        former = {task["name"]: task.get("reason") for task in ((before or {}).get("status") or {}).get("tasks", ())}
         for task in status.get("tasks", ()):
             made, count = task.get("made"), task.get("created", 0)
             self._marks[uid, task["name"]] = Indexes.parse(made) if made else Indexes.below(count)
-            if task.get("reason") == Reason.DELETED and self.prompt:
+            if task.get("reason") == Reason.DELETED != former.get(task["name"]) and self.prompt:
                 self._deleted(uid, task)
 
     def _reopened(self, uid: str, clears: int, clearing: Mapping[str, Any]) -> None:
