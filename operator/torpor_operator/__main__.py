@@ -9,7 +9,7 @@ import logging
 import os
 import random
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, get_type_hints
 
 import kopf
@@ -107,8 +107,6 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
 
-        registry = kopf.OperatorRegistry()
-        handlers.register(registry, observer, stop=stop, tell=applier.tell_unreadable)
         async with asyncio.TaskGroup() as group:
             background += [
                 group.create_task(observer.taskruns.run()),
@@ -117,14 +115,23 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(archive.run()),
                 group.create_task(leadership.run(lead)),
             ]
-            await kopf.operator(
-                registry=registry,
-                settings=handlers.settings(),
-                identity=options.identity,  # kopf's own guess looks up the user's name, and 65532 has none
-                clusterwide=True,
-                liveness_endpoint=options.liveness,
-            )
+            await _watch_workflows(options, observer, applier, stop)
             await stop()
+
+
+async def _watch_workflows(
+    options: argparse.Namespace, observer: Observer, applier: Applier, stop: Callable[[], Awaitable[None]]
+) -> None:
+    """Kopf's part, until it is told to end."""
+    registry = kopf.OperatorRegistry()
+    handlers.register(registry, observer, stop=stop, tell=applier.tell_unreadable)
+    await kopf.operator(
+        registry=registry,
+        settings=handlers.settings(),
+        identity=options.identity,  # kopf's own guess looks up the user's name, and 65532 has none
+        clusterwide=True,
+        liveness_endpoint=options.liveness,
+    )
 
 
 async def _lead(observer: Observer, reconciler: Reconciler, clock: Clock) -> None:

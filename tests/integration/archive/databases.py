@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import asyncpg
-
 from tests.integration.triggers.servers import postgres as postgres_server
-from tests.integration.triggers.servers.postgres import Postgres
+from tests.integration.triggers.servers.postgres import Postgres, fetched
 
 
 @dataclass(kw_only=True)
@@ -59,14 +57,7 @@ class Postgresql:
         self.server.process.start()
 
     def value(self, query: str) -> object:
-        return asyncio.run(self._value(query))
-
-    async def _value(self, query: str) -> object:
-        connection = await asyncpg.connect(self.url)
-        try:
-            return await connection.fetchval(query)
-        finally:
-            await connection.close()
+        return asyncio.run(fetched(self.url, query))
 
 
 @contextmanager

@@ -45,11 +45,16 @@ class Postgres:
             await connection.close()
 
     async def value(self, query: str) -> object:
-        connection = await asyncpg.connect(self.url)
-        try:
-            return await connection.fetchval(query)
-        finally:
-            await connection.close()
+        return await fetched(self.url, query)
+
+
+async def fetched(url: str, query: str) -> object:
+    """The one value that a query gives, over a connection of its own."""
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(query)
+    finally:
+        await connection.close()
 
 
 @contextmanager
