@@ -19,8 +19,8 @@ UNDER_WAY = (
     shell("late", "sleep 3; printf 1 > /dev/termination-log"),
 )
 
-# Created one after another, so that a leader that is stopped among them wakes with the next in its hand.
-WIDTH = 150
+# Created some at a time, and enough of them that a leader is stopped among them, with the next in its hand.
+WIDTH = 450
 WIDE = {
     "name": "wide",
     "trigger": {"class": "duration", "kwargs": {"duration": "1s"}},
