@@ -39,6 +39,8 @@ _PLURALS = {
 }
 _PATCHES = {"json": "application/json-patch+json", "apply": "application/apply-patch+yaml"}
 _PATIENCE = 30.0
+# As every client of Kubernetes does: a kind whose storage is being set up anew is answered with 429 and Retry-After.
+_ASK_AGAIN = urllib3.Retry(10, connect=0, read=0, redirect=0, other=0, allowed_methods=None, raise_on_status=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ class Server:
         pool = self.stranger if token else self.administrator
         url = self.url + path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
         content = None if body is None else json.dumps(body)
-        response = pool.request(method, url, body=content, headers=headers, timeout=30, retries=False)
+        response = pool.request(method, url, body=content, headers=headers, timeout=30, retries=_ASK_AGAIN)
         return Answer(status=response.status, body=response.json())
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any], **query: str) -> Answer:

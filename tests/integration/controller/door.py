@@ -17,6 +17,7 @@ from yarl import URL
 
 _FORWARDED = ("Authorization", "Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _RETURNED = ("Content-Type", "Content-Encoding", "Retry-After")
+_CANNOT_NOW = (429, 500, 503, 504)
 _BODY_MAX = 16 * 1024 * 1024
 
 
@@ -46,6 +47,8 @@ class Door:
     url: str = ""
     fault: int | None = None
     calls: list[Call] = field(default_factory=list)
+    unserved: list[Call] = field(default_factory=list)
+    """Those that the API server did not answer, or answered that it could not now."""
 
     async def open(self) -> web.AppRunner:
         application = web.Application(client_max_size=_BODY_MAX)
@@ -64,13 +67,16 @@ class Door:
     async def _pass(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         watch = request.query.get("watch") in {"1", "true"}
-        self.calls.append(Call(time.monotonic(), request.method, request.path, watch))
-        if self.fault is not None and not self.calls[-1].about_leases:
+        call = Call(time.monotonic(), request.method, request.path, watch)
+        self.calls.append(call)
+        if self.fault is not None and not call.about_leases:
             return _failed(self.fault)
         headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
         url = URL(self.upstream + request.raw_path, encoded=True)
         try:
             async with self.session.request(request.method, url, data=body or None, headers=headers) as answer:
+                if answer.status in _CANNOT_NOW:
+                    self.unserved.append(call)
                 passed = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
                 response = web.StreamResponse(status=answer.status, headers=passed)
                 await response.prepare(request)
@@ -80,6 +86,7 @@ class Door:
                     await response.write_eof()
                 return response
         except aiohttp.ClientError:
+            self.unserved.append(call)
             if request.transport is not None:
                 request.transport.abort()
             raise web.HTTPBadGateway from None

@@ -13,6 +13,7 @@ from torpor_dev import control_plane, daemon
 
 from tests.integration.conftest import Server, eventually
 
+_NEEDED = ("/apis/torpor.dev/v1alpha1/taskruns", "/apis/torpor.dev/v1alpha1/workflows", "/api/v1/pods")
 _READY_LIMIT = 30.0
 
 
@@ -60,6 +61,6 @@ class Plane:
 
     def _answers(self) -> bool:
         try:
-            return self.server.request("GET", "/apis/torpor.dev/v1alpha1/taskruns", limit="1").status == 200
+            return all(self.server.request("GET", path).status == 200 for path in _NEEDED)
         except (urllib3.exceptions.HTTPError, ValueError):
             return False
