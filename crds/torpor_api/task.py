@@ -78,14 +78,49 @@ class Expansion(Model):
     ] = None
 
 
+class Group(Model):
+    """Tasks that are mapped as a whole (AIP-42): for each item all of them run, and no index waits for another."""
+
+    name: Annotated[Identifier, Field(description="Lower-case identifier; no task has it.")]
+    in_: Annotated[
+        Identifier | None,
+        Field(alias="in", description="The group that this one stands in; each of its indexes has its own items."),
+    ] = None
+    expand: Annotated[
+        tuple[Expansion, ...],
+        Field(
+            min_length=1,
+            max_length=8,
+            description="All tasks of the group run for each item of a list or object known at run time; of several "
+            "entries, for each combination, the last entry changing fastest. Their expressions see "
+            "`groups.<name>.index`, `.key` and `.value`.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ]
+
+    @property
+    def expand_kwargs(self) -> None:
+        """A group has no arguments: what its tasks take of an item, they say."""
+
+
 class Task(Model):
     """A task: a Python function in a pod, a container, or a trigger without a pod."""
 
     name: Annotated[Identifier, Field(description="Lower-case identifier, unique in the Workflow.")]
     after: Annotated[
         tuple[Identifier, ...],
-        Field(max_length=100, description="Tasks that come first. A reference to `tasks.x` in an expression adds x."),
+        Field(
+            max_length=100,
+            description="Tasks, or groups of them, that come first. A reference to `tasks.x` in an expression adds x.",
+        ),
     ] = ()
+    group: Annotated[
+        Identifier | None,
+        Field(
+            description="The mapped group of spec.groups that it stands in. It runs once for each item of the group; "
+            "of other tasks there it sees what has the same index, of tasks elsewhere all."
+        ),
+    ] = None
     python: Annotated[
         str | None,
         Field(

@@ -49,6 +49,9 @@ class Retries(Model):
         return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, times.seconds(self.max_delay))
 
 
+GroupIndexes = Annotated[tuple[Annotated[int, Field(ge=0, lt=keys.MAP_MAX)], ...], Field(max_length=keys.GROUP_DEPTH)]
+
+
 class ArgumentSource(Model):
     """A result too large to copy: the worker reads it from the TaskRuns of another task."""
 
@@ -57,6 +60,9 @@ class ArgumentSource(Model):
         Literal["result", "results"],
         Field(description="`result` of one TaskRun, or `results` of mapped ones, in the order of their index."),
     ]
+    group_indexes: Annotated[
+        GroupIndexes, Field(description="In which index of each mapped group, outermost first, it is to be found.")
+    ] = ()
     index: Annotated[
         int | None,
         Field(
@@ -68,12 +74,20 @@ class ArgumentSource(Model):
     count: Annotated[
         Count, Field(description="How many instances `results` has, those skipped or failed included.")
     ] = 1
+    paths: Annotated[
+        str | None,
+        Field(
+            max_length=65_536,
+            description="Which instances `results` has where they are of several indexes of groups, below "
+            "`groupIndexes`: 0-3 or 0-3.0-9. Then `index` and `count` mean nothing.",
+        ),
+    ] = None
     missing: Annotated[
         str | None,
         Field(
             max_length=keys.MISSING_MAX,
-            description="Which of `results` are not there, as ranges of positions (`2,7-9`), empty where none is; "
-            "unset: not known here, and the worker looks.",
+            description="Which of `results` are not there, as ranges of positions (`2,7-9`) or of `paths`, empty where "
+            "none is; unset: not known here, and the worker looks.",
         ),
     ] = None
     item: Annotated[
@@ -132,6 +146,9 @@ class TaskRunSpec(Model):
         int,
         Field(ge=-1, lt=keys.MAP_MAX, description="Position in the task's expansion; -1 for a task not mapped."),
     ] = keys.UNMAPPED
+    group_indexes: Annotated[
+        GroupIndexes, Field(description="Which index of each mapped group that its task stands in, outermost first.")
+    ] = ()
     display_name: Annotated[str | None, Field(max_length=253, description="What people call this instance.")] = None
     clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0
     trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = keys.DEFAULT_POOL

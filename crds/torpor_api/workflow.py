@@ -20,7 +20,7 @@ from torpor_api.schema import (
     Name,
     ObjectName,
 )
-from torpor_api.task import Task, Value
+from torpor_api.task import Group, Task, Value
 
 
 class WorkflowSpec(Model):
@@ -61,6 +61,14 @@ class WorkflowSpec(Model):
     )
     suspend: Annotated[bool, Field(description="Start nothing new; what runs goes on.")] = False
     cancel: Annotated[bool, Field(description="End the run: pods are stopped, waits are killed.")] = False
+    groups: Annotated[
+        tuple[Group, ...],
+        Field(
+            max_length=20,
+            description="Groups of tasks that are mapped as a whole; a task says by `group` that it stands in one.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
     tasks: Annotated[
         tuple[Task, ...],
         Field(min_length=1, max_length=500, description="The graph.", json_schema_extra={"x-key": "name"}),
@@ -79,7 +87,7 @@ class TaskState(StrEnum):
     CANCELLED = "Cancelled"
 
 
-Ranges = Annotated[str, Field(max_length=65_536, pattern=r"^[0-9,-]*$")]
+Ranges = Annotated[str, Field(max_length=65_536, pattern=r"^[0-9.,-]*$")]
 
 
 class TaskStatus(Model):
@@ -88,10 +96,20 @@ class TaskStatus(Model):
     name: Annotated[Identifier, Field(description="The task.")]
     state: Annotated[TaskState, Field(description="Where the task stands, its instances taken together.")]
     total: Annotated[Count, Field(description="How many instances there are to be.")] = 0
+    instances: Annotated[
+        Ranges | None,
+        Field(
+            description="Of a task in a group, which these are, by the index in each group and their own: 0-3.0-9 are "
+            "ten in each of four. Those below are written so too."
+        ),
+    ] = None
     created: Annotated[Count, Field(description="How many instances have been created; none of them is again.")] = 0
     made: Annotated[
         Ranges | None,
-        Field(description="Which ones, as in 0-3,7; unset: the first `created`. One that is not there was deleted."),
+        Field(
+            description="Which ones, as in 0-3,7; unset: the first `created`, in a group all of `instances` that are "
+            "not in `skips`. One that is not there was deleted."
+        ),
     ] = None
     skipped: Annotated[Count, Field(description="Instances that their `when` left out.")] = 0
     skips: Annotated[Ranges | None, Field(description="Which ones, as in 4-6.")] = None
@@ -111,6 +129,10 @@ class ClearedTask(Model):
     indexes: Annotated[
         tuple[Annotated[int, Field(ge=0)], ...] | None,
         Field(max_length=keys.MAP_MAX, description="Which instances; unset: all, and their number is found out again."),
+    ] = None
+    within: Annotated[
+        tuple[Annotated[str, Field(max_length=40, pattern=r"^[0-9]+(\.[0-9]+)*$")], ...] | None,
+        Field(max_length=1024, description="Of a task in a group: the indexes all of whose instances are meant."),
     ] = None
 
 

@@ -36,6 +36,8 @@ UNMAPPED = -1
 NAME_MAX = 50
 MAP_MAX = 100_000
 """Instances of one task that anybody may ask for: what stands in a status of more was written by another hand."""
+GROUP_DEPTH = 3
+"""How many mapped groups a task may stand in, one within the other."""
 RESULT_MAX = 8 * 1024
 """Bytes of JSON that stand on a TaskRun; what is larger goes to the archive, and the TaskRun describes it."""
 STORED_KEYS_MAX = 16 * 1024

@@ -1,16 +1,21 @@
 """Names derived from what a thing is, so that creating it twice is the same as creating it once.
 
-A TaskRun is named by its Workflow, task and index; a pod by its TaskRun and the numbers of its launch. The five
+A TaskRun is named by its Workflow, task and indexes; a pod by its TaskRun and the numbers of its launch. The five
 characters of hash keep names apart where truncation or dashes would let two meet.
 """
+
+from collections.abc import Sequence
 
 from torpor_wire import canonical, keys
 
 
-def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAPPED) -> str:
-    """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first."""
-    mapped = "" if index == keys.UNMAPPED else f"-{index}"
-    tail = f"{mapped}-{canonical.digest(workflow_uid, task, index)[:5]}"
+def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAPPED, groups: Sequence[int] = ()) -> str:
+    """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first.
+
+    Within groups there are several indexes, outermost first.
+    """
+    mapped = "".join(f"-{number}" for number in (*groups, index) if number != keys.UNMAPPED)
+    tail = f"{mapped}-{canonical.digest(workflow_uid, task, index, *groups)[:5]}"
     room = keys.NAME_MAX - len(tail)
     called = _label(task)[: room - 2]
     return f"{_label(workflow)[: room - len(called) - 1].rstrip('-.')}-{called}{tail}"
