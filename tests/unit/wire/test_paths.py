@@ -49,4 +49,4 @@ def test_the_last_numbers_are_sets_by_what_is_before_them() -> None:
 
 def test_one_path_is_its_numbers() -> None:
     assert paths.written((2, 0)) == "2.0"
-    assert keys.GROUP_DEPTH + 1 == len(paths.written((0,) * (keys.GROUP_DEPTH + 1)).split("."))
+    assert len(paths.written((0,) * (keys.GROUP_DEPTH + 1)).split(".")) == keys.GROUP_DEPTH + 1
