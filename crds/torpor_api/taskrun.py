@@ -82,6 +82,9 @@ class ArgumentSource(Model):
             "`groupIndexes`: 0-3 or 0-3.0-9. Then `index` and `count` mean nothing.",
         ),
     ] = None
+    mapped: Annotated[
+        bool, Field(description="Whether the last number of `paths` is the task's own index, not its group's.")
+    ] = False
     missing: Annotated[
         str | None,
         Field(
