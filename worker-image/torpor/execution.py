@@ -13,6 +13,7 @@ _FIELDS = (
     "workflow",
     "task",
     "map_index",
+    "group_indexes",
     "attempt",
     "segment",
     "taskrun",
@@ -21,7 +22,7 @@ _FIELDS = (
 )
 
 
-class Context(Mapping[str, "str | int"]):
+class Context(Mapping[str, "str | int | tuple[int, ...]"]):
     """What the running code is; the fields are keys as well, for operators written as `execute(self, context)`."""
 
     __slots__ = _FIELDS
@@ -37,11 +38,15 @@ class Context(Mapping[str, "str | int"]):
         segment: int,
         taskrun: str,
         uid: str,
+        group_indexes: tuple[int, ...] = (),
     ) -> None:
         self.namespace: Final = namespace
         self.workflow: Final = workflow
         self.task: Final = task
         self.map_index: Final = map_index
+        """Its position in the task's own mapping, from 0; -1 where the task is not mapped itself."""
+        self.group_indexes: Final = group_indexes
+        """The index of each mapped group that the task stands in, outermost first; empty where it stands in none."""
         self.attempt: Final = attempt
         self.segment: Final = segment
         self.taskrun: Final = taskrun
@@ -53,10 +58,10 @@ class Context(Mapping[str, "str | int"]):
         TaskRun that was cleared and made anew has another key, since it is meant to act again.
         """
 
-    def __getitem__(self, key: str) -> "str | int":
+    def __getitem__(self, key: str) -> "str | int | tuple[int, ...]":
         if key not in _FIELDS:
             raise KeyError(f"{key!r}; the context has {', '.join(_FIELDS)}")
-        value: str | int = getattr(self, key)
+        value: str | int | tuple[int, ...] = getattr(self, key)
         return value
 
     def __iter__(self) -> Iterator[str]:

@@ -175,6 +175,7 @@ def _context(segment: int) -> Context:
         workflow="test",
         task="test",
         map_index=keys.UNMAPPED,
+        group_indexes=(),
         attempt=1,
         segment=segment,
         taskrun="test",

@@ -124,7 +124,8 @@ def test_the_idempotency_key_is_that_of_the_segment_in_every_attempt(task: Calla
 
 
 def test_the_context_says_which_execution_this_is(task: Callable[..., Pod]) -> None:
-    pod = task(WAIT + "def load(): return dict(context())", spec={"mapIndex": 3, "workflow": {"name": "w", "uid": "u"}})
+    spec = {"mapIndex": 3, "groupIndexes": [2, 0], "workflow": {"name": "w", "uid": "u"}}
+    pod = task(WAIT + "def load(): return dict(context())", spec=spec)
     pod.run()
 
     assert json.loads(pod.status["result"]) == {
@@ -132,12 +133,20 @@ def test_the_context_says_which_execution_this_is(task: Callable[..., Pod]) -> N
         "workflow": "w",
         "task": "load",
         "map_index": 3,
+        "group_indexes": [2, 0],
         "attempt": 1,
         "segment": 0,
         "taskrun": pod.name,
         "uid": "taskrun-uid",
         "idempotency_key": "taskrun-uid-0",
     }
+
+
+def test_a_task_outside_of_groups_has_no_indexes_of_any(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return context().group_indexes")
+    pod.run()
+
+    assert pod.status["result"] == "[]"
 
 
 @pytest.mark.parametrize("code", ["", "0"])

@@ -99,6 +99,23 @@ def test_the_context_is_there_while_a_task_runs_and_not_after() -> None:
         context()
 
 
+def test_a_test_stands_in_no_group_unless_its_context_says_so() -> None:
+    inside = Context(
+        namespace="n",
+        workflow="w",
+        task="t",
+        map_index=0,
+        group_indexes=(2, 0),
+        attempt=1,
+        segment=0,
+        taskrun="r",
+        uid="u",
+    )
+
+    assert run(lambda: context().group_indexes).result == []
+    assert run(lambda: context()["group_indexes"], context=inside).result == [2, 0]
+
+
 def test_the_context_names_its_keys_when_asked_for_another() -> None:
     with pytest.raises(KeyError, match="the context has namespace, workflow"):
         run(lambda: context()["ti"])

@@ -65,6 +65,7 @@ class TaskRun(NamedTuple):
     None also where `timeoutWhileDeferred` is false: then its time stands still in a wait, and no wait ends with it.
     """
     resume: Resume | None
+    group_indexes: tuple[int, ...] = ()
     problem: str = ""
     """Why there is no saying where to go on; empty for what Torpor itself has written."""
 
@@ -101,6 +102,7 @@ def parse(body: Any) -> TaskRun:
         policy=_policy(spec.get("retries") or {}),
         deadline=_deadline(spec, status.get("startedAt")),
         resume=resume,
+        group_indexes=tuple(spec.get("groupIndexes") or ()),
         problem=problem,
     )
 

@@ -67,6 +67,7 @@ def context_of(launch: Launch, run: TaskRun) -> Context:
         workflow=run.workflow,
         task=run.task,
         map_index=run.map_index,
+        group_indexes=run.group_indexes,
         attempt=launch.attempt,
         segment=launch.segment,
         taskrun=launch.taskrun,
