@@ -228,17 +228,18 @@ def task(cluster: Cluster, module: Callable[[str], str]) -> Callable[..., Pod]:
 def upstream(cluster: Cluster) -> Callable[..., None]:
     """Stores the TaskRun of another task with its result."""
 
-    def store(
+    def store(  # noqa: PLR0913 - one keyword for each thing that matters in a TaskRun
         result: Any,
         *,
         index: int = -1,
+        groups: tuple[int, ...] = (),
         state: str = "Succeeded",
         workflow_uid: str = "workflow-uid",
         stored: Any = None,
     ) -> None:
         found = {} if result is None else {"result": json.dumps(result)}
         found |= {} if stored is None else {"stored": stored}
-        name = names.taskrun("ingest", "workflow-uid", "list", index)
+        name = names.taskrun("ingest", "workflow-uid", "list", index, groups)
         cluster.taskruns[name] = {
             "metadata": {"name": name, "uid": f"uid-{index}"},
             "spec": {"workflow": {"name": "ingest", "uid": workflow_uid}, "task": "list"},

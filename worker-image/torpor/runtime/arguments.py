@@ -91,11 +91,11 @@ class Reader:
         if source.field == "results":
             found = self._results(source)
             return found if source.item is None else _nth(found, source.item, f"task {source.task!r} has")
-        position = keys.UNMAPPED if source.position is None else source.position
-        result = self._found(source.task, position)
+        index = keys.UNMAPPED if source.position is None else source.position
+        result = self._found(source.task, index, source.group_indexes)
         if result is None:
-            instance = "" if position == keys.UNMAPPED else f" at position {position}"
-            raise RejectedError(Reason.ARGUMENTS_INVALID, f"task {source.task!r} has no result to pass on{instance}")
+            said = f"task {source.task!r} has no result to pass on{_where(index, source.group_indexes)}"
+            raise RejectedError(Reason.ARGUMENTS_INVALID, said)
         return self._value(result) if source.item is None else self._item(source.task, result, source.item)
 
     def _results(self, source: Source) -> "Results":
@@ -104,7 +104,7 @@ class Reader:
         seen = _Seen()
 
         def find(position: int) -> "Load | None":
-            result = seen.get(position) or self._found(source.task, position)
+            result = seen.get(position) or self._found(source.task, position, source.group_indexes)
             seen.note(position, result)
             return None if result is None else lambda: self._value(result)
 
@@ -141,9 +141,9 @@ class Reader:
             raise UnreadableError("the result is in the archive, and this pod was not told where that is")
         return self._archive
 
-    def _found(self, task: str, index: int) -> Found | None:
+    def _found(self, task: str, index: int, groups: tuple[int, ...]) -> Found | None:
         """The result of an instance; None where that is gone or did not succeed."""
-        name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index)
+        name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
         match settle.read(self._exchange, launch.path(self._namespace, name), self._patience):
             case settle.Stored(body):
                 return self._succeeded(name, body)
@@ -162,6 +162,12 @@ class Reader:
         if status.get("state") != State.SUCCEEDED or (text is None and stored is None):
             return None
         return Found(body["metadata"]["uid"], text, stored)
+
+
+def _where(index: int, groups: tuple[int, ...]) -> str:
+    """Which instance, as people write it; nothing for the only one."""
+    numbers = [str(number) for number in (*groups, index) if number != keys.UNMAPPED]
+    return f" at position {'.'.join(numbers)}" if numbers else ""
 
 
 def _numbers(ranges: str) -> Iterator[int]:

@@ -21,6 +21,8 @@ class Source(NamedTuple):
     missing: str | None = None
     """Which of `results` are not there, as ranges of positions; None where that is not known."""
     item: int | None = None
+    group_indexes: tuple[int, ...] = ()
+    """In which index of each mapped group it stands, outermost first."""
 
 
 class Argument(NamedTuple):
@@ -138,6 +140,7 @@ def _source(source: Any) -> Source:
         position=source.get("index"),
         missing=source.get("missing"),
         item=source.get("item"),
+        group_indexes=tuple(source.get("groupIndexes") or ()),
     )
 
 
