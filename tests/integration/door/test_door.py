@@ -1,4 +1,4 @@
-"""What the door says to a Workflow that its schema alone would let in."""
+"""What the policies say to a Workflow, and to a change of one, that its schema alone would let in."""
 
 from typing import Any
 
@@ -129,6 +129,7 @@ def merge(server: Server, namespace: str, patch: dict[str, Any]) -> Answer:
 def test_a_run_is_not_edited(server: Server, running: str, change: dict[str, Any]) -> None:
     answer = merge(server, running, {"spec": change})
     assert answer.status == 422
+    assert "torpor-change" in answer.message
     assert f"spec.{next(iter(change))} cannot change: a Workflow is one run" in answer.message
     assert "Only suspend, cancel and parallelism can" in answer.message
 
