@@ -1,4 +1,4 @@
-"""`Results`: what the instances of a mapped task returned, fetched one by one as it is asked for.
+"""`Results`: what the instances of a task returned, fetched one by one as it is asked for.
 
 A task that reduces a thousand results of a megabyte holds one of them at a time. Where each stands, and how it is read,
 is the runtime's; here it is a sequence: in the order of the instances, without those that were skipped or failed.
@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, overload
 
 Load: TypeAlias = Callable[[], Any]
-Find: TypeAlias = Callable[[int], Load | None]
-"""Looks for the result at a position of the mapping: how to load it, None where it was skipped or failed."""
+Position: TypeAlias = int | tuple[int, ...]
+"""Of an instance in the mapping: a number, or one for each mapped group and the task's own where there are several."""
+Find: TypeAlias = Callable[[Position], Load | None]
+"""Looks for the result at a position: how to load it, None where it was skipped or failed."""
 
 
 class Results(Sequence[Any]):
@@ -19,25 +21,29 @@ class Results(Sequence[Any]):
     `json.dumps` takes lists: `json.dumps(list(results))`. A large result is a request each time: loop over them once.
     """
 
-    def __init__(self, find: Find, positions: range, missing: Sequence[int] | None = None) -> None:
-        """Results at these positions; None of `missing` where it is not known which of them are there."""
+    def __init__(self, find: Find, positions: Sequence[Position], missing: Sequence[Position] | None = None) -> None:
+        """Results at these positions, in their order; None of `missing` where it is not known which are there."""
         self._find = find
         self._positions = positions
-        self._there = [] if missing is None else sorted(set(positions).difference(missing))
+        self._there = [] if missing is None else _without(positions, missing)
         self._looked_at = 0 if missing is None else len(positions)
-        self._last: tuple[int, Load] | None = None
-        self._kept: tuple[int, Any] | None = None
+        self._last: tuple[Position, Load] | None = None
+        self._kept: tuple[Position, Any] | None = None
         self._lock = threading.RLock()
 
     @property
-    def missing(self) -> tuple[int, ...]:
-        """The positions in the mapping of those that were skipped or failed, which are left out."""
+    def missing(self) -> tuple[Any, ...]:
+        """The positions of those that were skipped or failed, which are left out; written as `positions` are."""
         there = set(self.positions)
         return tuple(position for position in self._positions if position not in there)
 
     @property
-    def positions(self) -> tuple[int, ...]:
-        """The position in the mapping of each result, as in `zip(results.positions, results)`."""
+    def positions(self) -> tuple[Any, ...]:
+        """The position in the mapping of each result, as in `zip(results.positions, results)`: from 0, a number each.
+
+        Of several levels, those of mapped groups or of groups and the task's own, each is a tuple of numbers, outermost
+        first: `(2, 0)`. The levels that the reader itself stands in are not among them.
+        """
         len(self)
         return tuple(self._there)
 
@@ -93,13 +99,13 @@ class Results(Sequence[Any]):
             self._there.append(position)
             self._last = position, load
 
-    def _value(self, position: int) -> Any:
+    def _value(self, position: Position) -> Any:
         if self._kept is None or self._kept[0] != position:
             self._kept = None  # one is held at a time, this one or the next
             self._kept = position, self._load(position)()
         return self._kept[1]
 
-    def _load(self, position: int) -> Load:
+    def _load(self, position: Position) -> Load:
         if self._last is not None and self._last[0] == position:
             return self._last[1]
         load = self._find(position)
@@ -135,6 +141,16 @@ class Part(Sequence[Any]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} results, read one by one; list(...) reads them all>"
+
+
+def path(position: Position) -> tuple[int, ...]:
+    """The numbers of a position."""
+    return position if isinstance(position, tuple) else (position,)
+
+
+def _without(positions: Sequence[Position], missing: Sequence[Position]) -> list[Position]:
+    gone = set(missing)
+    return [position for position in positions if position not in gone]
 
 
 def _equal(one: Sequence[Any], other: object) -> bool:

@@ -17,7 +17,7 @@ from torpor_wire import canonical, keys, typed
 from torpor import execution
 from torpor.errors import TaskFailed
 from torpor.execution import Context
-from torpor.results import Part, Results
+from torpor.results import Part, Position, Results, path
 from torpor.runtime import entry, outcome
 from torpor.runtime.bodies import Body
 from torpor.runtime.outcome import Success
@@ -95,18 +95,22 @@ def run(
             task = entry.load(after.method, "this test")
 
 
-def results(values: Sequence[Any], missing: Sequence[int] = ()) -> Results:
+def results(
+    values: Sequence[Any], missing: Sequence[Position] = (), *, positions: Sequence[Position] | None = None
+) -> Results:
     """What a task is given for `${tasks.x.results}`: these values, with gaps at the positions that were left out.
 
-    In `run`'s arguments it stays what it is; each value crosses JSON when it is read.
+    `positions`, one a value, are for results of several levels, such as `[(0, 0), (0, 1), (1, 0)]`; without them they
+    count from 0. In `run`'s arguments it stays what it is; each value crosses JSON when it is read.
     """
-    positions = range(len(values) + len(missing))
-    found = dict(zip((position for position in positions if position not in missing), values, strict=True))
+    every = range(len(values) + len(missing)) if positions is None else sorted([*positions, *missing], key=path)
+    there = [position for position in every if position not in missing] if positions is None else positions
+    found = dict(zip(there, values, strict=True))
 
-    def find(position: int) -> Callable[[], Any]:
+    def find(position: Position) -> Callable[[], Any]:
         return lambda: _sent(found[position])
 
-    return Results(find, positions, missing)
+    return Results(find, every, missing)
 
 
 def _passed(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import Cluster, Pod
 
 
 @pytest.mark.parametrize(("of", "index"), [({}, -1), ({"index": -1}, -1), ({"index": 1}, 1)])
@@ -51,3 +51,90 @@ def test_results_of_a_mapped_task_are_those_of_one_frame(
 
     assert pod.run() == 0, pod.status
     assert json.loads(pod.status["result"]) == ["here 0", "here 2", [0, 2], [1]]
+
+
+TELL = "def load(value): return [[*value], value.positions, value.missing]"
+
+
+def told(pod: Pod) -> list[object]:
+    assert pod.run() == 0, pod.status
+    values, positions, missing = json.loads(pod.status["result"])
+    return [values, positions, missing]
+
+
+@pytest.mark.parametrize("missing", ["0.1", None], ids=["told what is missing", "not told"])
+@pytest.mark.parametrize("inside", [(), (3,)], ids=["from outside", "from within a group"])
+@pytest.mark.parametrize("mapped", [True, False], ids=["mapped itself", "not mapped itself"])
+def test_results_of_several_frames_come_in_the_order_of_their_paths(
+    referring: Callable[..., Pod],
+    upstream: Callable[..., None],
+    *,
+    mapped: bool,
+    inside: tuple[int, ...],
+    missing: str | None,
+) -> None:
+    for path in ((0, 0), (0, 2), (1, 0), (1, 1), (1, 2)):
+        frame, index = (path[:-1], path[-1]) if mapped else (path, -1)
+        upstream(path, groups=(*inside, *frame), index=index)
+    source = {"groupIndexes": [*inside], "paths": "0-1.0-1,0-1.2", "mapped": mapped, "missing": missing}
+    paths = [[0, 0], [0, 2], [1, 0], [1, 1], [1, 2]]
+
+    assert told(referring("results", 1, TELL, **source)) == [paths, paths, [[0, 1]]]
+
+
+@pytest.mark.parametrize("mapped", [True, False], ids=["mapped itself", "not mapped itself"])
+def test_paths_of_one_number_are_numbers(
+    referring: Callable[..., Pod], upstream: Callable[..., None], *, mapped: bool
+) -> None:
+    for number in (0, 2, 10):
+        upstream(number, groups=(5,) if mapped else (5, number), index=number if mapped else -1)
+    pod = referring("results", 1, TELL, groupIndexes=[5], paths="0,2-3,10", mapped=mapped, missing="3")
+
+    assert told(pod) == [[0, 2, 10], [0, 2, 10], [3]]
+
+
+@pytest.mark.parametrize("missing", ["", None], ids=["told what is missing", "not told"])
+def test_results_of_no_frame_are_none(referring: Callable[..., Pod], missing: str | None) -> None:
+    assert told(referring("results", 7, TELL, paths="", missing=missing)) == [[], [], []]
+
+
+def test_a_pod_reads_nothing_of_other_frames_before_its_code_asks(
+    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+) -> None:
+    upstream("asked for", groups=(99,), index=49)
+    source = "def load(value): return [len(value), value[-1], value[-1], len(value[::2])]"
+    pod = referring("results", 1, source, paths="0-99.0-49", mapped=True, missing="0.0,3.7-8")
+
+    assert pod.run() == 0, pod.status
+    assert json.loads(pod.status["result"]) == [4997, "asked for", "asked for", 2499]
+    assert sum(method == "GET" for method, _ in cluster.requests) == 1
+
+
+def test_one_of_the_results_of_several_frames_may_be_an_argument(
+    referring: Callable[..., Pod], upstream: Callable[..., None]
+) -> None:
+    upstream("this", groups=(1, 1))
+    pod = referring("results", item=2, paths="0-1.0-1", missing="0.0")
+
+    assert pod.run() == 0, pod.status
+    assert pod.status["result"] == '"this"'
+
+
+@pytest.mark.parametrize(
+    ("ranges", "said"),
+    [
+        ({"paths": "0-1.x"}, "'0-1.x' is no range of instances"),
+        ({"paths": "0.0,1"}, "'1' has 1 levels, and instances here have 2"),
+        ({"paths": "0-1.0", "missing": "0"}, "'0' has 1 levels, and instances here have 2"),
+        ({"paths": "0-999999.0-999999"}, "is beyond the instances that there may be"),
+    ],
+)
+def test_instances_that_another_hand_wrote_fail_the_task_for_good(
+    referring: Callable[..., Pod], ranges: dict[str, str], said: str
+) -> None:
+    pod = referring("results", **ranges)
+    pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
+
+    assert pod.run() == 1
+    assert (pod.status["state"], pod.status["reason"]) == ("Failed", "ArgumentsInvalid")
+    assert said in pod.status["message"]

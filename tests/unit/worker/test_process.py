@@ -28,7 +28,7 @@ LAUNCH = {
 }
 
 PROCESS = """
-import os, sys
+import json, os, sys
 from torpor.runtime import launch, main
 from torpor.runtime.api import Answer
 
@@ -37,6 +37,7 @@ class Server:
         states = [op["value"] for op in body if op["op"] == "add" and op["path"] == "/status/state"]
         print("patched to", *states, flush=True)
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "load", "python": "authored:load"}
+        spec["arguments"] = json.loads(os.environ.get("ARGUMENTS", "[]"))
         return Answer(200, {"metadata": {"uid": "taskrun-uid"}, "spec": spec, "status": {"state": "Running"}})
     def close(self):
         pass
@@ -178,3 +179,11 @@ def test_a_start_imports_nothing_heavy(imported: str) -> None:
     heavy = {"asyncio", "dataclasses", "email", "http.client", "inspect", "logging", "pathlib", "random", "traceback"}
 
     assert heavy & set(done.stdout.split()) == set()
+
+
+def test_reducing_in_one_frame_imports_nothing_of_several(tmp_path: Path) -> None:
+    arguments = [{"name": "rows", "from": {"task": "list", "field": "results", "count": 3, "missing": "1"}}]
+    source = "import sys\ndef load(rows): print(len(rows), *{'torpor_wire.paths', 'dataclasses'} & set(sys.modules))"
+    process = start(tmp_path, source, ARGUMENTS=json.dumps(arguments))
+
+    assert ended(process) == (0, ["patched to Running", "2", "patched to Succeeded"])

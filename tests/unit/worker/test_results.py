@@ -15,6 +15,8 @@ from torpor.results import Results
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torpor.results import Position
+
     from tests.unit.worker.conftest import Cluster, Pod, Troubles
     from tests.unit.worker.fake_archive import FakeArchive
 
@@ -22,16 +24,16 @@ if TYPE_CHECKING:
 class Instances:
     """Instances whose result is their position, some of them missing; what was looked for, and what was loaded."""
 
-    def __init__(self, *missing: int) -> None:
+    def __init__(self, *missing: Position) -> None:
         self.missing = missing
-        self.looked: list[int] = []
-        self.loaded: list[int] = []
+        self.looked: list[Position] = []
+        self.loaded: list[Position] = []
 
-    def find(self, position: int) -> Callable[[], Any] | None:
+    def find(self, position: Position) -> Callable[[], Any] | None:
         self.looked.append(position)
         return None if position in self.missing else lambda: self._load(position)
 
-    def _load(self, position: int) -> Any:
+    def _load(self, position: Position) -> Any:
         self.loaded.append(position)
         return [position]
 
@@ -49,6 +51,17 @@ def test_they_are_a_sequence_without_what_is_missing(told: bool) -> None:
     assert results[1:] != [[11]]
     assert [14] in results
     assert next(reversed(results)) == [15]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told what is missing", "not told"])
+def test_those_of_several_levels_are_a_sequence_too_and_have_tuples_for_positions(told: bool) -> None:
+    made = Instances((0, 1))
+    results = Results(made.find, [(0, 0), (0, 1), (1, 0), (2, 5)], made.missing if told else None)
+
+    assert [*results] == [[(0, 0)], [(1, 0)], [(2, 5)]]
+    assert results[-1] == [(2, 5)]
+    assert (results.missing, results.positions) == (((0, 1),), ((0, 0), (1, 0), (2, 5)))
+    assert results[1:] == [[(1, 0)], [(2, 5)]]
 
 
 @pytest.mark.parametrize("place", [4, -5])
@@ -166,6 +179,15 @@ def test_a_unit_test_gives_them_as_a_cluster_does() -> None:
     done = testing.run(reduce, {"rows": given})
 
     assert done.result == [3, [1], [1], "x", {"a": 1.0}]
+
+
+def test_a_unit_test_gives_those_of_several_levels_in_the_order_of_their_positions() -> None:
+    given = testing.results(["b", "a"], missing=[(0, 1)], positions=[(1, 0), (0, 0)])
+    done = testing.run(lambda rows: [*rows, rows.positions, rows.missing], {"rows": given})
+
+    assert done.result == ["a", "b", [[0, 0], [1, 0]], [[0, 1]]]
+    with pytest.raises(ValueError, match="zip"):
+        testing.results(["a", "b"], positions=[(0, 0)])
 
 
 def test_a_pod_reads_no_instance_before_its_code_asks(

@@ -6,7 +6,7 @@ read from there, by those modules that only its reader imports.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torpor_wire import keys, names
@@ -19,7 +19,7 @@ from torpor.runtime.api import Exchange
 from torpor.runtime.taskrun import Source, TaskRun
 
 if TYPE_CHECKING:
-    from torpor.results import Load, Results
+    from torpor.results import Load, Position, Results
     from torpor.runtime.archive import Archive
 
 LIMIT_S = 60.0
@@ -39,13 +39,13 @@ class _Seen:
     """Results that stand on TaskRuns, so that going over small ones again asks for nothing; within `_SEEN_MAX`."""
 
     def __init__(self) -> None:
-        self._found: dict[int, Found] = {}
+        self._found: dict[Position, Found] = {}
         self._room = _SEEN_MAX
 
-    def get(self, position: int) -> Found | None:
+    def get(self, position: "Position") -> Found | None:
         return self._found.get(position)
 
-    def note(self, position: int, result: Found | None) -> None:
+    def note(self, position: "Position", result: Found | None) -> None:
         if result is None or position in self._found:
             return
         about = result.stored or {}
@@ -100,17 +100,16 @@ class Reader:
 
     def _results(self, source: Source) -> "Results":
         from torpor.results import Results  # noqa: PLC0415 - for those who reduce
+        from torpor.runtime import instances  # noqa: PLC0415
 
         seen = _Seen()
 
-        def find(position: int) -> "Load | None":
-            result = seen.get(position) or self._found(source.task, position, source.group_indexes)
+        def find(position: "Position") -> "Load | None":
+            result = seen.get(position) or self._found(source.task, *instances.place(source, position))
             seen.note(position, result)
             return None if result is None else lambda: self._value(result)
 
-        first = source.position or 0
-        missing = None if source.missing is None else [*_numbers(source.missing)]
-        return Results(find, range(first, first + source.instances), missing)
+        return Results(find, *instances.told(source))
 
     def _value(self, result: Found) -> Any:
         if result.stored is None:
@@ -168,13 +167,6 @@ def _where(index: int, groups: tuple[int, ...]) -> str:
     """Which instance, as people write it; nothing for the only one."""
     numbers = [str(number) for number in (*groups, index) if number != keys.UNMAPPED]
     return f" at position {'.'.join(numbers)}" if numbers else ""
-
-
-def _numbers(ranges: str) -> Iterator[int]:
-    """The numbers that `2,7-9` means."""
-    for part in filter(None, ranges.split(",")):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def _items(task: str, value: Any) -> list[Any]:

@@ -19,10 +19,14 @@ class Source(NamedTuple):
     position: int | None = None
     """Whose result; of `results` the position of the first."""
     missing: str | None = None
-    """Which of `results` are not there, as ranges of positions; None where that is not known."""
+    """Which of `results` are not there, as ranges of positions or of `paths`; None where that is not known."""
     item: int | None = None
     group_indexes: tuple[int, ...] = ()
     """In which index of each mapped group it stands, outermost first."""
+    paths: str | None = None
+    """Which instances below those indexes `results` has, as ranges; None where they are those of one frame."""
+    mapped: bool = False
+    """Whether the last number of a path is the task's own index, not its innermost group's."""
 
 
 class Argument(NamedTuple):
@@ -141,6 +145,8 @@ def _source(source: Any) -> Source:
         missing=source.get("missing"),
         item=source.get("item"),
         group_indexes=tuple(source.get("groupIndexes") or ()),
+        paths=source.get("paths"),
+        mapped=source.get("mapped", False),
     )
 
 
