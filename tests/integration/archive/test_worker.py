@@ -25,6 +25,8 @@ import pathlib, tempfile
 from torpor import context
 
 def rows(): return ["x" * 997] * 1000 + [context().map_index]
+def inner(): return ["x" * 997] * 20 + [*context().group_indexes, context().map_index]
+def gather(inner): return [[row[20:] for row in inner], inner.positions, inner.missing]
 def table(): return {"first": "x" * 9000, "second": [1.0, None]}
 def raw(): return bytes(range(256)) * 1000
 def file():
@@ -51,10 +53,13 @@ class Run:
     folder: Path
     uid: str
 
-    def task(self, task: str, *, index: int = keys.UNMAPPED, **argument: Any) -> dict[str, Any]:
+    def task(
+        self, task: str, *, index: int = keys.UNMAPPED, groups: tuple[int, ...] = (), **argument: Any
+    ) -> dict[str, Any]:
         """Its status once the worker has ended. `argument` is the one of its function, which has the task's name."""
-        name = names.taskrun("run", self.uid, task, index)
+        name = names.taskrun("run", self.uid, task, index, groups)
         spec = {"workflow": {"name": "run", "uid": self.uid}, "task": task, "mapIndex": index, "image": "x"}
+        spec |= {"groupIndexes": [*groups]}
         spec |= {"python": f"authored:{task}", "arguments": [_argument(**argument)] if argument else []}
         body = {"apiVersion": keys.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
         made = self.server.create("taskruns", self.namespace, body).expect(201)
@@ -119,6 +124,17 @@ def test_what_mapped_pods_put_another_reduces_one_by_one(run: Run) -> None:
 
     assert reduced["state"] == "Succeeded", reduced
     assert json.loads(reduced["result"]) == [2, 2002, [2, 0], [1]]
+
+
+def test_what_pods_within_groups_put_is_reduced_by_its_paths(run: Run) -> None:
+    for frame, index in (((4, 0), 0), ((4, 0), 1), ((4, 1), 0)):
+        assert run.task("inner", groups=frame, index=index)["stored"]["size"] > keys.RESULT_MAX
+    source = {"task": "inner", "field": "results", "groupIndexes": [4], "paths": "0-1.0-1", "mapped": True}
+    reduced = run.task("gather", groups=(4,), name="inner", source=source)
+
+    assert reduced["state"] == "Succeeded", reduced
+    there = [[0, 0], [0, 1], [1, 0]]
+    assert json.loads(reduced["result"]) == [[[4, *path] for path in there], there, [[1, 1]]]
 
 
 @pytest.mark.parametrize(
