@@ -34,7 +34,10 @@ def annotate(server: Server, namespace: str, text: str | None) -> Answer:
     return merge(server, namespace, {"metadata": {"annotations": {"torpor.dev/clear": text}}})
 
 
-@pytest.mark.parametrize("text", ["load", "load/3", "load/3, report", "failed", "failed,load"])
+@pytest.mark.parametrize(
+    "text",
+    ["load", "load/3", "load/3, report", "load/2.0", "load/2.0.1,report", "load/2.0.1.9", "failed", "failed,load"],
+)
 def test_instances_and_tasks_may_be_cleared(server: Server, running: str, text: str) -> None:
     annotate(server, running, text).expect(200)
     annotate(server, running, None).expect(200)
@@ -43,7 +46,11 @@ def test_instances_and_tasks_may_be_cleared(server: Server, running: str, text: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("load[3]", 'is a list such as load/3,report or the word failed, and "load[3]" is none of them'),
+        ("load[3]", 'is a list such as load/3,parts/2.0,report or the word failed, and "load[3]" is none of them'),
+        *(
+            (bad, f'"{bad}" is none of them')
+            for bad in ("load/2.", "load/.2", "load/2..0", "load/2-0", "load/1.2.3.4.5")
+        ),
         ("load/x", '"load/x" is none of them'),
         ("", '"" is none of them'),
         ("load,lod/3", "there is no task lod to clear; there are: load, report"),
