@@ -55,11 +55,19 @@ _TASKRUN = Kind(
     columns=(
         Column("Workflow", ".spec.workflow.name", "The Workflow it is a part of."),
         Column("Task", ".spec.task", "The task it is an instance of."),
+        # The whole array: kubectl prints it as [2,0], and of `[*]` the first number alone.
+        Column(
+            "Group-Indexes",
+            ".spec.groupIndexes",
+            "Which index of each mapped group its task stands in, outermost first.",
+            priority=1,
+        ),
         Column("Index", ".spec.mapIndex", "Position in the task's expansion; -1 where not mapped.", "integer"),
         Column("State", ".status.state", "Where it stands."),
         Column("Attempt", ".status.attempt", "The present try, from 1.", "integer"),
         Column("Waits-For", ".status.trigger.waitsFor", "What it waits for without a pod."),
         _AGE,
+        Column("Display-Name", ".spec.displayName", "What people call it: the task's displayName.", priority=1),
         Column("Pod", ".status.pod.name", "The pod of the present segment.", priority=1),
         Column("Trigger", ".status.trigger.class", "Class of the trigger it waits for.", priority=1),
         Column("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),

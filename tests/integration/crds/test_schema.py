@@ -61,6 +61,28 @@ def test_columns_say_what_a_taskrun_waits_for(server: Server) -> None:
     assert columns == ["Workflow", "Task", "Index", "State", "Attempt", "Waits-For", "Age"]
 
 
+def cells(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
+    """What `kubectl get taskruns -o wide` prints of which instances they are, by name."""
+    table = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    url = f"{server.url}{_EVERYWHERE}/{namespace}/taskruns"
+    answer = server.administrator.request("GET", url, headers=table).json()
+    names = [column["name"] for column in answer["columnDefinitions"]]
+    found = [dict(zip(names, row["cells"], strict=True)) for row in answer["rows"]]
+    return {row["Name"]: {name: row[name] for name in ("Group-Indexes", "Index", "Display-Name")} for row in found}
+
+
+def test_wide_columns_say_in_which_index_of_its_groups_a_taskrun_stands_and_what_it_is_called(
+    server: Server, namespace: str
+) -> None:
+    named = taskrun(groupIndexes=[2, 0], mapIndex=3, displayName="load Bonn")
+    server.create("taskruns", namespace, named).expect(201)
+    server.create("taskruns", namespace, taskrun("run-task-alone")).expect(201)
+    assert cells(server, namespace) == {
+        "run-task-12345": {"Group-Indexes": "[2,0]", "Index": 3, "Display-Name": "load Bonn"},
+        "run-task-alone": {"Group-Indexes": None, "Index": -1, "Display-Name": None},
+    }
+
+
 def test_nulls_among_params_and_arguments_are_kept(server: Server, namespace: str) -> None:
     task = {"name": "a", "python": "m:f", "image": "x", "args": {"none": None, "deep": {"none": None}}}
     body = workflow(task, params={"none": None})
