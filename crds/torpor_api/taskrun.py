@@ -61,8 +61,9 @@ class ArgumentSource(Model):
         Field(description="`result` of one TaskRun, or `results` of mapped ones, in the order of their index."),
     ]
     group_indexes: Annotated[
-        GroupIndexes, Field(description="In which index of each mapped group, outermost first, it is to be found.")
-    ] = ()
+        GroupIndexes | None,
+        Field(description="In which index of each mapped group, outermost first, it is to be found."),
+    ] = None
     index: Annotated[
         int | None,
         Field(
@@ -83,8 +84,8 @@ class ArgumentSource(Model):
         ),
     ] = None
     mapped: Annotated[
-        bool, Field(description="Whether the last number of `paths` is the task's own index, not its group's.")
-    ] = False
+        bool | None, Field(description="Whether the last number of `paths` is the task's own index, not its group's.")
+    ] = None
     missing: Annotated[
         str | None,
         Field(
@@ -150,8 +151,9 @@ class TaskRunSpec(Model):
         Field(ge=-1, lt=keys.MAP_MAX, description="Position in the task's expansion; -1 for a task not mapped."),
     ] = keys.UNMAPPED
     group_indexes: Annotated[
-        GroupIndexes, Field(description="Which index of each mapped group that its task stands in, outermost first.")
-    ] = ()
+        GroupIndexes | None,
+        Field(description="Which index of each mapped group that its task stands in, outermost first."),
+    ] = None
     display_name: Annotated[str | None, Field(max_length=253, description="What people call this instance.")] = None
     clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0
     trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = keys.DEFAULT_POOL
@@ -183,6 +185,16 @@ class TaskRunSpec(Model):
     timeout_while_deferred: Annotated[
         bool, Field(description="Whether the time spent deferred counts in `timeout`.")
     ] = True
+
+    @property
+    def frame(self) -> tuple[int, ...]:
+        """Its index in each group, outermost first; empty where its task stands in none."""
+        return self.group_indexes or ()
+
+    @property
+    def path(self) -> tuple[int, ...]:
+        """Its frame, and its own index where it is mapped itself."""
+        return self.frame if self.map_index == keys.UNMAPPED else (*self.frame, self.map_index)
 
 
 class PodRef(Model):

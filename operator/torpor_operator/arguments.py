@@ -14,7 +14,7 @@ from torpor_api.taskrun import Argument, ArgumentSource
 from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, keys, paths
 from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
 
@@ -23,6 +23,7 @@ from torpor_operator.expansion import Entry
 from torpor_operator.outcome import Outcome, failed
 from torpor_operator.scope import Scope, Unknown
 from torpor_operator.sources import Item, kind
+from torpor_operator.spread import Spread
 
 DISPLAY_MAX = 253
 
@@ -111,23 +112,48 @@ def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError
 def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
     """A large value that is one task's whole result is read by the worker, where there is one, and not copied."""
     expression = inputs.single(value) if task.python is not None else None
-    plain = references.is_plain(expression) if expression is not None else None
-    match plain:
+    match references.path(expression, roots=inputs.OF_LIST) if expression is not None else None:
         case ("tasks", name, "result"):
-            return ArgumentSource(task=name, field="result")
+            return ArgumentSource(task=name, field="result", group_indexes=scope.outcomes[name].frame or None)
         case ("tasks", name, "results") if scope.outcomes[name].mapped:
             return _results(scope.outcomes[name])
+        case ("groups", name, "value", *entry):
+            return _item_of_group(scope, name, entry)
         case _:
             return None
 
 
+def _item_of_group(scope: Scope, name: str, entry: list[str]) -> ArgumentSource | None:
+    """The item of a list that a group is mapped over; that of an object stands there with its key."""
+    found = [item for (group, named), item in scope.items.items() if group == name and (not entry or [named] == entry)]
+    return found[0].source if len(found) == 1 and isinstance(found[0].key, int) else None
+
+
 def _results(outcome: Outcome) -> ArgumentSource:
     """All results of a mapped task; where they are told in little space, which are missing."""
+    if isinstance(outcome, Spread):
+        return _results_by_path(outcome)
     total = outcome.marks.total
     there = Indexes.of(run.spec.map_index for run in outcome.finished())
     missing = there.missing(total).text()
     told = missing if len(missing) <= keys.MISSING_MAX else None
-    return ArgumentSource(task=outcome.task, field="results", count=total, missing=told)
+    return ArgumentSource(
+        task=outcome.task, field="results", count=total, missing=told, group_indexes=outcome.frame or None
+    )
+
+
+def _results_by_path(outcome: Spread) -> ArgumentSource:
+    """All results of a task in several frames."""
+    there = outcome.there()
+    missing = paths.text(there.difference(outcome.indexes()))
+    return ArgumentSource(
+        task=outcome.task,
+        field="results",
+        group_indexes=outcome.frame or None,
+        paths=paths.text(there),
+        mapped=outcome.itself,
+        missing=missing if len(missing) <= keys.MISSING_MAX else None,
+    )
 
 
 def _named(task: Task, entry: Entry, item: Item) -> Argument | ExpressionError:

@@ -18,7 +18,7 @@ def taken(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
     """The outcome of a branch task, which fails where what it returned names no task after it."""
     if not task.branch or outcome.state is not TaskState.SUCCEEDED:
         return outcome
-    chosen, below = _chosen(outcome), graph.downstream(task.name)
+    chosen, below = _chosen(outcome), _below(task.name, graph)
     if chosen is not None and chosen <= below:
         return outcome
     wrong = "what it returned" if chosen is None else ", ".join(map(repr, sorted(chosen - below)[:5]))
@@ -30,13 +30,19 @@ def taken(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
 def left_out(task: Task, graph: Graph, outcomes: Mapping[str, Outcome]) -> Outcome | None:
     """The outcome of a task that a branch before it did not choose; one that its choice leads to runs all the same."""
     for name in sorted(graph.upstream[task.name] & graph.branches):
-        if outcomes[name].state is not TaskState.SUCCEEDED:
+        if task.name not in _below(name, graph) or outcomes[name].state is not TaskState.SUCCEEDED:
             continue
         chosen = _chosen(outcomes[name]) or frozenset()
         if task.name not in chosen and not chosen & graph.above(task.name):
             message = f"task {name} before it chose {', '.join(sorted(chosen)[:5]) or 'no task'}"
             return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
     return None
+
+
+def _below(name: str, graph: Graph) -> frozenset[str]:
+    """The tasks that a branch decides on: those after it in its own groups, where it has one result."""
+    around = graph.chains[name]
+    return frozenset(other for other in graph.downstream(name) if graph.chains[other][: len(around)] == around)
 
 
 def _chosen(outcome: Outcome) -> frozenset[str] | None:

@@ -7,22 +7,29 @@ creation anew: without it, an instance that is gone was deleted by somebody and 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from torpor_api.task import Task
-from torpor_api.taskrun import TaskRun
+from torpor_api.taskrun import TaskRun, TaskRunSpec
 from torpor_api.workflow import ClearedTask, TaskState, TaskStatus, Workflow
-from torpor_wire import keys
+from torpor_wire import keys, paths
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path, written
 from torpor_wire.state import State
 
 from torpor_operator.graph import Graph
-from torpor_operator.marks import stored
+from torpor_operator.grouping import common
+from torpor_operator.marks import Marks, stored
+from torpor_operator.marks import written as told_of
 from torpor_operator.outcome import BROKEN
 from torpor_operator.snapshot import Snapshot
 
 FAILED = "failed"
-_ENTRY = re.compile(r"([a-z][a-z0-9_]*)(?:/([0-9]{1,9}))?")
+_ENTRY = re.compile(r"([a-z][a-z0-9_]*)(?:/([0-9]{1,6}(?:\.[0-9]{1,6})*))?")
 _AGAIN = frozenset({State.FAILED, State.CANCELLED})
+
+Meant: TypeAlias = frozenset[Path] | None
+"""All instances below these paths; None: all that there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +51,15 @@ def chosen(snapshot: Snapshot, ordered: Graph, text: str) -> tuple[ClearedTask, 
     if len(text) > keys.CLEAR_MAX:
         return Refusal(f"the list has {len(text)} characters and {keys.CLEAR_MAX} fit: name whole tasks, or `{FAILED}`")
     tasks = {task.name: task for task in ordered.order}
-    named: dict[str, set[int] | None] = {}
+    named: dict[str, Meant] = {}
     for entry in filter(None, (part.strip() for part in text.split(","))):
-        found = _failed(snapshot) if entry == FAILED and FAILED not in tasks else _entry(snapshot, tasks, entry)
+        found = (
+            _failed(snapshot, ordered) if entry == FAILED and FAILED not in tasks else _entry(snapshot, ordered, entry)
+        )
         if isinstance(found, Refusal):
             return found
-        for name, indexes in found.items():
-            former = named.get(name, set())
-            named[name] = None if indexes is None or former is None else former | indexes
+        for name, meant in found.items():
+            named[name] = _joined(named.get(name, frozenset()), meant)
     if not named:
         return Refusal("there is nothing of that kind: no instance has failed")
     return tuple(_marks(ordered, named))
@@ -60,8 +68,7 @@ def chosen(snapshot: Snapshot, ordered: Graph, text: str) -> tuple[ClearedTask, 
 def old(workflow: Workflow, run: TaskRun) -> bool:
     """Whether a TaskRun is one that is to be made anew."""
     mark = _mark(workflow, run.spec.task)
-    meant = mark is not None and (mark.indexes is None or run.spec.map_index in mark.indexes)
-    return meant and run.spec.clears < workflow.status.clears
+    return mark is not None and run.spec.clears < workflow.status.clears and _is_meant(mark, run.spec)
 
 
 def former(snapshot: Snapshot) -> tuple[str, ...]:
@@ -78,7 +85,7 @@ def missing(workflow: Workflow, task: Task, runs: Mapping[int, TaskRun]) -> tupl
     if not meant:
         return ()
     made = _made(workflow, task.name)
-    return tuple(index for index in meant if index not in runs and max(index, 0) in made)
+    return tuple(index for index in meant if index not in runs and index in made)
 
 
 def done(snapshot: Snapshot) -> bool:
@@ -94,24 +101,48 @@ def done(snapshot: Snapshot) -> bool:
 
 def _anew(snapshot: Snapshot, task: str, index: int) -> bool:
     """Whether a cleared instance is there, or is not to be any more: its list is shorter now, or its `when` false."""
-    return index in snapshot.by_task.get(task, {}) or max(index, 0) not in _made(snapshot.workflow, task)
+    return index in snapshot.runs(task) or index not in _made(snapshot.workflow, task)
 
 
 def _made(workflow: Workflow, task: str) -> Indexes:
-    return next((stored(status).made for status in workflow.status.tasks if status.name == task), Indexes())
+    """Which instances were made of a task that is mapped, and in no group."""
+    found = (stored(status, 0, mapped=True)[()].made for status in workflow.status.tasks if status.name == task)
+    return next(found, Indexes())
 
 
-def entry(status: TaskStatus, marks: Iterable[ClearedTask], created: Indexes) -> TaskStatus:
-    """A task's entry in the status in which its clearing begins."""
+def entry(task: Task, status: TaskStatus, marks: Iterable[ClearedTask], known: Mapping[Path, Marks]) -> TaskStatus:
+    """A task's entry in the status in which its clearing begins; `known` is what has been decided on until then."""
     mark = next((one for one in marks if one.name == status.name), None)
-    count = len(created)
-    known = {"created": count, "made": None if created == Indexes.below(count) else created.text()}
-    if mark is None:
-        return status.model_copy(update=known)
-    if mark.indexes is None:
+    if mark is not None and mark.indexes is None and mark.within is None:
         return TaskStatus(name=status.name, state=TaskState.PENDING, removed=status.total or status.removed)
-    again = known | {"state": TaskState.RUNNING, "reason": None, "message": None}
-    return status.model_copy(update=again)
+    stays = _in_one(known) if task.group is None else _in_groups(task, mark, known)
+    if mark is None:
+        return status.model_copy(update=stays)
+    return status.model_copy(update=stays | {"state": TaskState.RUNNING, "reason": None, "message": None})
+
+
+def _in_one(known: Mapping[Path, Marks]) -> dict[str, Any]:
+    made = known[()].made if known else Indexes()
+    return {"created": len(made), "made": None if made == Indexes.below(len(made)) else made.text()}
+
+
+def _in_groups(task: Task, mark: ClearedTask | None, known: Mapping[Path, Marks]) -> dict[str, Any]:
+    """What stays as it was: nothing below a frame that is cleared, of which the width is found out again."""
+    gone = frozenset(mark.within or ()) if mark is not None else frozenset[str]()
+    left = {frame: marks for frame, marks in known.items() if gone.isdisjoint(_around(frame))}
+    made = {
+        frame: Indexes.of(index for index in marks.made if written((*frame, index)) not in gone)
+        if task.mapped
+        else marks.made
+        for frame, marks in left.items()
+    }
+    there = {frame: Indexes.below(max(marks.total, marks.made.end)) for frame, marks in left.items()}
+    return {
+        "instances": told_of(there, mapped=task.mapped) or None,
+        "created": sum(map(len, made.values())),
+        "made": told_of(made, mapped=task.mapped),
+        "skips": told_of({frame: marks.skips for frame, marks in left.items()}, mapped=task.mapped) or None,
+    }
 
 
 def unknown(task: Task) -> TaskStatus:
@@ -121,9 +152,22 @@ def unknown(task: Task) -> TaskStatus:
 
 def told(marks: Iterable[ClearedTask]) -> str:
     """What runs again, for an Event."""
-    return ", ".join(
-        one.name if one.indexes is None else f"{one.name}/{','.join(map(str, one.indexes[:20]))}" for one in marks
-    )
+    return ", ".join(f"{one.name}/{','.join(which)}" if (which := _which(one)) else one.name for one in marks)
+
+
+def _which(mark: ClearedTask) -> list[str]:
+    return [*map(str, mark.indexes or mark.within or ())][:20]
+
+
+def _is_meant(mark: ClearedTask, spec: TaskRunSpec) -> bool:
+    if mark.within is not None:
+        return not frozenset(mark.within).isdisjoint(_around(spec.path))
+    return mark.indexes is None or spec.map_index in mark.indexes
+
+
+def _around(path: Path) -> Iterable[str]:
+    """A path and what is around it, as they are written."""
+    return (written(path[:length]) for length in range(1, len(path) + 1))
 
 
 def _mark(workflow: Workflow, task: str) -> ClearedTask | None:
@@ -131,41 +175,72 @@ def _mark(workflow: Workflow, task: str) -> ClearedTask | None:
     return next((one for one in mark.tasks if one.name == task), None) if mark else None
 
 
-def _entry(snapshot: Snapshot, tasks: Mapping[str, Task], text: str) -> dict[str, set[int] | None] | Refusal:
+def _entry(snapshot: Snapshot, ordered: Graph, text: str) -> dict[str, Meant] | Refusal:
+    tasks = {task.name: task for task in ordered.order}
     found = _ENTRY.fullmatch(text)
     if found is None:
-        return Refusal(f"{text!r} is none of `task`, `task/index` and `failed`")
+        return Refusal(f"{text!r} is none of `task`, `task/index` and `{FAILED}`")
     name, index = found.groups()
     if name not in tasks:
         return Refusal(f"there is no task {name}; there are: {', '.join(sorted(tasks)[:20])}")
     if index is None:
         return {name: None}
-    if not tasks[name].mapped:
+    depth = len(ordered.chains[name])
+    if not tasks[name].mapped and not depth:
         return Refusal(f"task {name} is not mapped: clear {name}, without an index")
-    made = _made(snapshot.workflow, name)
-    if int(index) not in made:
-        return Refusal(f"there is no {text}: task {name} has the instances {made.text() or 'none'}")
-    return {name: {int(index)}}
+    path = tuple(map(int, index.split(".")))
+    known = made(snapshot, tasks[name], depth)
+    if not any(one[: len(path)] == path for one in known):
+        return Refusal(f"there is no {text}: task {name} has the instances {paths.text(known)[:200] or 'none'}")
+    return {name: frozenset({path})}
 
 
-def _failed(snapshot: Snapshot) -> dict[str, set[int] | None]:
-    named: dict[str, set[int] | None] = {}
-    mapped = {task.name for task in snapshot.workflow.spec.tasks if task.mapped}
-    for status in snapshot.workflow.status.tasks:
-        if status.state not in BROKEN:
+def made(snapshot: Snapshot, task: Task, depth: int) -> frozenset[Path]:
+    """The paths of all instances that were made of a task, as the status has it."""
+    status = next((one for one in snapshot.workflow.status.tasks if one.name == task.name), None)
+    frames = {} if status is None else stored(status, depth, mapped=task.mapped)
+    if not task.mapped:
+        return frozenset(frame for frame, marks in frames.items() if marks.made)
+    return frozenset((*frame, index) for frame, marks in frames.items() for index in marks.made)
+
+
+def _failed(snapshot: Snapshot, ordered: Graph) -> dict[str, Meant]:
+    named: dict[str, Meant] = {}
+    broken = {status.name: status for status in snapshot.workflow.status.tasks if status.state in BROKEN}
+    for task in ordered.order:
+        if task.name not in broken:
             continue
-        runs = snapshot.by_task.get(status.name, {})
-        bad = {index for index in stored(status).made if index not in runs or runs[index].status.state in _AGAIN}
-        named[status.name] = bad if status.name in mapped and len(bad) < status.created else None
+        known = made(snapshot, task, len(ordered.chains[task.name]))
+        there = {run.spec.path: run for runs in snapshot.by_task.get(task.name, {}).values() for run in runs.values()}
+        bad = frozenset(path for path in known if path not in there or there[path].status.state in _AGAIN)
+        parted = (task.mapped or task.group is not None) and len(bad) < broken[task.name].created
+        named[task.name] = bad if parted else None
     return named
 
 
-def _marks(ordered: Graph, named: Mapping[str, set[int] | None]) -> Iterable[ClearedTask]:
-    taken: set[str] = set()
+def _joined(one: Meant, other: Meant) -> Meant:
+    return None if one is None or other is None else one | other
+
+
+def _marks(ordered: Graph, named: Mapping[str, Meant]) -> Iterable[ClearedTask]:
+    """What is named, and what depends on it: of a task in the same groups only what has the same indexes there."""
+    taken: dict[str, Meant] = {}
     for task in ordered.order:
-        below = bool(taken) if task.hook is not None else bool(ordered.upstream[task.name] & taken)
-        if not below and task.name not in named:
+        before = taken.keys() if task.hook is not None else ordered.before(task.name) & taken.keys()
+        if not before and task.name not in named:
             continue
-        taken.add(task.name)
-        indexes = None if below else named[task.name]
-        yield ClearedTask(name=task.name, indexes=None if indexes is None else tuple(sorted(indexes)))
+        meant = named.get(task.name, frozenset())
+        for name in before:
+            depth = common(ordered.chains[name], ordered.chains[task.name])
+            above = taken[name]
+            meant = _joined(meant, None if above is None or not depth else frozenset(path[:depth] for path in above))
+        taken[task.name] = meant
+        yield _cleared(task, meant)
+
+
+def _cleared(task: Task, meant: Meant) -> ClearedTask:
+    if meant is None:
+        return ClearedTask(name=task.name)
+    if task.group is None:
+        return ClearedTask(name=task.name, indexes=tuple(sorted(index for (index,) in meant)))
+    return ClearedTask(name=task.name, within=tuple(map(written, sorted(meant))))

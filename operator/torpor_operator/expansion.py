@@ -7,9 +7,9 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from torpor_api.task import Task
+from torpor_api.task import Group, Task
 from torpor_api.taskrun import ArgumentSource
 from torpor_api.workflow import TaskState
 from torpor_cel import references
@@ -20,7 +20,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator import inputs, sources
 from torpor_operator.outcome import BROKEN, Outcome, decided, failed
-from torpor_operator.scope import ROOTS, Scope, Unknown
+from torpor_operator.scope import Scope, Unknown
 from torpor_operator.sources import Item, Items
 
 
@@ -67,13 +67,20 @@ class Product:
         return {"index": index, "key": item.key} | ({"value": seen[entry.name]} if seen else {})
 
 
+class Allowed(NamedTuple):
+    """How many instances there may be here, of how many over all indexes of the groups around."""
+
+    here: int
+    everywhere: int
+
+
 Resolved: TypeAlias = "Product | Outcome | Unknown"
 
 
-def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
+def resolve(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
     """What the task is mapped over; or its outcome where that is nothing, or cannot be; or what must be known first.
 
-    `allowed` instances at most.
+    A group as well.
     """
     if _awaited(task, scope):
         return Unknown(())
@@ -100,7 +107,7 @@ def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
 _TAKES = {True: "a list or an object", False: "a list of objects"}
 
 
-def _written(task: Task) -> Iterator[tuple[str, str, JSON, str | None]]:
+def _written(task: Task | Group) -> Iterator[tuple[str, str, JSON, str | None]]:
     """Where each entry stands, its name, what it is over, and its function."""
     for entry in task.expand:
         yield f"expand {entry.name}", entry.name, entry.over, entry.map
@@ -108,18 +115,18 @@ def _written(task: Task) -> Iterator[tuple[str, str, JSON, str | None]]:
         yield "expandKwargs", "", task.expand_kwargs, None
 
 
-def _awaited(task: Task, scope: Scope) -> bool:
+def _awaited(task: Task | Group, scope: Scope) -> bool:
     """Whether a task that makes one of the lists has not ended: by whatever rule, the width waits for it."""
     return any(
         not scope.outcomes[producer.name].ended for _, _, over, _ in _written(task) for producer in _producers(over)
     )
 
 
-def _unmade(task: Task, where: str, over: JSON, scope: Scope) -> Outcome | None:
+def _unmade(task: Task | Group, where: str, over: JSON, scope: Scope) -> Outcome | None:
     """The outcome of a task of which a list was not made, since the task that makes it did not succeed."""
     for name, field in _producers(over):
         outcome = scope.outcomes[name]
-        if field == "results" and (outcome.marks.made or outcome.state not in BROKEN):
+        if field == "results" and (outcome.begun or outcome.state not in BROKEN):
             continue
         if field in {"result", "results"} and outcome.state in BROKEN:
             message = f"{where}: task {name}, which makes the list: {outcome.reason or outcome.state}"
@@ -132,7 +139,7 @@ def _unmade(task: Task, where: str, over: JSON, scope: Scope) -> Outcome | None:
 
 def _producers(over: JSON) -> Iterator[references.TaskField]:
     for expression in inputs.within(over):
-        found = references.of(expression, roots=ROOTS)
+        found = references.of(expression, roots=inputs.OF_LIST)
         if not isinstance(found, ExpressionError):
             yield from sorted(found.fields, key=str)
 
@@ -145,7 +152,7 @@ def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Unknown:
         return _computed(over, scope, None)
     if plain.field == "results" and outcome.mapped:
         return sources.Results(tuple(outcome.finished()))
-    source = ArgumentSource(task=plain.name, field="result")
+    source = ArgumentSource(task=plain.name, field="result", group_indexes=outcome.frame or None)
     run = outcome.runs.get(keys.UNMAPPED)
     if plain.field == "result" and run is not None and run.status.stored is not None:
         return sources.archived(run.status.stored, source)
@@ -157,18 +164,20 @@ def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> Items 
     return sources.known(found.json, source) if isinstance(found, Value) else found
 
 
-def _refused(task: Task, product: Product, allowed: int) -> Outcome | None:
+def _refused(task: Task | Group, product: Product, allowed: Allowed) -> Outcome | None:
     entries, total = product.entries, product.total
     if not total:
         empty = next(entry for entry in entries if not len(entry.items))
         message = f"{_called(empty)}: the list is empty"
         return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
-    if total <= allowed or not entries:
+    if total <= allowed.here or not entries:
         return None
     factors = " x ".join(str(len(entry.items)) for entry in entries)
     counted = f"{factors} = {total} instances" if len(entries) > 1 else f"over {total} items"
     where = _called(entries[0]) if len(entries) == 1 else "expand"
-    message = f"{where}: {counted}; at most {allowed} are allowed"
+    message = f"{where}: {counted}; at most {allowed.here} are allowed"
+    if allowed.here < allowed.everywhere:
+        message += f", as the indexes of its group share the {allowed.everywhere} of maxMapSize"
     return failed(task.name, Reason.EXPAND_INVALID, message)
 
 

@@ -5,7 +5,7 @@ three that say `one` wait until everything before has ended.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from torpor_api.task import Rule, Task
@@ -14,6 +14,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.outcome import BROKEN, Outcome, decided
+from torpor_operator.spread import Spread
 
 _EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
 
@@ -94,7 +95,7 @@ def _why(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
     return f"rule {rule}: before it {ends.succeeded} succeeded, {ends.failed} failed, {ends.skipped} were skipped"
 
 
-def _ends(upstream: Sequence[Outcome]) -> Ends:
+def _ends(upstream: Iterable[Outcome]) -> Ends:
     each = [_ends_of(outcome) for outcome in upstream]
     return Ends(
         succeeded=sum(ends.succeeded for ends in each),
@@ -104,6 +105,8 @@ def _ends(upstream: Sequence[Outcome]) -> Ends:
 
 
 def _ends_of(outcome: Outcome) -> Ends:
+    if isinstance(outcome, Spread):
+        return _ends(outcome.parts.values())
     broken, skips = outcome.state in BROKEN, len(outcome.marks.skips)
     if not outcome.mapped or not (outcome.marks.made or skips):
         succeeded = outcome.state is TaskState.SUCCEEDED

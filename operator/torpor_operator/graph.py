@@ -1,33 +1,42 @@
 """The order of a Workflow's tasks: who comes after whom, by `after` and by reference, and what forbids it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
-from torpor_api.task import Task
+from torpor_api.task import Group, Task
 from torpor_api.workflow import WorkflowSpec
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
-from torpor_operator import inputs
-from torpor_operator.scope import VARIABLES
+from torpor_operator import grouping, inputs
+from torpor_operator.grouping import Chain
+from torpor_operator.scope import GROUPS, VARIABLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
     """The tasks in an order that can be walked once, hooks last, and what each comes after.
 
-    A hook follows the end of the run: what it comes after besides are other hooks.
+    A hook follows the end of the run: what it comes after besides are other hooks. `producers` are the tasks that a
+    group's lists are made by: all of the group comes after them, and no rule counts them.
     """
 
     order: tuple[Task, ...]
     upstream: Mapping[str, frozenset[str]]
-    branches: frozenset[str] = frozenset()
+    branches: frozenset[str]
+    groups: Mapping[str, Group]
+    chains: Mapping[str, Chain]
+    producers: Mapping[str, frozenset[str]]
 
     def downstream(self, name: str) -> frozenset[str]:
         """The tasks right after one."""
         return frozenset(other for other, before in self.upstream.items() if name in before)
+
+    def before(self, name: str) -> frozenset[str]:
+        """The tasks that one comes after, also those that only say how wide its groups are."""
+        return self.upstream[name].union(*(self.producers[group] for group in self.chains[name]))
 
     def above(self, name: str) -> frozenset[str]:
         """Every task that a way leads from to this one."""
@@ -58,61 +67,113 @@ class Problem:
     message: str
 
 
+class _ProblemError(Exception):
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.problem = Problem(reason, message)
+
+
 def build(spec: WorkflowSpec) -> Graph | Problem:
     """The graph of the spec, or the first problem found in the order in which the tasks are written."""
-    by_name = {task.name: task for task in spec.tasks}
-    upstream: dict[str, frozenset[str]] = {}
-    for task in spec.tasks:
-        before = _upstream(task, spec, by_name)
-        if isinstance(before, Problem):
-            return before
-        upstream[task.name] = before
+    try:
+        return _ordered(_Written(spec, {task.name: task for task in spec.tasks}, grouping.chains(spec)))
+    except grouping.GroupingError as error:
+        return Problem(Reason.WORKFLOW_INVALID, str(error))
+    except _ProblemError as error:
+        return error.problem
+
+
+def _ordered(written: "_Written") -> Graph:
+    spec = written.spec
+    upstream = {task.name: written.upstream(task) for task in spec.tasks}
     hooks = {task.name for task in spec.tasks if task.hook is not None}
     for name in hooks:
         upstream[name] &= hooks
+    unordered = Graph(
+        order=spec.tasks,
+        upstream=upstream,
+        branches=frozenset(task.name for task in spec.tasks if task.branch),
+        groups={group.name: group for group in spec.groups},
+        chains=written.chains,
+        producers={group.name: written.producers(group) for group in spec.groups},
+    )
     before_hooks = sorted(upstream.keys() - hooks)
-    edges = {name: [*sorted(upstream[name]), *(before_hooks if name in hooks else ())] for name in sorted(upstream)}
+    edges = {
+        name: [*sorted(unordered.before(name)), *(before_hooks if name in hooks else ())] for name in sorted(upstream)
+    }
     try:
         order = tuple(TopologicalSorter(edges).static_order())
     except CycleError as error:
         ring = " -> ".join(reversed(error.args[1]))
-        return Problem(Reason.WORKFLOW_INVALID, f"tasks wait for each other: {ring}; remove one `after` or reference")
-    branches = frozenset(task.name for task in spec.tasks if task.branch)
-    return Graph(order=tuple(by_name[name] for name in order), upstream=upstream, branches=branches)
+        message = f"tasks wait for each other: {ring}; remove one `after` or reference"
+        raise _ProblemError(Reason.WORKFLOW_INVALID, message) from None
+    return replace(unordered, order=tuple(written.tasks[name] for name in order))
 
 
-def _upstream(task: Task, spec: WorkflowSpec, by_name: Mapping[str, Task]) -> frozenset[str] | Problem:
-    before = set(task.after)
-    for name in task.after:
-        if name not in by_name:
-            return Problem(Reason.WORKFLOW_INVALID, _unknown(f"task {task.name}: after: {name}", "task", name, by_name))
-    for place in inputs.expressions(task):
-        found = _references(task, place, spec, by_name)
-        if isinstance(found, Problem):
-            return found
-        before |= found.tasks
-    hooks = sorted(name for name in before if by_name[name].hook is not None)
-    if hooks and task.hook is None:
-        message = f"task {task.name} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
-        return Problem(Reason.WORKFLOW_INVALID, message)
-    return frozenset(before)
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What the author wrote, and the checks of its references. They raise _ProblemError."""
 
+    spec: WorkflowSpec
+    tasks: Mapping[str, Task]
+    chains: Mapping[str, Chain]
 
-def _references(
-    task: Task, place: inputs.Place, spec: WorkflowSpec, by_name: Mapping[str, Task]
-) -> references.References | Problem:
-    where, expression, roots = place
-    found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
-    if isinstance(found, ExpressionError):
-        return Problem(found.reason, f"task {task.name}: {where}: {found.message}")
-    said = f"task {task.name}: {where}"
-    for kind, names, known in (("task", found.tasks, by_name), ("param", found.params, spec.params)):
-        for name in sorted(names - known.keys()):
-            return Problem(Reason.WORKFLOW_INVALID, _unknown(said, kind, name, known))
-    if VARIABLES in found.roots and spec.variables_from is None:
-        message = f"{said}: there are no variables: set spec.variablesFrom to the name of a ConfigMap"
-        return Problem(Reason.WORKFLOW_INVALID, message)
-    return found
+    def upstream(self, task: Task) -> frozenset[str]:
+        """The tasks that a task comes after, by `after` and by reference."""
+        said = f"task {task.name}"
+        before = {name for after in task.after for name in self._after(said, after)}
+        before |= self._referred(said, inputs.expressions(task), self.chains[task.name])
+        hooks = self._hooks(before)
+        if hooks and task.hook is None:
+            message = f"{said} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, message)
+        return frozenset(before)
+
+    def producers(self, group: Group) -> frozenset[str]:
+        """The tasks that a group's lists are made by."""
+        said, around = f"group {group.name}", self._around(group)
+        found = self._referred(said, inputs.of_group(group), around)
+        if hooks := self._hooks(found):
+            message = f"{said} is made from {hooks[0]}, which is a hook: it runs when all tasks have ended"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, message)
+        return found
+
+    def _around(self, group: Group) -> Chain:
+        """The groups that a group stands in."""
+        inside = next((chain for chain in self.chains.values() if group.name in chain), ())
+        return inside[: inside.index(group.name)] if inside else ()
+
+    def _hooks(self, names: Iterable[str]) -> list[str]:
+        return sorted(name for name in names if self.tasks[name].hook is not None)
+
+    def _after(self, said: str, name: str) -> frozenset[str]:
+        """The tasks that an entry of `after` means: one, or all of a group."""
+        if any(group.name == name for group in self.spec.groups):
+            return frozenset(task for task, chain in self.chains.items() if name in chain)
+        if name not in self.tasks:
+            raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(f"{said}: after: {name}", "task", name, self.tasks))
+        return frozenset({name})
+
+    def _referred(self, said: str, places: Iterable[inputs.Place], chain: Chain) -> frozenset[str]:
+        return frozenset[str]().union(*(self._references(said, place, chain).tasks for place in places))
+
+    def _references(self, said: str, place: inputs.Place, chain: Chain) -> references.References:
+        where, expression, roots = place
+        said = f"{said}: {where}"
+        found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
+        if isinstance(found, ExpressionError):
+            raise _ProblemError(found.reason, f"{said}: {found.message}")
+        for kind, names, known in (("task", found.tasks, self.tasks), ("param", found.params, self.spec.params)):
+            for name in sorted(names - known.keys()):
+                raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(said, kind, name, known))
+        if VARIABLES in found.roots and self.spec.variables_from is None:
+            message = f"{said}: there are no variables: set spec.variablesFrom to the name of a ConfigMap"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, message)
+        for root, name, _ in sorted(found.parts, key=str):
+            if root == GROUPS and name not in chain:
+                there = f"it stands in: {', '.join(chain) or 'none'}"
+                raise _ProblemError(Reason.WORKFLOW_INVALID, f"{said}: groups.{name} is not around it; {there}")
+        return found
 
 
 def _unknown(place: str, kind: str, name: str, known: Mapping[str, object]) -> str:

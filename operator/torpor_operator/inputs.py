@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torpor_api.task import Task
+from torpor_api.task import Group, Task
 from torpor_cel import references, template
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
 from torpor_operator.actions import Need
-from torpor_operator.scope import MAPPING, ROOTS, RUN, Scope, Unknown
+from torpor_operator.scope import GROUPS, MAPPING, ROOTS, RUN, Scope, Unknown
 
-OF_INSTANCE = ROOTS | {MAPPING}
+OF_LIST = ROOTS | {GROUPS}
+OF_INSTANCE = OF_LIST | {MAPPING}
 OF_EVENT = frozenset({"event", "params"})
 
 
@@ -31,8 +32,8 @@ def expressions(task: Task) -> Iterator[Place]:
     for name, value in task.args.items():
         yield from _within(f"args: {name}", value, OF_INSTANCE | run)
     for entry in task.expand:
-        yield from _within(f"expand {entry.name}", entry.over, ROOTS | run)
-    yield from _within("expandKwargs", task.expand_kwargs, ROOTS | run)
+        yield from _within(f"expand {entry.name}", entry.over, OF_LIST | run)
+    yield from _within("expandKwargs", task.expand_kwargs, OF_LIST | run)
     yield from _within("displayName", task.display_name, OF_INSTANCE | run)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
@@ -40,6 +41,12 @@ def expressions(task: Task) -> Iterator[Place]:
     for where, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
             yield Place(where, text, OF_EVENT)
+
+
+def of_group(group: Group) -> Iterator[Place]:
+    """Every expression of a group, which sees the groups around it."""
+    for entry in group.expand:
+        yield from _within(f"expand {entry.name}", entry.over, OF_LIST)
 
 
 def of_instance(value: JSON) -> bool:

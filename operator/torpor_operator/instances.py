@@ -14,7 +14,7 @@ from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
 from torpor_operator import arguments, calls, expansion, inputs
-from torpor_operator.expansion import Product
+from torpor_operator.expansion import Allowed, Product
 from torpor_operator.outcome import Outcome, decided, failed
 from torpor_operator.scope import MAPPING, Scope, Unknown
 from torpor_operator.sources import kind
@@ -76,11 +76,8 @@ class Instances:
         return Instance(arguments=(*self.constants, *given), trigger=trigger, display_name=named)
 
 
-def resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
-    """The task's instances; or its outcome where it has none (skipped, failed); or what must be answered first.
-
-    `allowed` instances at most.
-    """
+def resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
+    """The task's instances; or its outcome where it has none (skipped, failed); or what must be answered first."""
     try:
         return _resolve(task, scope, allowed)
     except (ValueError, RecursionError) as error:
@@ -92,7 +89,7 @@ def _not_json(task: Task, error: Exception) -> Outcome:
     return failed(task.name, Reason.EXPRESSION_FAILED, f"what it is given is not JSON: {error}")
 
 
-def _resolve(task: Task, scope: Scope, allowed: int) -> Resolved:
+def _resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
     unmapped = scope.within(MAPPING, Product().mapping(0))
     if not _asked_for_each(task) and (closed := _when(task, unmapped)) is not None:
         return closed

@@ -10,7 +10,7 @@ from typing import Any
 
 from torpor_api.podspec import PodFields
 from torpor_api.taskrun import TaskRun
-from torpor_wire import keys
+from torpor_wire import keys, paths
 
 from torpor_operator.owner import reference
 from torpor_operator.pods import name_of
@@ -78,7 +78,7 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
         keys.LABEL_TASK: spec.task.rstrip("_"),
         # A label holds 63 characters, a Workflow's name 253: the owner reference is what counts.
         keys.LABEL_WORKFLOW: spec.workflow.name[:63].rstrip("-."),
-        keys.LABEL_INDEX: str(spec.map_index) if spec.map_index >= 0 else "unmapped",
+        keys.LABEL_INDEX: paths.written(spec.path) or "unmapped",
     }
 
 

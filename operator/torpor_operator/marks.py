@@ -1,18 +1,21 @@
 """Which instances of a task have been decided on: created, once and for all, or left out by their `when`.
 
 What was created is not created again, whatever becomes of it. The status says it a second later at most; until then
-the TaskRuns themselves and what was seen of them do.
+the TaskRuns themselves and what was seen of them do. Of a task within groups there are marks in each frame.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 
 from torpor_api.task import Task
-from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskStatus, Workflow
-from torpor_wire import keys
+from torpor_wire import keys, paths
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 
+from torpor_operator import grouping
 from torpor_operator.snapshot import Snapshot
 
 NONE = Indexes()
@@ -49,30 +52,51 @@ class Marks:
         """The same with more instances left out."""
         return Marks(total=self.total, made=self.made, skips=self.skips | skips, removed=self.removed)
 
+    def seeing(self, seen: Indexes) -> "Marks":
+        """The same with instances that are there, whatever the status says."""
+        return Marks(total=self.total, made=self.made | seen, skips=self.skips - seen, removed=self.removed)
 
-def stored(status: TaskStatus) -> Marks:
-    """What the Workflow's status says. Raises ValueError where another hand wrote it."""
+
+UNMARKED = Marks()
+
+
+def stored(status: TaskStatus, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
+    """What the Workflow's status says of a task this deep in groups. Raises ValueError where another hand wrote it."""
+    if depth:
+        return _in_groups(status.instances or "", status.made, status.skips or "", depth, mapped=mapped)
     made = Indexes.below(status.created) if status.made is None else Indexes.parse(status.made)
-    return Marks(total=status.total, made=made, skips=Indexes.parse(status.skips or ""), removed=status.removed)
+    skips = Indexes.parse(status.skips or "")
+    return {(): Marks(total=status.total, made=made, skips=skips, removed=status.removed)}
 
 
 def problem(workflow: Workflow) -> str | None:
     """What in the status cannot be by our own hand, for a person; nothing is decided on it, nor reckoned with it."""
+    tasks = {task.name: task for task in workflow.spec.tasks}
+    try:
+        chains = grouping.chains(workflow.spec)
+    except grouping.GroupingError:
+        return None  # nothing of it runs
     for entry in workflow.status.tasks:
         try:
             if max(entry.created, entry.total) > keys.MAP_MAX:
                 return f"status.tasks: {entry.name}: at most {keys.MAP_MAX} instances can be"
-            stored(entry)
+            if entry.name in tasks:
+                stored(entry, len(chains[entry.name]), mapped=tasks[entry.name].mapped)
         except ValueError as error:
             return f"status.tasks: {entry.name}: {error}"
     return None
 
 
-def of(snapshot: Snapshot, task: Task, runs: Mapping[int, TaskRun]) -> Marks:
-    """What is known: by the status, by the TaskRuns there are, and by those that were seen."""
-    said = _said(snapshot.workflow, task)
-    seen = positions(runs) | snapshot.created.get(task.name, NONE)
-    return Marks(total=said.total, made=said.made | seen, skips=said.skips - seen, removed=said.removed)
+def of(snapshot: Snapshot, task: Task, depth: int, runs: Mapping[Path, Iterable[int]]) -> dict[Path, Marks]:
+    """What is known, by frame: by the status, by the TaskRuns there are, and by those that were seen."""
+    entry = next((entry for entry in snapshot.workflow.status.tasks if entry.name == task.name), None)
+    found = dict(stored(entry, depth, mapped=task.mapped)) if entry is not None else {}
+    seen = snapshot.created.get(task.name, {})
+    for frame in {frame for frame in (*runs, *seen) if len(frame) == depth}:
+        there = positions(runs.get(frame, ())) | seen.get(frame, NONE)
+        if there:
+            found[frame] = found.get(frame, UNMARKED).seeing(there)
+    return found
 
 
 def positions(indexes: Iterable[int]) -> Indexes:
@@ -85,5 +109,28 @@ def index(task: Task, position: int) -> int:
     return position if task.mapped else keys.UNMAPPED
 
 
-def _said(workflow: Workflow, task: Task) -> Marks:
-    return next((stored(entry) for entry in workflow.status.tasks if entry.name == task.name), Marks())
+def written(frames: Mapping[Path, Indexes], *, mapped: bool) -> str:
+    """Positions of a task's instances by frame, as a status holds them."""
+    return paths.text(paths.joined(frames) if mapped else (frame for frame, there in frames.items() if there))
+
+
+@lru_cache(maxsize=256)  # read at each plan, of thousands, and written once a second
+def _in_groups(instances: str, made: str | None, skips: str, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
+    there, left_out = _read(instances, depth, mapped=mapped), _read(skips, depth, mapped=mapped)
+    created = {frame: each - left_out.get(frame, NONE) for frame, each in there.items()}
+    if made is not None:
+        created = _read(made, depth, mapped=mapped)
+    return MappingProxyType(
+        {
+            frame: Marks(
+                total=there.get(frame, NONE).end, made=created.get(frame, NONE), skips=left_out.get(frame, NONE)
+            )
+            for frame in there.keys() | created.keys() | left_out.keys()
+        }
+    )
+
+
+def _read(text: str, depth: int, *, mapped: bool) -> dict[Path, Indexes]:
+    if mapped:
+        return paths.by_frame(paths.parse(text, depth + 1))
+    return dict.fromkeys(paths.parse(text, depth), Indexes.below(1))

@@ -20,6 +20,7 @@ from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
 from torpor_wire import keys
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 from torpor_wire.state import TERMINAL
 
 from torpor_operator import pods, surroundings, taskruns
@@ -54,7 +55,8 @@ class Observer:
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
-        self._created: defaultdict[str, dict[tuple[str, int], Indexes]] = defaultdict(dict)  # by task and clears
+        self._created: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
+        """By uid of the Workflow, by task and clears, by frame."""
         self.taskruns: Reflector[TaskRun] = Reflector(
             api, TASKRUNS, _read, on_change=self._taskrun_changed, index=_by_workflow_and_pool, jitter=jitter
         )
@@ -117,9 +119,9 @@ class Observer:
             return None
         # By namespace too: whoever creates an object writes any uid into it, and none reaches into another namespace.
         runs = [run for run in self.taskruns.store.indexed(workflow.metadata.uid) if self._stands(run, key.namespace)]
-        by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
+        by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
         for run in runs:
-            by_task[run.spec.task][run.spec.map_index] = run
+            by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
         return Snapshot(
             workflow=workflow,
             taskruns={run.metadata.name: run for run in runs},
@@ -196,10 +198,10 @@ class Observer:
         held = self.workflows.get(Key(run.metadata.namespace, owner.name))
         if held is None or held.metadata.uid != owner.uid:
             return
-        seen, of = self._created[owner.uid], (run.spec.task, run.spec.clears)
-        known = seen.get(of, Indexes())
+        seen, of, frame = self._created[owner.uid], (run.spec.task, run.spec.clears), run.spec.frame
+        known = seen.get(of, {}).get(frame, Indexes())
         if position not in known and taskruns.is_named_for_its_spec(run):
-            seen[of] = known | Indexes.of([position])
+            seen.setdefault(of, {})[frame] = known | Indexes.of([position])
 
     def _pod_changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):

@@ -9,6 +9,7 @@ from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import TaskState, TaskStatus
 from torpor_wire import keys
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
@@ -22,7 +23,7 @@ BROKEN = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A task's state, and the instances it comes from, by index (-1 for a task that is not mapped)."""
+    """A task's state in a frame, and the instances it comes from, by index (-1 for a task that is not mapped)."""
 
     task: str
     state: TaskState
@@ -31,6 +32,12 @@ class Outcome:
     runs: Mapping[int, TaskRun]
     reason: str | None = None
     message: str | None = None
+    frame: Path = ()
+
+    @property
+    def begun(self) -> bool:
+        """Whether any instance was made."""
+        return bool(self.marks.made)
 
     @property
     def ended(self) -> bool:
@@ -43,27 +50,35 @@ class Outcome:
 
     def status(self) -> TaskStatus:
         """The task's entry in the Workflow's status."""
-        states = Counter(run.status.state for run in self.runs.values())
-        waiting, succeeded = states[State.DEFERRED], states[State.SUCCEEDED]
-        running = sum(count for state, count in states.items() if state not in TERMINAL) - waiting
         made, skips = self.marks.made, self.marks.skips
         created = len(made)
-        return TaskStatus(
-            name=self.task,
-            state=self.state,
-            total=self.marks.total,
-            created=created,
-            made=None if made == Indexes.below(created) else made.text(),
-            active=running,
-            deferred=waiting,
-            succeeded=succeeded,
-            failed=created - running - waiting - succeeded,
-            skipped=len(skips),
-            skips=skips.text() or None,
-            removed=self.marks.removed,
-            reason=self.reason,
-            message=self.message,
+        return entry(self, created).model_copy(
+            update={
+                "total": self.marks.total,
+                "made": None if made == Indexes.below(created) else made.text(),
+                "skipped": len(skips),
+                "skips": skips.text() or None,
+                "removed": self.marks.removed,
+            }
         )
+
+
+def entry(outcome: Outcome, created: int) -> TaskStatus:
+    """What the status says of any task: how it stands, and how many of its instances do what."""
+    states = Counter(run.status.state for run in outcome.runs.values())
+    waiting, succeeded = states[State.DEFERRED], states[State.SUCCEEDED]
+    running = sum(count for state, count in states.items() if state not in TERMINAL) - waiting
+    return TaskStatus(
+        name=outcome.task,
+        state=outcome.state,
+        created=created,
+        active=running,
+        deferred=waiting,
+        succeeded=succeeded,
+        failed=created - running - waiting - succeeded,
+        reason=outcome.reason,
+        message=outcome.message,
+    )
 
 
 def decided(task: str, state: TaskState, reason: str | None = None, message: str | None = None) -> Outcome:

@@ -7,7 +7,7 @@ concern is a module of its own (`graph`, `gate`, `instances`, `lifecycle`, `stat
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torpor_api.workflow import Clearing
+from torpor_api.workflow import Clearing, Workflow
 from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
@@ -49,21 +49,25 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
     if mark is not None:
         return Plan(actions=removed) if mark.asked == wish else None
     ordered = graph.build(workflow.spec)
-    found = (
-        clear.chosen(snapshot, ordered, wish) if isinstance(ordered, graph.Graph) else clear.Refusal(ordered.message)
-    )
+    if isinstance(ordered, graph.Problem):
+        return _refused(workflow, removed, ordered.message)
+    found = clear.chosen(snapshot, ordered, wish)
     if isinstance(found, clear.Refusal):
-        return Plan(actions=removed, events=(announce.cleared(workflow, Reason.CLEAR_REFUSED, found.message),))
+        return _refused(workflow, removed, found.message)
     former = {one.name: one for one in workflow.status.tasks}
     # Also of tasks that the status does not tell of yet: what was created in this second counts for ever.
     entries = [
-        clear.entry(former.get(task.name) or clear.unknown(task), found, tasks.created(snapshot, task))
+        clear.entry(task, former.get(task.name) or clear.unknown(task), found, tasks.created(snapshot, ordered, task))
         for task in workflow.spec.tasks
     ]
     return Plan(
         status=status.reopened(workflow, Clearing(asked=wish, tasks=found), entries, snapshot.now),
         events=(announce.cleared(workflow, Reason.CLEARED, f"runs again: {clear.told(found)}"),),
     )
+
+
+def _refused(workflow: Workflow, removed: tuple[RemoveAnnotation, ...], why: str) -> Plan:
+    return Plan(actions=removed, events=(announce.cleared(workflow, Reason.CLEAR_REFUSED, why),))
 
 
 def _old(snapshot: Snapshot) -> list[View]:
@@ -92,7 +96,7 @@ def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Pl
     """The run ends before its tasks have. Who cancels or deletes it ends its hooks too; a timeout calls them."""
     wanted = ending.reason != Reason.CANCELLED
     ended = ordered.tasks if wanted else ordered.order
-    outcomes = [tasks.as_it_is(snapshot, task) for task in ended]
+    outcomes = [tasks.as_it_is(snapshot, ordered, task) for task in ended]
     runs = [run.metadata.name for outcome in outcomes for run in outcome.runs.values()]
     steps = [going.make_way(view) for view in _old(snapshot)]
     steps += [going.cancel(work.view_of(snapshot, name), ending.message) for name in runs]

@@ -1,6 +1,7 @@
 """What the expressions of a Workflow can see: `params`, `variables`, and of each task `result`, `results`, `state`.
 
-An instance also sees its `mapping`, a hook how the `run` went.
+An instance also sees its `mapping`, a task within groups its index and item of each of `groups`, a hook how the `run`
+went.
 
 Only what an expression refers to is handed to its evaluation, and named by the uids it comes from, so that an answer
 is found again without comparing values.
@@ -17,13 +18,16 @@ from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 from torpor_wire import canonical, keys
+from torpor_wire.paths import Path
 from torpor_wire.state import TERMINAL
 
 from torpor_operator.actions import Evaluate, Need, ReadVariables
 from torpor_operator.outcome import Outcome
 from torpor_operator.snapshot import Answer, NotArchived, Presence
+from torpor_operator.sources import Item
+from torpor_operator.spread import Spread
 
-PARAMS, TASKS, VARIABLES, MAPPING, RUN = "params", "tasks", "variables", "mapping", "run"
+PARAMS, TASKS, VARIABLES, MAPPING, GROUPS, RUN = "params", "tasks", "variables", "mapping", "groups", "run"
 ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
 _RESULTS_MAX = 256 * 1024
 _VERSION_MAX = 64
@@ -44,6 +48,8 @@ class Scope:
     outcomes: Mapping[str, Outcome]
     known: Mapping[Need, Answer]
     more: Mapping[str, JSON] = field(default_factory=dict)  # further roots
+    frame: Path = ()
+    items: Mapping[tuple[str, str], Item] = field(default_factory=dict)  # of the groups around, by group and entry
     read: dict[tuple[str, str], JSON | ExpressionError] = field(default_factory=dict)  # of a task before: its fields
     versions: dict[str, str] = field(default_factory=dict)  # both once for all instances that ask
 
@@ -79,12 +85,9 @@ class Scope:
             if isinstance(value, ExpressionError):
                 return value
             tasks[name] = value
-        if any(root == MAPPING and _hidden(self.more[MAPPING], part) for root, *part in found.parts):
-            return errors.failed(
-                "mapping.value is in the archive, which expressions do not see: use mapping.key or mapping.index, or "
-                "look at it in the task"
-            )
-        more = {root: value for root, value in self.more.items() if root in found.roots}
+        if (hidden := self._hidden(found)) is not None:
+            return hidden
+        more = {root: self._used(root, value, found) for root, value in self.more.items() if root in found.roots}
         if VARIABLES in found.roots:
             variables = self._variables()
             if not isinstance(variables, Value):
@@ -94,6 +97,29 @@ class Scope:
         sources += tuple((root, canonical.plain(value)) for root, value in sorted(more.items()))
         values: dict[str, JSON] = {PARAMS: dict(self.workflow.spec.params), TASKS: tasks, **more}
         return Evaluate(expression, sources, values)
+
+    def _hidden(self, found: references.References) -> ExpressionError | None:
+        """Why an expression cannot be computed that uses an item which is not known here."""
+        if any(root == MAPPING and _hidden(self.more[MAPPING], part) for root, *part in found.parts):
+            return errors.failed(
+                "mapping.value is in the archive, which expressions do not see: use mapping.key or mapping.index, or "
+                "look at it in the task"
+            )
+        groups = self.more.get(GROUPS)
+        for root, name, taken in found.parts:
+            if root == GROUPS and isinstance(groups, dict) and taken == "value" and _partly(groups.get(name)):
+                return errors.too_expensive(
+                    f"groups.{name}.value is in the archive, which expressions do not see: pass it whole, as the "
+                    f"argument ${{groups.{name}.value}}, or use groups.{name}.key"
+                )
+        return None
+
+    def _used(self, root: str, value: JSON, found: references.References) -> JSON:
+        """Of the groups around, those that are used: an answer for one holds in all indexes of the others."""
+        if root != GROUPS or not isinstance(value, dict):
+            return value
+        names = {name for taken, name, _ in found.parts if taken == GROUPS}
+        return {name: item for name, item in value.items() if name in names}
 
     def _variables(self) -> Value | ExpressionError | Unknown:
         """The ConfigMap that the Workflow names; the graph refuses expressions that need one where it names none."""
@@ -129,7 +155,7 @@ class Scope:
             case "results":
                 return self._results(name, outcome)
             case "indexes":
-                return [run.spec.map_index for run in outcome.finished()]
+                return _indexes(outcome)
             case _:
                 return errors.invalid(f"tasks.{name}.{field}: a task has `result`, `results`, `indexes` and `state`")
 
@@ -156,6 +182,7 @@ class Scope:
         if name not in self.versions:
             runs = sorted(self.outcomes[name].runs.items())
             text = ",".join(run.metadata.uid + ("" if run.status.state in TERMINAL else "?") for _, run in runs)
+            text = text or self.outcomes[name].state
             self.versions[name] = text if len(text) <= _VERSION_MAX else hashlib.sha256(text.encode()).hexdigest()
         return self.versions[name]
 
@@ -168,6 +195,21 @@ def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value
             return None
         found = found[name]
     return Value(json=found) if path else None
+
+
+def _partly(item: JSON) -> bool:
+    """Whether the item of a group is not known here, or one of several is not."""
+    if not isinstance(item, dict):
+        return False
+    key, value = item["key"], item.get("value")
+    return "value" not in item or (isinstance(key, dict) and isinstance(value, dict) and len(value) < len(key))
+
+
+def _indexes(outcome: Outcome) -> JSON:
+    """Which instances have a result: their indexes, or of several levels lists of them."""
+    if not isinstance(outcome, Spread):
+        return [run.spec.map_index for run in outcome.finished()]
+    return [path[0] if len(path) == 1 else [*path] for path in outcome.indexes()]
 
 
 def _hidden(mapping: JSON, part: list[str | None]) -> bool:

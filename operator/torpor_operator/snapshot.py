@@ -10,6 +10,7 @@ from torpor_api.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 
 from torpor_operator.actions import Need
 from torpor_operator.pods import Pod
@@ -41,10 +42,10 @@ class Snapshot:
 
     workflow: Workflow
     taskruns: Mapping[str, TaskRun]  # by name
-    by_task: Mapping[str, Mapping[int, TaskRun]]  # the same, by task and index
+    by_task: Mapping[str, Mapping[Path, Mapping[int, TaskRun]]]  # the same, by task, frame and index
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
     unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod that may have been created, or not
-    created: Mapping[str, Indexes]  # by task: the instances that were seen to exist, which the status may not say yet
+    created: Mapping[str, Mapping[Path, Indexes]]  # by task and frame: seen to exist, which the status may not say yet
     pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
     slots: Callable[[str], int | None]  # how many slots of a pool are free; None where there is no such pool
     holds: Callable[[TaskRun], bool]  # whether a TaskRun has been given a slot of its pool
@@ -52,3 +53,11 @@ class Snapshot:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
+
+    def runs(self, task: str, frame: Path = ()) -> Mapping[int, TaskRun]:
+        """The TaskRuns of a task in one frame, by their index."""
+        return self.by_task.get(task, {}).get(frame, {})
+
+    def frames(self, task: str) -> frozenset[Path]:
+        """The frames of a task in which TaskRuns are, or were seen."""
+        return frozenset((*self.by_task.get(task, ()), *self.created.get(task, ())))

@@ -90,7 +90,7 @@ class Archived:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of a mapped task, in the order of its index; instances without one are left out."""
+    """The results of a mapped task, in the order of its indexes; instances without one are left out."""
 
     runs: tuple[TaskRun, ...]
 
@@ -102,7 +102,8 @@ class Results:
         """The result of one instance, whole."""
         run = self.runs[place]
         text = run.status.result
-        source = ArgumentSource(task=run.spec.task, field="result", index=run.spec.map_index)
+        spec = run.spec
+        source = ArgumentSource(task=spec.task, field="result", index=spec.map_index, group_indexes=spec.group_indexes)
         return Item(key=place, text=text, value=text, source=source)
 
 

@@ -10,6 +10,7 @@ from typing import Never
 
 from torpor_api.clock import Clock
 from torpor_api.taskrun import TaskRun
+from torpor_wire import keys, paths
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
@@ -60,7 +61,8 @@ class Strays:
         elif all(one.name != task for one in held.spec.tasks):
             trouble = f"Workflow {asked.name} has no task {task}"
         else:
-            trouble = f"the instance {task}/{run.spec.map_index} of Workflow {asked.name} has another name"
+            which = paths.written(run.spec.path) or str(keys.UNMAPPED)
+            trouble = f"the instance {task}/{which} of Workflow {asked.name} has another name"
         return f"{trouble}, so nothing is done for this TaskRun: delete it"
 
 

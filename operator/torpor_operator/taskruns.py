@@ -6,23 +6,26 @@ from torpor_api.task import Task
 from torpor_api.taskrun import TaskRun, TaskRunSpec, WorkflowRef
 from torpor_api.workflow import Workflow
 from torpor_wire import keys, names
+from torpor_wire.paths import Path
 
 from torpor_operator.instances import Instance
 from torpor_operator.owner import reference
 
 
-def name_of(workflow: Workflow, task: str, index: int) -> str:
+def name_of(workflow: Workflow, task: str, index: int, frame: Path = ()) -> str:
     """The name of the TaskRun of one instance."""
-    return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index)
+    return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index, frame)
 
 
 def is_named_for_its_spec(run: TaskRun) -> bool:
     """Whether the name is the one that its spec leads to: who makes a second TaskRun of an instance needs another."""
-    owner = run.spec.workflow
-    return run.metadata.name == names.taskrun(owner.name, owner.uid, run.spec.task, run.spec.map_index)
+    owner, spec = run.spec.workflow, run.spec
+    return run.metadata.name == names.taskrun(owner.name, owner.uid, spec.task, spec.map_index, spec.frame)
 
 
-def build(workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str) -> dict[str, Any]:
+def build(  # noqa: PLR0913 - what a TaskRun is made from
+    workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str, frame: Path = ()
+) -> dict[str, Any]:
     """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1.
 
     `account` is the ServiceAccount of pods that name none.
@@ -32,6 +35,7 @@ def build(workflow: Workflow, task: Task, index: int, *, instance: Instance, acc
         workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
         task=task.name,
         map_index=index,
+        group_indexes=frame or None,
         clears=workflow.status.clears,
         trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
         pool=task.pool,
@@ -52,7 +56,7 @@ def build(workflow: Workflow, task: Task, index: int, *, instance: Instance, acc
         "apiVersion": keys.API_VERSION,
         "kind": "TaskRun",
         "metadata": {
-            "name": name_of(workflow, task.name, index),
+            "name": name_of(workflow, task.name, index, frame),
             "namespace": metadata.namespace,
             "labels": {keys.LABEL_WORKFLOW: metadata.name[:63].rstrip("-."), keys.LABEL_TASK: task.name.rstrip("_")},
             "ownerReferences": [reference("Workflow", metadata.name, metadata.uid)],

@@ -9,16 +9,17 @@ from dataclasses import replace
 from torpor_api.taskrun import TaskRun
 from torpor_wire.state import State
 
-from torpor_operator import announce, launch, lifecycle, tasks
+from torpor_operator import announce, launch, lifecycle
 from torpor_operator.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
 from torpor_operator.planned import Plan
 from torpor_operator.room import Room
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.surroundings import Surroundings
+from torpor_operator.turn import Turn
 from torpor_operator.view import Step, View, soonest
 
 
-def worked(snapshot: Snapshot, turns: Sequence[tasks.Turn]) -> Plan:
+def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
     """What these tasks ask for."""
     workflow, batch = snapshot.workflow, snapshot.settings.batch
     views = [view_of(snapshot, run.metadata.name) for turn in turns for run in turn.runs]
@@ -82,10 +83,14 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
     )
 
 
-def _starts(turns: Sequence[tasks.Turn], room: Room) -> list[CreateTaskRun]:
-    """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none."""
+def _starts(turns: Sequence[Turn], room: Room) -> list[CreateTaskRun]:
+    """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none.
+
+    Within groups depth first: what is next at one index comes before what is first at a later one.
+    """
     free = [body for turn in turns if not turn.needs_slot for body in turn.starts]
     wanting = [(turn.outcome.task, body) for turn in turns if turn.needs_slot for body in turn.starts]
+    wanting.sort(key=lambda one: one[1]["spec"].get("groupIndexes", []))
     return [CreateTaskRun(body=body) for body in (*free, *room.chosen(wanting))]
 
 
@@ -112,6 +117,6 @@ def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
     return tuple(event for step in steps for event in step.events)
 
 
-def _needs(turns: Sequence[tasks.Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
+def _needs(turns: Sequence[Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
     wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
     return tuple(dict.fromkeys(wanted))

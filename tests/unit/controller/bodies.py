@@ -1,6 +1,5 @@
 """Objects as JSON, and what the controller's observer makes of them: the raw material of the tests of the plan."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +14,7 @@ from torpor_operator.snapshot import Answer, Snapshot
 from torpor_operator.surroundings import ArchiveSeat, Pool
 from torpor_wire import keys, times
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 
 NOW = 1_700_000_000.0
 NAMESPACE, NAME, UID = "ns", "run", "workflow-uid"
@@ -68,7 +68,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     settings: Settings,
     now: float,
     unclear: Mapping[str, str] = MappingProxyType({}),
-    created: Mapping[str, Indexes] = MappingProxyType({}),
+    created: Mapping[str, Mapping[Path, Indexes]] = MappingProxyType({}),
     pools: Callable[[str], Pool] = lambda _: Pool(),
     slots: Callable[[str], int | None] = lambda _: None,
     holds: Callable[[TaskRun], bool] = lambda _: False,
@@ -76,9 +76,9 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
 ) -> Snapshot:
     """What the observer makes of objects."""
     runs = [taskruns.parse(body) for body in taskrun_bodies]
-    by_task: dict[str, dict[int, TaskRun]] = defaultdict(dict)
+    by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
     for run in runs:
-        by_task[run.spec.task][run.spec.map_index] = run
+        by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
     found = [pods.parse(body) for body in pod_bodies]
     owned = {run.metadata.uid: tuple(pod for pod in found if pod.owner_uid == run.metadata.uid) for run in runs}
     return Snapshot(

@@ -33,6 +33,7 @@ from torpor_operator.surroundings import ArchiveSeat, Pool
 from torpor_wire import keys, times
 from torpor_wire.edge import Patch
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 
 from tests.fake_api import json_patch
 from tests.unit.controller import bodies
@@ -51,7 +52,7 @@ class Stored:
         self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
         self.unreadable: set[str] = set()
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
-        self.created: dict[str, Indexes] = {}  # by task: instances the operator saw, whatever the status says
+        self.created: dict[str, dict[Path, Indexes]] = {}  # instances the operator saw, whatever the status says
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
         self.slots: dict[str, int] = {}  # free slots of pools
         self.holders: set[str] = set()  # names of TaskRuns that have one

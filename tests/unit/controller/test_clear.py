@@ -192,7 +192,7 @@ def test_what_cannot_be_cleared_is_refused_once_and_changes_nothing(text: str, s
 def test_what_was_created_before_the_first_status_and_deleted_is_not_made_anew_with_another_task() -> None:
     world = World(python("a"), python("b")).settle()
     world.workflow["status"] = {}
-    world.api.created = {"a": Indexes.below(1), "b": Indexes.below(1)}
+    world.api.created = {"a": {(): Indexes.below(1)}, "b": {(): Indexes.below(1)}}
     world.lose_taskrun("a")
     world.workflow["metadata"].setdefault("annotations", {})[keys.CLEAR] = "b"
     world.apply(world.plan())

@@ -60,7 +60,7 @@ def test_a_taskrun_deleted_before_the_status_tells_of_it_is_not_created_again() 
     world = World(python("a", expand=[{"name": "n", "over": [1, 2]}])).settle()
     for task in world.workflow["status"]["tasks"]:
         task |= {"created": 0, "total": 0}
-    world.api.created = {"a": Indexes.below(2)}
+    world.api.created = {"a": {(): Indexes.below(2)}}
     world.lose_taskrun("a", 0)
     world.lose_taskrun("a", 1)
     assert not any(isinstance(action, CreateTaskRun) for action in world.plan().actions)

@@ -99,7 +99,7 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(heard: Heard) -> N
     snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
     assert snapshot is not None
     assert list(snapshot.taskruns) == [NAME]
-    assert list(snapshot.by_task["a"]) == [keys.UNMAPPED]
+    assert list(snapshot.runs("a")) == [keys.UNMAPPED]
     assert [found.uid for found in snapshot.pods["taskrun"]] == ["pod"]
 
 
@@ -148,7 +148,7 @@ def test_a_pod_that_nothing_of_ours_holds_is_no_suspect(heard: Heard) -> None:
 def created(heard: Heard) -> dict[str, str]:
     snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
     assert snapshot is not None
-    return {task: seen.text() for task, seen in snapshot.created.items()}
+    return {task: seen[()].text() for task, seen in snapshot.created.items()}
 
 
 def test_a_taskrun_that_was_seen_counts_as_created_after_it_has_gone(heard: Heard) -> None:

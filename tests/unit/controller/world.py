@@ -5,7 +5,7 @@ server. After each plan it checks what must never be: more pods than the paralle
 TaskRun.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from torpor_api import taskrun as taskruns
 from torpor_api import workflow as workflows
@@ -23,6 +23,7 @@ from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Snapshot
 from torpor_wire import edge, keys, names, trigger
 from torpor_wire.edge import Claim
+from torpor_wire.paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -31,6 +32,8 @@ from tests.unit.controller.bodies import NAME, NAMESPACE, NOW, UID, Body
 from tests.unit.controller.stored import Stored
 
 ROUNDS = 50
+
+At: TypeAlias = int | Path
 
 
 class World:
@@ -127,35 +130,42 @@ class World:
         """The state of each task, in the words of the Workflow's status."""
         return {entry.name: str(entry.state) for entry in self.status.tasks}
 
-    def run(self, task: str, index: int = keys.UNMAPPED) -> TaskRun:
-        return taskruns.parse(self.taskruns[names.taskrun(NAME, UID, task, index)])
+    def run(self, task: str, index: At = keys.UNMAPPED) -> TaskRun:
+        return taskruns.parse(self.taskruns[self.name(task, index)])
+
+    def name(self, task: str, at: At) -> str:
+        """The name of an instance: by its index, or within groups by all of them."""
+        if isinstance(at, int):
+            return names.taskrun(NAME, UID, task, at)
+        mapped = next(one.mapped for one in self.stored.spec.tasks if one.name == task)
+        return names.taskrun(NAME, UID, task, at[-1] if mapped else keys.UNMAPPED, at[:-1] if mapped else at)
 
     def by_name(self, name: str) -> TaskRun:
         return taskruns.parse(self.taskruns[name])
 
-    def state(self, task: str, index: int = keys.UNMAPPED) -> State:
+    def state(self, task: str, index: At = keys.UNMAPPED) -> State:
         return self.run(task, index).status.state
 
-    def has(self, task: str, index: int = keys.UNMAPPED) -> bool:
-        return names.taskrun(NAME, UID, task, index) in self.taskruns
+    def has(self, task: str, index: At = keys.UNMAPPED) -> bool:
+        return self.name(task, index) in self.taskruns
 
-    def arguments(self, task: str, index: int = keys.UNMAPPED) -> dict[str, Any]:
+    def arguments(self, task: str, index: At = keys.UNMAPPED) -> dict[str, Any]:
         """What the instance is called with, as it stands on its TaskRun."""
-        spec = self.taskruns[names.taskrun(NAME, UID, task, index)]["spec"]
+        spec = self.taskruns[self.name(task, index)]["spec"]
         return {entry["name"]: entry.get("value", entry.get("from")) for entry in spec["arguments"]}
 
     def condition(self, name: str = "Succeeded") -> tuple[str, str, str]:
         entry = next(entry for entry in self.status.conditions if entry.type == name)
         return entry.status, entry.reason, entry.message
 
-    def live_pods(self, task: str, index: int = keys.UNMAPPED) -> list[str]:
+    def live_pods(self, task: str, index: At = keys.UNMAPPED) -> list[str]:
         uid = self.run(task, index).metadata.uid
         own = [body for body in self.pods.values() if body["metadata"]["ownerReferences"][0]["uid"] == uid]
         return [pod.name for pod in map(pods.parse, own) if not pod.terminal]
 
     # What others do: the task's pod, its triggerer, the kubelet, people.
 
-    def claim(self, task: str, index: int = keys.UNMAPPED) -> None:
+    def claim(self, task: str, index: At = keys.UNMAPPED) -> None:
         """The pod claims its segment."""
         run = self.run(task, index)
         pod = self.pods[pods.name_of(run)]
@@ -163,13 +173,13 @@ class World:
         self.api.patch(run, edge.claim(run.pin(launch=True), who, started=run.status.started_at, now=self.now))
         pod["status"] = {"phase": "Running"}
 
-    def report_success(self, task: str, index: int = keys.UNMAPPED, result: str | None = None) -> None:
+    def report_success(self, task: str, index: At = keys.UNMAPPED, result: str | None = None) -> None:
         """The pod, which has claimed, reports a result (JSON text), and ends."""
         run = self.run(task, index)
         self.api.patch(run, edge.succeed(run.pin(), result, now=self.now))
         self.write_pod(task, index, {"phase": "Succeeded"})
 
-    def report_failure(self, task: str, index: int = keys.UNMAPPED, message: str = "it broke") -> None:
+    def report_failure(self, task: str, index: At = keys.UNMAPPED, message: str = "it broke") -> None:
         """The pod reports a failure, and ends."""
         run = self.run(task, index)
         policy = run.spec.retries.policy()
@@ -177,7 +187,7 @@ class World:
         self.write_pod(task, index, {"phase": "Succeeded"})
 
     def report_deferral(
-        self, task: str, index: int = keys.UNMAPPED, *, timeout: float | None = None, exits: bool = True
+        self, task: str, index: At = keys.UNMAPPED, *, timeout: float | None = None, exits: bool = True
     ) -> None:
         """The pod leaves a trigger, and (if `exits`) ends."""
         run = self.run(task, index)
@@ -188,48 +198,48 @@ class World:
         if exits:
             self.write_pod(task, index, {"phase": "Succeeded"})
 
-    def report_event(self, task: str, index: int = keys.UNMAPPED) -> None:
+    def report_event(self, task: str, index: At = keys.UNMAPPED) -> None:
         """The triggerer fires."""
         run = self.run(task, index)
         self.api.patch(run, edge.fire(run.pin(), '"event"', deferred=1.0, now=self.now))
 
-    def report_end(self, task: str, index: int = keys.UNMAPPED, result: str | None = None) -> None:
+    def report_end(self, task: str, index: At = keys.UNMAPPED, result: str | None = None) -> None:
         """The triggerer ends the task without a pod."""
         run = self.run(task, index)
         self.api.patch(run, edge.succeed(run.pin(), result, now=self.now))
 
-    def write_pod(self, task: str, index: int, status: Body) -> None:
+    def write_pod(self, task: str, index: At, status: Body) -> None:
         """The kubelet writes the status of the present pod."""
         self.pods[pods.name_of(self.run(task, index))]["status"] = status
 
     # The same with all that comes before and after: the claim, if it has not been, and the operator's answer.
 
-    def succeed(self, task: str, result: str | None = None, index: int = keys.UNMAPPED) -> "World":
+    def succeed(self, task: str, result: str | None = None, index: At = keys.UNMAPPED) -> "World":
         self._claimed(task, index)
         self.report_success(task, index, result)
         return self.settle()
 
-    def fail(self, task: str, message: str = "it broke", index: int = keys.UNMAPPED) -> "World":
+    def fail(self, task: str, message: str = "it broke", index: At = keys.UNMAPPED) -> "World":
         self._claimed(task, index)
         self.report_failure(task, index, message)
         return self.settle()
 
     def defer(
-        self, task: str, index: int = keys.UNMAPPED, *, timeout: float | None = None, exits: bool = True
+        self, task: str, index: At = keys.UNMAPPED, *, timeout: float | None = None, exits: bool = True
     ) -> "World":
         self._claimed(task, index)
         self.report_deferral(task, index, timeout=timeout, exits=exits)
         return self.settle()
 
-    def fire(self, task: str, index: int = keys.UNMAPPED) -> "World":
+    def fire(self, task: str, index: At = keys.UNMAPPED) -> "World":
         self.report_event(task, index)
         return self.settle()
 
-    def end_wait(self, task: str, result: str | None = None, index: int = keys.UNMAPPED) -> "World":
+    def end_wait(self, task: str, result: str | None = None, index: At = keys.UNMAPPED) -> "World":
         self.report_end(task, index, result)
         return self.settle()
 
-    def kubelet(self, task: str, status: Body, index: int = keys.UNMAPPED) -> "World":
+    def kubelet(self, task: str, status: Body, index: At = keys.UNMAPPED) -> "World":
         self.write_pod(task, index, status)
         return self.settle()
 
@@ -238,11 +248,11 @@ class World:
         self.api.pods = {name: pod for name, pod in self.pods.items() if "deletionTimestamp" not in pod["metadata"]}
         return self.settle()
 
-    def lose_pod(self, task: str, index: int = keys.UNMAPPED) -> None:
+    def lose_pod(self, task: str, index: At = keys.UNMAPPED) -> None:
         """The pod is gone, with nobody to tell of it."""
         del self.pods[pods.name_of(self.run(task, index))]
 
-    def lose_taskrun(self, task: str, index: int = keys.UNMAPPED) -> None:
+    def lose_taskrun(self, task: str, index: At = keys.UNMAPPED) -> None:
         """Somebody deletes the TaskRun; its pods go with it."""
         run = self.run(task, index)
         del self.taskruns[run.metadata.name]
@@ -262,6 +272,6 @@ class World:
         heard = {event.key for event in self.events}
         self.events += [event for event in made.events if event.key not in heard]
 
-    def _claimed(self, task: str, index: int) -> None:
+    def _claimed(self, task: str, index: At) -> None:
         if self.state(task, index) is State.SCHEDULED:
             self.claim(task, index)

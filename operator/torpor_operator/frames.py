@@ -1,0 +1,168 @@
+"""In which frames the tasks of a run stand, and what is seen from each: the groups around, and outcomes of other tasks.
+
+A frame is made when the list that its group is mapped over is known. From there a task of the same groups is seen as it
+stands at the same indexes; one that stands deeper, or in other groups, is seen as a mapped task: all of it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from torpor_api.workflow import TaskState
+from torpor_cel.value import JSON
+from torpor_wire.paths import Path
+
+from torpor_operator import expansion
+from torpor_operator.actions import Need
+from torpor_operator.expansion import Allowed, Product
+from torpor_operator.graph import Graph
+from torpor_operator.grouping import Chain, common
+from torpor_operator.outcome import Outcome, decided
+from torpor_operator.scope import GROUPS, Scope, Unknown
+from torpor_operator.sources import Item
+from torpor_operator.spread import Spread
+
+
+class Frames:
+    """What is known of the run so far in one plan; tasks are put into it in the order of the graph."""
+
+    def __init__(self, graph: Graph, base: Scope, allowed: int) -> None:
+        self._graph = graph
+        self._base = base  # what every task sees
+        self._allowed = allowed
+        self._outcomes: dict[str, dict[Path, Outcome]] = {}
+        self._widths: dict[tuple[str, Path], Product | Outcome] = {}
+        self._wholes: dict[tuple[str, Path], Outcome] = {}
+        self._below: dict[tuple[str, int], dict[Path, dict[Path, Outcome]]] = {}
+        self.needs: list[Need] = []
+
+    def put(self, task: str, parts: Mapping[Path, Outcome]) -> Outcome:
+        """Note how a task stands in each of its frames; returns how it stands as a whole."""
+        chain = self._graph.chains[task]
+        self._outcomes[task] = (
+            {frame: replace(part, frame=frame) for frame, part in parts.items()} if chain else dict(parts)
+        )
+        return self.seen(task, (), ())
+
+    def of(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
+        """The frames of a task in these groups, each with None, or with the outcome of all that would stand there.
+
+        Those that are `known` are among them also where their group has not, or no longer, the indexes they came from.
+        """
+        closed: dict[Path, Outcome] = {}
+        there: set[Path] = set()
+        for frame, outcome in self._made(chain):
+            yield frame, outcome
+            there.add(frame)
+            if outcome is not None:
+                closed[frame] = outcome
+        for frame in known:
+            if frame not in there:
+                yield (
+                    frame,
+                    next((closed[frame[:depth]] for depth in range(len(frame)) if frame[:depth] in closed), None),
+                )
+
+    def _made(self, chain: Chain) -> Iterator[tuple[Path, Outcome | None]]:
+        if not chain:
+            yield (), None
+            return
+        for frame, closed in self._made(chain[:-1]):
+            found = closed or self._width(chain, frame)
+            if isinstance(found, Outcome):
+                yield frame, found
+            else:
+                yield from (((*frame, index), None) for index in range(found.total))
+
+    def scope(self, chain: Chain, frame: Path) -> Scope:
+        """What a task sees there."""
+        if not chain:
+            return self._base
+        seen: dict[str, JSON] = {}
+        items: dict[tuple[str, str], Item] = {}
+        for depth in range(min(len(chain), len(frame))):
+            product = self._width(chain[: depth + 1], frame[:depth])
+            if isinstance(product, Product) and frame[depth] < product.total:
+                seen[chain[depth]] = product.mapping(frame[depth])
+                items |= {(chain[depth], entry.name): item for entry, item in product.items(frame[depth])}
+        return replace(
+            self._base,
+            outcomes=self.sight(chain, frame),
+            more={**self._base.more, GROUPS: seen},
+            frame=frame,
+            items=items,
+            read={},
+            versions={},
+        )
+
+    def sight(self, chain: Chain, frame: Path) -> Mapping[str, Outcome]:
+        """How the tasks so far stand, seen from there."""
+        return _Sight(self, self._outcomes, chain, frame)
+
+    def allowed(self, chain: Chain, frame: Path) -> Allowed:
+        """How many instances a task may have there: the indexes of a group share what the run may have."""
+        here = self._allowed
+        for depth in range(len(frame)):
+            product = self._width(chain[: depth + 1], frame[:depth])
+            here //= product.total if isinstance(product, Product) else 1
+        return Allowed(max(here, 1), self._allowed)
+
+    def seen(self, task: str, chain: Chain, frame: Path) -> Outcome:
+        """How a task stands, seen from a frame of these groups."""
+        others = self._graph.chains[task]
+        depth = common(chain, others)
+        prefix = frame[:depth]
+        parts = self._outcomes[task]
+        if depth == len(others):
+            return next(parts[prefix[:length]] for length in range(depth, -1, -1) if prefix[:length] in parts)
+        if (task, prefix) not in self._wholes:
+            self._wholes[task, prefix] = self._whole(task, prefix, len(others) - depth)
+        return self._wholes[task, prefix]
+
+    def _whole(self, task: str, prefix: Path, depth: int) -> Outcome:
+        if (task, len(prefix)) not in self._below:
+            below: dict[Path, dict[Path, Outcome]] = {}
+            for frame, part in self._outcomes[task].items():
+                below.setdefault(frame[: len(prefix)], {})[frame[len(prefix) :]] = part
+            self._below[task, len(prefix)] = below
+        found = self._below[task, len(prefix)]
+        parts = next((found[prefix[:length]] for length in range(len(prefix), -1, -1) if prefix[:length] in found), {})
+        return Spread.of(task, prefix, parts, depth=depth, itself=self._mapped(task))
+
+    def _mapped(self, task: str) -> bool:
+        return next(one.mapped for one in self._graph.order if one.name == task)
+
+    def _width(self, chain: Chain, frame: Path) -> Product | Outcome:
+        """What the innermost of these groups is mapped over in a frame of those around it."""
+        name = chain[-1]
+        if (name, frame) not in self._widths:
+            self._widths[name, frame] = self._resolved(chain, frame)
+        return self._widths[name, frame]
+
+    def _resolved(self, chain: Chain, frame: Path) -> Product | Outcome:
+        name, around = chain[-1], chain[:-1]
+        found = expansion.resolve(self._graph.groups[name], self.scope(around, frame), self.allowed(around, frame))
+        match found:
+            case Unknown(needs):
+                self.needs += needs
+                return decided(name, TaskState.PENDING)
+            case Outcome():
+                return replace(found, message=found.message and f"group {name}: {found.message}")
+            case _:
+                return found
+
+
+class _Sight(Mapping[str, Outcome]):
+    def __init__(self, frames: Frames, tasks: Mapping[str, object], chain: Chain, frame: Path) -> None:
+        self._frames = frames
+        self._tasks = tasks
+        self._chain = chain
+        self._frame = frame
+
+    def __getitem__(self, task: str) -> Outcome:
+        return self._frames.seen(task, self._chain, self._frame)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
