@@ -18,11 +18,11 @@ def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
 
 
 def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
-    """An Event on the Workflow for each task that failed before it had a TaskRun."""
+    """An Event on the Workflow for each task that failed before it had a TaskRun, or waits for what is not there."""
     return tuple(
         _problem(workflow, outcome, f"task {outcome.task}: {outcome.message}", f"{outcome.task}/{outcome.reason}")
         for outcome in outcomes
-        if outcome.state is TaskState.FAILED and not outcome.runs
+        if (outcome.state is TaskState.FAILED and not outcome.runs) or outcome.reason == Reason.POOL_UNKNOWN
     )
 
 

@@ -94,8 +94,8 @@ def resolve(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
             return unmade
         if isinstance(items, ExpressionError):
             return failed(task.name, items.reason, f"{where}: {items.message}")
-        if not name and isinstance(items, sources.Keyed):
-            items = "an object"
+        if not name:
+            items = _of_objects(items)
         if isinstance(items, str):
             message = f"{where}: over {items}; it takes {_TAKES[bool(name)]}{_hint(over)}"
             return failed(task.name, Reason.EXPAND_INVALID, message)
@@ -164,6 +164,17 @@ def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> Items 
     return sources.known(found.json, source) if isinstance(found, Value) else found
 
 
+def _of_objects(items: Items | str) -> Items | str:
+    """The items of expandKwargs, each of which is an object of arguments; else what is wrong with them."""
+    if isinstance(items, sources.Keyed):
+        return "an object"
+    if isinstance(items, sources.Listed):
+        wrong = next((place for place, item in enumerate(items.values) if not isinstance(item, dict)), None)
+        if wrong is not None:
+            return f"a list whose item {wrong} is {sources.kind(items.values[wrong])}"
+    return items
+
+
 def _refused(task: Task | Group, product: Product, allowed: Allowed) -> Outcome | None:
     entries, total = product.entries, product.total
     if not total:
@@ -186,5 +197,8 @@ def _called(entry: Entry) -> str:
 
 
 def _hint(over: JSON) -> str:
-    written = isinstance(over, str) and inputs.single(over) is None
-    return f"; an expression is written ${{{over}}}" if written else ""
+    if not isinstance(over, str) or inputs.single(over) is not None:
+        return ""
+    if inputs.within(over):
+        return "; the text is to be one expression ${...} and nothing else, no space around it either"
+    return f"; an expression is written ${{{over}}}"

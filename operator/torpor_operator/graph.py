@@ -11,8 +11,8 @@ from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
 from torpor_operator import grouping, inputs
-from torpor_operator.grouping import Chain
-from torpor_operator.scope import GROUPS, VARIABLES
+from torpor_operator.grouping import Chain, common
+from torpor_operator.scope import GROUPS, MAPPING, VARIABLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,10 @@ class _Written:
         """The tasks that a task comes after, by `after` and by reference."""
         said = f"task {task.name}"
         before = {name for after in task.after for name in self._after(said, after)}
-        before |= self._referred(said, inputs.expressions(task), self.chains[task.name])
+        places = tuple(inputs.expressions(task))
+        before |= self._referred(said, places, self.chains[task.name])
+        if not task.mapped:
+            self._alone(said, places)
         hooks = self._hooks(before)
         if hooks and task.hook is None:
             message = f"{said} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
@@ -131,8 +134,8 @@ class _Written:
 
     def producers(self, group: Group) -> frozenset[str]:
         """The tasks that a group's lists are made by."""
-        said, around = f"group {group.name}", self._around(group)
-        found = self._referred(said, inputs.of_group(group), around)
+        said = f"group {group.name}"
+        found = self._referred(said, inputs.of_group(group), self._around(group))
         if hooks := self._hooks(found):
             message = f"{said} is made from {hooks[0]}, which is a hook: it runs when all tasks have ended"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
@@ -173,7 +176,35 @@ class _Written:
             if root == GROUPS and name not in chain:
                 there = f"it stands in: {', '.join(chain) or 'none'}"
                 raise _ProblemError(Reason.WORKFLOW_INVALID, f"{said}: groups.{name} is not around it; {there}")
+        for name, field in sorted(found.fields, key=str):
+            wrong = self._misused(name, field, chain)
+            if wrong is not None:
+                raise _ProblemError(Reason.EXPRESSION_INVALID, f"{said}: {wrong}")
         return found
+
+    def _alone(self, said: str, places: Iterable[inputs.Place]) -> None:
+        """A task that is not mapped has no item."""
+        for where, expression, roots in places:
+            found = references.of(str(expression), roots=roots)
+            parts = frozenset() if isinstance(found, ExpressionError) else found.parts
+            if any(root == MAPPING and name != "index" for root, name, _ in parts):
+                message = f"{said}: {where}: it is not mapped, and so has no item: mapping has only `index`"
+                raise _ProblemError(Reason.EXPRESSION_INVALID, message)
+
+    def _misused(self, name: str, field: str | None, chain: Chain) -> str | None:
+        """What is wrong with a field of a task, seen from these groups: one result is `result`, many are `results`."""
+        many = self.tasks[name].mapped or common(chain, self.chains[name]) < len(self.chains[name])
+        right = "results" if many else "result"
+        match field:
+            case "state" | "indexes":
+                return None
+            case "result" | "results":
+                stands = "is" if many else "is not"
+                return None if field == right else f"task {name} {stands} mapped: write tasks.{name}.{right}"
+            case None:
+                return f"tasks.{name} is used whole: write tasks.{name}.{right}"
+            case _:
+                return f"tasks.{name}.{field}: a task has `result`, `results`, `indexes` and `state`"
 
 
 def _unknown(place: str, kind: str, name: str, known: Mapping[str, object]) -> str:

@@ -130,9 +130,7 @@ class Scope:
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}
-        for taken in fields:
-            if taken is None:
-                return errors.invalid(f"tasks.{name} is used whole: write tasks.{name}.result")
+        for taken in filter(None, fields):
             if (name, taken) not in self.read:
                 self.read[name, taken] = self._field(name, taken)
             seen = self.read[name, taken]
@@ -142,22 +140,17 @@ class Scope:
         return value
 
     def _field(self, name: str, field: str) -> JSON | ExpressionError:
+        """A field of a task before; the graph has refused what is none, and one result where there are many."""
         outcome = self.outcomes[name]
         match field:
-            case "state":
-                return str(outcome.state)
-            case "result" if outcome.mapped:
-                return errors.invalid(f"task {name} is mapped: write tasks.{name}.results")
             case "result":
                 return _result(name, outcome)
-            case "results" if outcome.runs and not outcome.mapped:
-                return errors.invalid(f"task {name} is not mapped: write tasks.{name}.result")
             case "results":
                 return self._results(name, outcome)
             case "indexes":
                 return _indexes(outcome)
             case _:
-                return errors.invalid(f"tasks.{name}.{field}: a task has `result`, `results`, `indexes` and `state`")
+                return str(outcome.state)
 
     def _results(self, name: str, outcome: Outcome) -> JSON | ExpressionError:
         """The results in the order of the index; instances without one are left out, `indexes` says which are there."""

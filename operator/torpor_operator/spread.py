@@ -14,7 +14,7 @@ from torpor_wire.paths import Path
 
 from torpor_operator import marks
 from torpor_operator.marks import Marks
-from torpor_operator.outcome import Outcome, entry
+from torpor_operator.outcome import ENDED, Outcome, entry
 
 # Of several ends the first that is found is the whole's.
 _WORST = (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED)
@@ -46,13 +46,12 @@ class Spread(Outcome):
             depth=depth,
             itself=itself,
         )
-        worst = next((item for item in ordered.items() if item[1].state is made.state and item[1].reason), None)
-        if worst is None or made.state not in {*_WORST, TaskState.SKIPPED}:
+        told = next(((where, part) for where, part in ordered.items() if _tells(part, made.state)), None)
+        if told is None:
             return made
-        where, part = worst
-        message = (
-            part.message if part.runs or not where else f"{task}/{paths.written((*frame, *where))}: {part.message}"
-        )
+        where, part = told
+        at = f"{task}/{paths.written((*frame, *where))}: " if where and not part.runs else ""
+        message = part.message and at + part.message
         return replace(made, reason=part.reason, message=message and message[: keys.MESSAGE_MAX])
 
     @property
@@ -93,6 +92,11 @@ class Spread(Outcome):
 
     def _written(self, frames: Mapping[Path, Indexes]) -> str:
         return marks.written(frames, mapped=self.itself)
+
+
+def _tells(part: Outcome, whole: TaskState) -> bool:
+    """Whether this part says why the whole ended as it did, or what it waits for."""
+    return part.reason is not None and (part.state is whole or (whole not in ENDED and not part.ended))
 
 
 def _width(each: Marks) -> int:

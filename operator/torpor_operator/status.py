@@ -121,7 +121,10 @@ def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> t
 
 
 def _trouble(outcomes: Sequence[Outcome]) -> str:
-    """What keeps a TaskRun from moving, such as an image that cannot be pulled; empty where nothing does."""
+    """What keeps a task from moving, as an image that cannot be pulled; empty where nothing does."""
+    waiting = next((outcome for outcome in outcomes if outcome.reason == Reason.POOL_UNKNOWN), None)
+    if waiting is not None:
+        return f"task {waiting.task}: {waiting.message}"
     runs = (run for outcome in outcomes for run in outcome.runs.values())
     stuck = (run for run in runs if run.status.state in {State.SCHEDULED, State.RUNNING} and run.status.reason)
     first = next(stuck, None)

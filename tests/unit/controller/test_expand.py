@@ -79,9 +79,9 @@ def test_one_failed_instance_fails_the_task_when_all_have_ended() -> None:
 
 
 def test_the_result_of_a_mapped_task_is_asked_for_as_results() -> None:
-    world = World(over(["a"]), python("report", args={"rows": "${tasks.load.result}"})).settle().succeed("load", "1", 0)
-    assert world.task("report").reason == "ExpressionInvalid"
-    assert "write tasks.load.results" in (world.task("report").message or "")
+    world = World(over(["a"]), python("report", args={"rows": "${tasks.load.result}"})).settle()
+    assert world.condition()[1] == "ExpressionInvalid"
+    assert "write tasks.load.results" in world.condition()[2]
 
 
 def test_a_mapped_wait_is_one_wait_for_each_item() -> None:
@@ -104,3 +104,8 @@ def test_instances_that_run_go_on_when_the_list_they_came_from_is_lost() -> None
 def test_an_expression_without_its_braces_is_told_how_it_is_written() -> None:
     world = World(python("a", expand=[{"name": "x", "over": "params.paths"}]), params={"paths": [1]}).settle()
     assert "an expression is written ${params.paths}" in (world.task("a").message or "")
+
+
+def test_an_expression_with_something_around_it_is_told_to_stand_alone() -> None:
+    world = World(over("${params.l} "), params={"l": [1]}).settle()
+    assert "the text is to be one expression ${...} and nothing else" in (world.task("load").message or "")

@@ -84,7 +84,11 @@ def test_a_cancelled_run_ends_what_runs_at_each_index() -> None:
             [CITIES],
             "groups.city is not around it; it stands in: none",
         ),
-        ([FETCH], [CITIES | {"expand": [{"name": "c", "over": "${tasks.fetch.result}"}]}], "tasks wait for each other"),
+        (
+            [FETCH],
+            [CITIES | {"expand": [{"name": "c", "over": "${tasks.fetch.results}"}]}],
+            "tasks wait for each other",
+        ),
         (
             [FETCH],
             [CITIES | {"expand": [{"name": "c", "over": "${tasks.no.result}"}]}],
@@ -103,3 +107,9 @@ def test_a_status_of_another_hand_is_no_set_of_paths() -> None:
     world.workflow["status"]["tasks"][0]["instances"] = "0-1.0"
     world.settle()
     assert world.condition()[1] == "StatusInvalid"
+
+
+def test_a_pool_that_is_not_there_is_told_of_the_whole_task() -> None:
+    world = run(FETCH | {"pool": "db"})
+    assert world.task("fetch").reason == "PoolUnknown"
+    assert world.condition()[2].startswith("task fetch: fetch/0: pool db: the ConfigMap torpor-pools")

@@ -55,7 +55,7 @@ def test_each_object_of_a_list_is_the_arguments_of_an_instance() -> None:
 @pytest.mark.parametrize(
     ("objects", "said"),
     [
-        ([{"x": 1}, 3], "expandKwargs: item 1 is a number; each is an object of arguments"),
+        ([{"x": 1}, 3], "expandKwargs: over a list whose item 1 is a number; it takes a list of objects"),
         ([{"a-b": 1}], "expandKwargs: item 0: 'a-b' is no identifier, and so cannot be an argument"),
         ([{"day": 1}], "expandKwargs: item 0: gives day, which is a constant of args too; remove one"),
         ("${params.n}", "expandKwargs: over a number; it takes a list of objects"),

@@ -69,8 +69,8 @@ def test_beside_a_function_the_item_is_the_functions() -> None:
 
 def test_only_a_mapped_task_has_a_mapping() -> None:
     world = World(wait("drop", kwargs={"url": "${mapping.value}"})).settle()
-    assert world.task("drop").reason == "ExpressionFailed"
-    assert "No such key" in (world.task("drop").message or "") or "no such key" in (world.task("drop").message or "")
+    assert world.condition()[1] == "ExpressionInvalid"
+    assert "trigger: url: it is not mapped, and so has no item: mapping has only `index`" in world.condition()[2]
 
 
 def test_what_judges_an_event_stands_on_the_taskrun_with_the_params_it_uses() -> None:
