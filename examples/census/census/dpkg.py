@@ -1,5 +1,7 @@
 """Reads dpkg's database: paragraphs of `Field: value` lines, one paragraph a package (deb-control(5)).
 
+Beside it stands for each package a list of the MD5 of its files.
+
 Must not import torpor: this is the part of a user's code that exists without workflows.
 """
 
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 DATABASE = Path("/var/lib/dpkg/status")
+FILES = Path("/var/lib/dpkg/info")
 _KIB = 1024
 
 
@@ -17,6 +20,21 @@ class Package(NamedTuple):
     name: str
     section: str
     size: int
+
+
+class File(NamedTuple):
+    """A file of a package: its path below the root, and the MD5 of what was shipped."""
+
+    path: str
+    md5: str
+
+
+def shipped(package: str, folder: Path = FILES) -> list[File]:
+    """The files of an installed package but for its configuration, as they were shipped; none where it notes none."""
+    # A package that may be there for several architectures is called name:architecture.
+    lists = [folder / f"{package}.md5sums", *sorted(folder.glob(f"{package}:*.md5sums"))]
+    lines = [line for each in lists if each.exists() for line in each.read_text(encoding="utf-8").splitlines()]
+    return [File(path, md5) for md5, path in (line.split(maxsplit=1) for line in lines)]
 
 
 def installed(database: Path = DATABASE) -> list[Package]:
