@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
-	bench-chain bench-failover bench-sensors bench-triggerer bench-workflow mutants undeploy load cluster kubeconfig cluster-down control-plane \
+	bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -69,6 +69,9 @@ bench-chain: venv ## what a step of a chain costs above a bare pod
 
 bench-failover: venv ## the leading operator killed, to the next pod of a task
 	$(BIN)/python -m tests.bench.failover
+
+bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/reduce.json
+	$(BIN)/python -m tests.bench.reduce $(BENCH)
 
 bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/sensors.csv, .json and .svg
 	$(BIN)/python -m tests.bench.sensors

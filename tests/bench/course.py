@@ -37,9 +37,9 @@ class Course:
         await self.api.create(WORKFLOWS, NAMESPACE, body)
         return name
 
-    async def ended(self, name: str) -> Workflow:
+    async def ended(self, name: str, *, limit: float = _LIMIT) -> Workflow:
         """The Workflow once it has succeeded. Raises SystemExit where it failed: that measures nothing."""
-        async with asyncio.timeout(_LIMIT):
+        async with asyncio.timeout(limit):
             found = await self._ended(name)
         if found.status.state != "Succeeded":
             raise SystemExit(f"{name}: {found.status.conditions}")
