@@ -136,7 +136,7 @@ def _in_groups(task: Task, mark: ClearedTask | None, known: Mapping[Path, Marks]
         else marks.made
         for frame, marks in left.items()
     }
-    there = {frame: Indexes.below(max(marks.total, marks.made.end)) for frame, marks in left.items()}
+    there = {frame: Indexes.below(marks.total) for frame, marks in left.items()}
     return {
         "instances": told_of(there, mapped=task.mapped) or None,
         "created": sum(map(len, made.values())),

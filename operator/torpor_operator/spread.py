@@ -13,7 +13,6 @@ from torpor_wire.indexes import Indexes
 from torpor_wire.paths import Path
 
 from torpor_operator import marks
-from torpor_operator.marks import Marks
 from torpor_operator.outcome import ENDED, Outcome, entry
 
 # Of several ends the first that is found is the whole's.
@@ -73,12 +72,13 @@ class Spread(Outcome):
         """The task's entry in the Workflow's status; that of a task that is seen from outside all groups."""
         full = {frame: part.marks for frame, part in self._full()}
         made = {frame: each.made for frame, each in full.items()}
-        instances = {frame: Indexes.below(_width(each)) for frame, each in full.items()}
+        # Not what is made beyond: a width that is not known must not seem to be, lest the rest is never made.
+        instances = {frame: Indexes.below(each.total) for frame, each in full.items()}
         all_made = all(each.made == instances[frame] - each.skips for frame, each in full.items())
         skipped = sum(part.state is TaskState.SKIPPED and not part.marks.total for _, part in self._full())
         return entry(self, sum(map(len, made.values()))).model_copy(
             update={
-                "total": sum(max(_width(each), 1) for each in full.values()),
+                "total": sum(max(each.total, len(each.made), 1) for each in full.values()),
                 "instances": self._written(instances) or None,
                 "made": None if all_made else self._written(made),
                 "skipped": skipped + sum(len(each.skips) for each in full.values()),
@@ -97,10 +97,6 @@ class Spread(Outcome):
 def _tells(part: Outcome, whole: TaskState) -> bool:
     """Whether this part says why the whole ended as it did, or what it waits for."""
     return part.reason is not None and (part.state is whole or (whole not in ENDED and not part.ended))
-
-
-def _width(each: Marks) -> int:
-    return max(each.total, each.made.end)
 
 
 def _state(parts: Mapping[Path, Outcome]) -> TaskState:

@@ -1,0 +1,32 @@
+"""Tasks mapped within groups, of which a plan makes a few at a time."""
+
+from torpor_wire.state import State
+
+from tests.unit.controller.bodies import Body, python
+from tests.unit.controller.grouped import run
+from tests.unit.controller.world import World
+
+PAIR: Body = {"name": "side", "expand": [{"name": "side", "over": ["left", "right"]}]}
+LIST = python("list", group="side")
+PARTS = python("parts", group="side", after=["list"], expand=[{"name": "n", "over": [1, 2, 3]}])
+
+
+def act(world: World) -> None:
+    """A plan within the second in which the status is not written again."""
+    for action in world.plan().actions:
+        world.act(action)
+
+
+def test_an_index_whose_width_the_status_does_not_say_yet_is_not_taken_for_one_that_has_all() -> None:
+    world = run(LIST, PARTS, groups=[PAIR], parallelism=2)
+    for index in (0, 1):
+        world.claim("list", (index,))
+    world.report_success("list", (1,))
+    act(world)
+    assert world.has("parts", (1, 0))
+    world.report_success("list", (0,))
+    world.settle()  # the earlier index takes all that a plan may make
+    for _ in range(6):
+        runs = map(world.by_name, world.taskruns)
+        world.succeed("parts", index=next(run.spec.path for run in runs if run.status.state is State.SCHEDULED))
+    assert (world.task("parts").succeeded, world.status.state) == (6, "Succeeded")
