@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from torpor_api.workflow import TaskState
 from torpor_cel.value import JSON
-from torpor_wire.paths import Path
+from torpor_wire.paths import Path, written
+from torpor_wire.reason import Reason
 
 from torpor_operator import expansion
 from torpor_operator.actions import Need
@@ -46,7 +47,7 @@ class Frames:
     def of(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
         """The frames of a task in these groups, each with None, or with the outcome of all that would stand there.
 
-        Those that are `known` are among them also where their group has not, or no longer, the indexes they came from.
+        Those that are `known` are among them also where their group has not, or no longer, the index they came from.
         """
         closed: dict[Path, Outcome] = {}
         there: set[Path] = set()
@@ -57,10 +58,8 @@ class Frames:
                 closed[frame] = outcome
         for frame in known:
             if frame not in there:
-                yield (
-                    frame,
-                    next((closed[frame[:depth]] for depth in range(len(frame)) if frame[:depth] in closed), None),
-                )
+                around = (closed[frame[:depth]] for depth in range(len(frame)) if frame[:depth] in closed)
+                yield frame, next(around, None) or _beyond(chain, frame)
 
     def _made(self, chain: Chain) -> Iterator[tuple[Path, Outcome | None]]:
         if not chain:
@@ -149,6 +148,12 @@ class Frames:
                 return replace(found, message=found.message and f"group {name}: {found.message}")
             case _:
                 return found
+
+
+def _beyond(chain: Chain, frame: Path) -> Outcome:
+    """The outcome of a task in a frame that there is not."""
+    message = f"group {chain[-1]}: there is no index {written(frame)}"
+    return decided(chain[-1], TaskState.SKIPPED, Reason.SKIPPED, message)
 
 
 class _Sight(Mapping[str, Outcome]):
