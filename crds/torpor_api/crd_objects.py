@@ -107,7 +107,6 @@ def workflows() -> Schema:
     schema = _schema(workflow.Workflow, _WORKFLOW)
     spec = schema["properties"]["spec"]
     spec["x-kubernetes-validations"] = crd_rules.workflow_spec()
-    spec["properties"]["groups"]["items"]["x-kubernetes-validations"] = crd_rules.workflow_group()
     spec["properties"]["tasks"]["items"]["x-kubernetes-validations"] = crd_rules.workflow_task()
     task = spec["properties"]["tasks"]["items"]["properties"]
     task["pod"]["properties"]["volumes"]["items"]["x-kubernetes-validations"] = crd_rules.volume()

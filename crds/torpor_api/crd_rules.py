@@ -104,23 +104,6 @@ def workflow_task() -> list[Schema]:
             message="a task cannot come after itself; remove its own name from after",
             path=".after",
         ),
-        _rule(
-            "!has(self.hook) || !has(self.group)",
-            message="a hook runs once, at the end of the run: it stands in no group; remove group or hook",
-            path=".group",
-        ),
-    ]
-
-
-def workflow_group() -> list[Schema]:
-    """A mapped group, taken by itself."""
-    return [
-        _rule(
-            "!self.expand.exists(e, has(e.map))",
-            message="map is a function of a task's image, and a group has none; use CEL here: "
-            "${tasks.x.result.map(i, ...)}",
-            path=".expand",
-        ),
     ]
 
 

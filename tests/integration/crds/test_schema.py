@@ -101,7 +101,6 @@ def test_a_cleared_field_is_gone(server: Server, namespace: str) -> None:
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
 _PYTHON = {"name": "a", "python": "m:f", "image": "x"}
-_GROUP = {"name": "land", "expand": [{"name": "x", "over": [1]}]}
 
 REFUSED = {
     "no tasks": (workflow(), "spec.tasks in body should have at least 1 items"),
@@ -117,15 +116,14 @@ REFUSED = {
     "no image": (workflow({"name": "a", "python": "m:f"}), "a task with a pod needs an image"),
     "an image for a trigger": (workflow(_TRIGGER | {"image": "x"}), "a trigger task has no pod"),
     "after itself": (workflow(_PYTHON | {"after": ["a"]}), "cannot come after itself"),
-    "a hook in a group": (
-        workflow(_PYTHON | {"hook": "end", "group": "land"}, groups=[_GROUP]),
-        "a hook runs once, at the end of the run: it stands in no group; remove group or hook",
+    "a group over no list": (
+        workflow(_PYTHON, groups=[{"name": "land", "expand": []}]),
+        "spec.groups[0].expand in body should have at least 1 items",
     ),
-    "a function of no image": (
-        workflow(_PYTHON, groups=[_GROUP | {"expand": [{"name": "x", "over": [1], "map": "m:f"}]}]),
-        "map is a function of a task's image, and a group has none; use CEL here: ${tasks.x.result.map(i, ...)}",
+    "a dash in a group's name": (
+        workflow(_PYTHON, groups=[{"name": "a-b", "expand": [{"name": "x", "over": [1]}]}]),
+        "spec.groups[0].name in body should match '^[a-z][a-z0-9_]*$'",
     ),
-    "a group over no list": (workflow(_PYTHON, groups=[_GROUP | {"expand": []}]), "should have at least 1 items"),
     "a dash in a name": (workflow(_PYTHON | {"name": "a-b"}), "should match '^[a-z][a-z0-9_]*$'"),
     "a name that YAML made a boolean": (workflow(_PYTHON | {"name": True}), "must be of type string"),
     "no module": (workflow(_PYTHON | {"python": "f"}), "spec.tasks[0].python"),

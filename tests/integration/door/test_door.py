@@ -90,6 +90,14 @@ REFUSED = {
     ),
     "a group over a number": (grouped(group("land", over=3)), "group land: expand takes a list"),
     "a group over nothing": (grouped(group("land", over=None)), "group land: expand takes a list"),
+    "a hook in a group": (
+        grouped(group("land"), group="land", hook="end"),
+        "task b is a hook, which runs once, at the end of the run: it stands in no group; remove group or hook",
+    ),
+    "a group over what a function makes": (
+        grouped({"name": "land", "expand": [{"name": "x", "over": [1], "map": "m:f"}]}),
+        "group land: map is a function of a task's image, and a group has none; use CEL here: ${tasks.x.result.map(",
+    ),
     "after the group that it stands in": (
         grouped(group("land"), group("city", "land"), group="city", after=["a", "city"]),
         "task b stands in group city and cannot come after all of it: name in after the tasks that it waits for",
@@ -177,6 +185,17 @@ def test_the_door_lets_a_whole_workflow_in(server: Server, namespace: str) -> No
         _PYTHON | {"after": ["a"], "args": {"day_1": "${params.day}"}, "expand": [{"name": "x", "over": [1, 2]}]},
     )
     server.create("workflows", namespace, workflow(*tasks, params={"day": "2026-11-20"})).expect(201)
+
+
+def test_the_door_can_afford_to_look_at_as_many_tasks_and_groups_as_there_may_be(
+    server: Server, namespace: str
+) -> None:
+    groups = [*nest(keys.GROUP_DEPTH), *(group(f"other_{n}") for n in range(20 - keys.GROUP_DEPTH))]
+    tasks = [
+        _PYTHON | {"name": f"t{n}", "group": "g0", "after": [f"t{m}" for m in range(max(0, n - 100), n)]}
+        for n in range(500)
+    ]
+    server.create("workflows", namespace, workflow(*tasks, groups=groups)).expect(201)
 
 
 @pytest.fixture
