@@ -171,11 +171,14 @@ class Scope:
             return _unreadable(name, error)
 
     def _version(self, name: str) -> str:
-        """What an answer holds for: these TaskRuns, at their end or before it; of many, a digest."""
+        """What an answer holds for: the task in this state with these TaskRuns, at their end or before it, by a digest.
+
+        The state says more than those do: at other indexes, or for other items, nothing may have been made, or yet.
+        """
         if name not in self.versions:
             runs = sorted(self.outcomes[name].runs.items())
             text = ",".join(run.metadata.uid + ("" if run.status.state in TERMINAL else "?") for _, run in runs)
-            text = text or self.outcomes[name].state
+            text = f"{self.outcomes[name].state},{text}"
             self.versions[name] = text if len(text) <= _VERSION_MAX else hashlib.sha256(text.encode()).hexdigest()
         return self.versions[name]
 
