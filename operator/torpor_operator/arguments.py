@@ -124,9 +124,15 @@ def _source(task: Task, value: JSON, scope: Scope) -> ArgumentSource | None:
 
 
 def _item_of_group(scope: Scope, name: str, entry: list[str]) -> ArgumentSource | None:
-    """The item of a list that a group is mapped over; that of an object stands there with its key."""
-    found = [item for (group, named), item in scope.items.items() if group == name and (not entry or [named] == entry)]
-    return found[0].source if len(found) == 1 and isinstance(found[0].key, int) else None
+    """The item of a list that a group is mapped over; that of an object stands there with its key.
+
+    Of several lists each item has the name of its entry; of one, a name after `value` is a field within the item.
+    """
+    items = {named: item for (group, named), item in scope.items.items() if group == name}
+    found = items.get(entry[0]) if len(items) > 1 and len(entry) == 1 else None
+    if len(items) == 1 and not entry:
+        (found,) = items.values()
+    return found.source if found is not None and isinstance(found.key, int) else None
 
 
 def _results(outcome: Outcome) -> ArgumentSource:
