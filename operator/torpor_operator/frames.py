@@ -17,7 +17,7 @@ from torpor_operator.actions import Need
 from torpor_operator.expansion import Allowed, Product
 from torpor_operator.graph import Graph
 from torpor_operator.grouping import Chain, common
-from torpor_operator.outcome import Outcome, decided
+from torpor_operator.outcome import Outcome, decided, not_json
 from torpor_operator.scope import GROUPS, Scope, Unknown
 from torpor_operator.sources import Item
 from torpor_operator.spread import Spread
@@ -139,15 +139,20 @@ class Frames:
 
     def _resolved(self, chain: Chain, frame: Path) -> Product | Outcome:
         name, around = chain[-1], chain[:-1]
-        found = expansion.resolve(self._graph.groups[name], self.scope(around, frame), self.allowed(around, frame))
-        match found:
+        match self._mapped_over(name, around, frame):
             case Unknown(needs):
                 self.needs += needs
                 return decided(name, TaskState.PENDING)
-            case Outcome():
+            case Outcome() as found:
                 return replace(found, message=found.message and f"group {name}: {found.message}")
-            case _:
+            case found:
                 return found
+
+    def _mapped_over(self, name: str, around: Chain, frame: Path) -> expansion.Resolved:
+        try:
+            return expansion.resolve(self._graph.groups[name], self.scope(around, frame), self.allowed(around, frame))
+        except (ValueError, RecursionError) as error:
+            return not_json(name, error)
 
 
 def _beyond(chain: Chain, frame: Path) -> Outcome:

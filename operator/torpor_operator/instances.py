@@ -4,6 +4,7 @@ The answers it needs (expression values) may be missing; then it says which, and
 differs from instance to instance is worked out for those that are about to be created, since there may be ten thousand.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,7 +16,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator import arguments, calls, expansion, inputs
 from torpor_operator.expansion import Allowed, Product
-from torpor_operator.outcome import Outcome, decided, failed
+from torpor_operator.outcome import Outcome, decided, failed, not_json
 from torpor_operator.scope import MAPPING, Scope, Unknown
 from torpor_operator.sources import kind
 
@@ -56,7 +57,7 @@ class Instances:
         try:
             return self._at(position)
         except (ValueError, RecursionError) as error:
-            return _not_json(self.task, error)
+            return not_json(self.task.name, error)
 
     def _at(self, position: int) -> Instance | LeftOut | Outcome | Unknown:
         scope = self.scope.within(MAPPING, self.product.mapping(position))
@@ -76,17 +77,15 @@ class Instances:
         return Instance(arguments=(*self.constants, *given), trigger=trigger, display_name=named)
 
 
-def resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
-    """The task's instances; or its outcome where it has none (skipped, failed); or what must be answered first."""
+def resolve(task: Task, scope: Callable[[], Scope], allowed: Callable[[], Allowed]) -> Resolved:
+    """The task's instances; or its outcome where it has none (skipped, failed); or what must be answered first.
+
+    What it sees is looked at in here, as the items of the groups around it may be no JSON either.
+    """
     try:
-        return _resolve(task, scope, allowed)
+        return _resolve(task, scope(), allowed())
     except (ValueError, RecursionError) as error:
-        return _not_json(task, error)
-
-
-def _not_json(task: Task, error: Exception) -> Outcome:
-    """The worker stores nothing but JSON; another hand may, and a plan must not fail of it again and again."""
-    return failed(task.name, Reason.EXPRESSION_FAILED, f"what it is given is not JSON: {error}")
+        return not_json(task.name, error)
 
 
 def _resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:

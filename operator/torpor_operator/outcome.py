@@ -91,6 +91,11 @@ def failed(task: str, reason: str, message: str) -> Outcome:
     return decided(task, TaskState.FAILED, reason, message)
 
 
+def not_json(task: str, error: Exception) -> Outcome:
+    """The outcome where a result is no JSON: no worker stores that; another hand may, and no plan must fail of it."""
+    return failed(task, Reason.EXPRESSION_FAILED, f"what it is given is not JSON: {error}")
+
+
 def of_instances(task: Task, marks: Marks, runs: Mapping[int, TaskRun], *, final: bool = False) -> Outcome:
     """The outcome of a task whose width is known. An instance that was made and is not there was deleted.
 

@@ -85,7 +85,7 @@ def of(spot: Spot) -> Turn:
         return Turn(outcome=replace(closed, marks=Marks(removed=found.removed)))
     if spot.limit <= 0:
         return _waiting(spot, ())
-    match instances.resolve(spot.task, spot.scope(), spot.allowed()):
+    match instances.resolve(spot.task, spot.scope, spot.allowed):
         case Outcome() as outcome:
             return Turn(outcome=_once_ended(spot, outcome, found))
         case Unknown(needs):
@@ -186,7 +186,7 @@ def _bodies(spot: Spot, wanted: Instances, positions: Iterable[int]) -> _Made:
 
 def _again(spot: Spot, indexes: tuple[int, ...]) -> Turn:
     """Some of its instances were cleared: those whose old TaskRun has gone are made anew."""
-    match instances.resolve(spot.task, spot.scope(), spot.allowed()):
+    match instances.resolve(spot.task, spot.scope, spot.allowed):
         case Outcome() as outcome:
             return Turn(outcome=_once_ended(spot, outcome, spot.found))
         case Unknown(needs):
