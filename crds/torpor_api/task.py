@@ -61,7 +61,13 @@ Mapper = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z_][A-Za-z0-9_.]*
 class Expansion(Model):
     """One name over one list or object: an instance of the task for each item (AIP-42's expand)."""
 
-    name: Annotated[Identifier, Field(description="Argument that takes one item in each instance.")]
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Argument that takes one item in each instance; in a group of several entries, what the item "
+            "is called in `groups.<group>.key` and `.value`."
+        ),
+    ]
     over: Annotated[
         Value,
         Field(
@@ -73,7 +79,7 @@ class Expansion(Model):
         Mapper | None,
         Field(
             description="`package.module:function` of the task's image that is given the item and returns the "
-            "argument; it runs in the instance's own pod."
+            "argument; it runs in the instance's own pod. A group has none."
         ),
     ] = None
 
@@ -198,7 +204,12 @@ class Task(Model):
         ),
     ] = None
     max_active: Annotated[
-        int | None, Field(ge=1, le=10_000, description="How many of a mapped task's instances hold a pod at a time.")
+        int | None,
+        Field(
+            ge=1,
+            le=10_000,
+            description="How many instances of a task that is mapped, or stands in a group, hold a pod at a time.",
+        ),
     ] = None
     display_name: Annotated[
         Expression | None,
