@@ -19,6 +19,7 @@ from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 from tests.fake_api import Request
 from tests.fake_api.history import Entry, Object, collection
 from tests.simulation.creations import Creations
+from tests.simulation.order import Order
 from tests.simulation.process import Process
 from tests.simulation.worker import Execution, Watcher
 
@@ -31,7 +32,7 @@ REQUESTS_A_SECOND = 120
 LEASE = "torpor-operator"
 _LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS))
 
-INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10")
+INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11")
 
 _OPERATOR_EDGES = EDGES - {(State.DEFERRED, State.SCHEDULED), (State.RUNNING, State.DEFERRED)}
 
@@ -50,6 +51,7 @@ class Audit(Watcher):
         self.breach: Breach | None = None
         self.checks: Counter[str] = Counter()
         self.creations = Creations(self.expect)
+        self.order = Order(self.expect)
         self._leader = ""
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
@@ -90,7 +92,7 @@ class Audit(Watcher):
             case kind if kind == collection(PODS):
                 self._pod(entry)
             case kind if kind == collection(WORKFLOWS) and entry.after is not None:
-                self.creations.workflow(entry.before, entry.after)
+                self.creations.workflow(entry.before, entry.after, self.order.workflow(entry.after))
 
     def _led(self, writer: Process, entry: Entry) -> None:
         """Only who leads writes: what two do at a time, each takes for what it sees."""
@@ -100,11 +102,15 @@ class Audit(Watcher):
         )
 
     def _taskrun(self, writer: Process, entry: Entry) -> None:
+        if entry.before is not None and entry.after is not None:
+            self.order.changed(entry.after)
         match entry.before, entry.after:
             case None, dict() as after:
                 self.creations.created(writer, after)
+                self.order.created(after)
             case dict() as before, None:
                 self.creations.gone(before)
+                self.order.gone(before)
                 if "deletionTimestamp" not in before["metadata"]:
                     self.creations.dismissed(writer, before)
             case dict() as before, dict() as after if (
@@ -206,6 +212,9 @@ class Audit(Watcher):
         wanted = self._fires.get((execution.uid, execution.attempt, execution.segment))
         right = event is None if wanted is None else event == json.loads(wanted)
         self.expect("I8", right and (wanted is not None or execution.segment == 0), f"{name}: {event}, not {wanted}")
+
+    def saw(self, pod: Object, right: bool, what: str) -> None:
+        self.expect("I8", right, f"{pod['metadata']['name']}: {what}")
 
     def left(self, pod: Object, execution: Execution) -> None:
         self._inside.get(execution.uid, {}).pop(execution, None)

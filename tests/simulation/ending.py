@@ -1,14 +1,18 @@
 """What must be true once faults have stopped: every run has ended (I5), and nothing is left over (I6)."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import keys
+from torpor_wire.paths import Path
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TERMINAL, State
 
 from tests.fake_api.history import Object, collection
 from tests.simulation.audit import held
+from tests.simulation.shape import Shape, path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -28,6 +32,31 @@ def judge_progress(world: "World") -> None:
         world.audit.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
         if status.get("completionTime"):
             world.audit.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
+        if status.get("state") == "Succeeded":
+            _judge_frames(world, flow)
+
+
+def _judge_frames(world: "World", flow: Object) -> None:
+    """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
+    shape = world.audit.order.workflow(flow)
+    ran: defaultdict[str, set[Path]] = defaultdict(set)
+    for run in _runs(world, flow):
+        if run["status"]["state"] == State.SUCCEEDED:
+            ran[run["spec"]["task"]].add(path_of(run))
+    for task, before in shape.unhindered():
+        for frame in _due(shape, task, before, ran):
+            told = f"{task} did not run at {frame}, where all before it succeeded"
+            world.audit.expect("I5", frame in ran[task], told)
+
+
+def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[Path]]) -> Iterable[Path]:
+    """The frames of a task that can be told from those of another that stands in the same groups, or from its list."""
+    chain = shape.chains[task]
+    if not before and len(chain) == 1:
+        return ((index,) for index in range(shape.width(chain[0]) or 0))
+    if any(shape.chains[other] != chain or shape.mapped(other) for other in before):
+        return ()
+    return set[Path].intersection(*(ran[other] for other in before)) if before else ()
 
 
 def judge_leaks(world: "World") -> None:

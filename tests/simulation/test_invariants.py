@@ -1,4 +1,4 @@
-"""I1 to I10 over many seeds. How many: TORPOR_SEEDS; each failing one is told with the command that replays it."""
+"""I1 to I11 over many seeds. How many: TORPOR_SEEDS; each failing one is told with the command that replays it."""
 
 import os
 import sys

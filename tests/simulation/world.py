@@ -76,6 +76,7 @@ class World:
         self.audit = Audit()
         self.audit.creations.prompt = "late" not in self.climate.kinds
         self.audit.creations.ordered = not self.climate.kinds & {"late", "stale"}
+        self.audit.order.ordered = self.audit.creations.ordered
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
         self.audit.boxes = self.kubelet.boxes
         self.kubelet.lingering = 8.0 if "slow" in self.climate.kinds else 2.2

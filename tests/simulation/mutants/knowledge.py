@@ -16,7 +16,7 @@ from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _high_water() -> None:
-    put(marks, "of", lambda _snapshot, _task, runs: Marks(made=marks.positions(runs)))
+    put(marks, "of", lambda *known: {frame: Marks(made=marks.positions(runs)) for frame, runs in known[-1].items()})
 
 
 def _seen_creation() -> None:
