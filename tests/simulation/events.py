@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 from torpor_api import errors
 from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import keys
+from torpor_wire.paths import written
 from torpor_wire.state import TERMINAL
 
 from tests.fake_api.history import Object, collection
 from tests.simulation.controllers import SYSTEM
 from tests.simulation.kubelet import Box
 from tests.simulation.process import Process
+from tests.simulation.shape import path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -96,7 +98,20 @@ def clear(world: "World") -> None:
     tasks = [task["name"] for task in flow["spec"]["tasks"]]
     task = world.rng.choice(tasks)
     text = world.rng.choice(("failed", task, f"{task}/0", f"{task}/1,{tasks[0]}", "nothing"))
+    if "groups" in flow["spec"]:
+        text = _within_groups(world, flow, text)
     wish(world, flow["metadata"]["namespace"], flow["metadata"]["name"], text)
+
+
+def _within_groups(world: "World", flow: Object, text: str) -> str:
+    """Half of the time what stands at some index, or one index with all below it."""
+    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    ours = [run for run in runs if run["spec"]["workflow"]["uid"] == flow["metadata"]["uid"] and path_of(run)]
+    if not ours or world.rng.random() < 0.5:
+        return text
+    run = world.rng.choice(ours)
+    path = path_of(run)
+    return f"{run['spec']['task']}/{written(path[: world.rng.randint(1, len(path))])}"
 
 
 def wish(world: "World", namespace: str, workflow: str, text: str) -> None:

@@ -6,11 +6,13 @@ What `events` lets happen at any moment seldom meets the few milliseconds in whi
 from typing import TYPE_CHECKING
 
 from torpor_api.resources import PODS, TASKRUNS
+from torpor_wire.paths import written
 
 from tests.fake_api.history import Entry, collection
 from tests.simulation import events
 from tests.simulation.kubelet import Box
 from tests.simulation.process import Process
+from tests.simulation.shape import path_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -68,8 +70,8 @@ def _make_anew(world: "World", box: Box) -> None:
         return
     if world.rng.random() < 0.5:
         events.delete_run(world, run)
-    number = run["spec"]["mapIndex"]
-    wish = run["spec"]["task"] if number < 0 else f"{run['spec']['task']}/{number}"
+    task, path = run["spec"]["task"], written(path_of(run))
+    wish = f"{task}/{path}" if path else task
     events.wish(world, run["metadata"]["namespace"], run["spec"]["workflow"]["name"], wish)
 
 

@@ -3,11 +3,16 @@
 A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `exit`,
 `vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice), `share:2`
 (likewise, by one that all waits of that number share), `brief:12` (that one, but no longer than 3 s), `many:3` (as
-`defer`, by one query for all), `bad` (a trigger that raises). The last attempt stands for all after it.
+`defer`, by one query for all), `bad` (a trigger that raises), `wide` (a list that is longer or shorter in another
+TaskRun), `pick` (one of `names`, as a branch does). The last attempt stands for all after it.
+
+A task within groups is told `at` which indexes it runs and returns that, so that those who are given its result as
+`rows` can tell whether it comes from where they stand: from the same indexes of the first `shared` groups.
 """
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 from torpor import TaskFailed, defer
@@ -25,6 +30,9 @@ class Here(Protocol):
 
     def entered(self, event: object) -> None:
         """User code begins."""
+
+    def saw(self, right: bool, what: str) -> None:
+        """Whether what it was given is what it should see."""
 
     def token(self) -> str:
         """Which wait a deferral now is: what its event must say."""
@@ -55,17 +63,36 @@ class Waits:
         return self._called
 
 
-def perform(script: Script, item: object = None, other: object = None) -> object:
+def perform(  # noqa: PLR0913 - what tasks of all kinds are given, by name
+    script: Script,
+    item: object = None,
+    other: object = None,
+    *,
+    at: list[int] | None = None,
+    rows: object = None,
+    shared: int = 0,
+    names: Sequence[str] = (),
+) -> object:
     """The first segment of an attempt."""
-    return _act(script, None)
+    if at is not None and rows is not None:
+        Pods.here.saw(*_right(at[:shared], rows))
+    return _act(script, None, at, names)
 
 
-def resumed(event: object, script: Script) -> object:
+def resumed(event: object, script: Script, at: list[int] | None = None) -> object:
     """Every later one."""
-    return _act(script, event)
+    return _act(script, event, at)
 
 
-def _act(script: Script, event: object) -> object:
+def _right(here: list[int], rows: Any) -> tuple[bool, str]:
+    """Whether results come from these indexes of groups; of many also whether they are in order, and each once."""
+    found = [row["at"] for row in (rows if isinstance(rows, list) else [rows])]
+    right = all(one[: len(here)] == here for one in found)
+    ordered = all(one < other for one, other in pairwise(found))
+    return right and ordered, f"at {here} it is given the results of {found}"
+
+
+def _act(script: Script, event: object, at: list[int] | None, names: Sequence[str] = ()) -> object:
     here = Pods.here
     here.entered(event)
     segments = script[min(here.attempt, len(script)) - 1]
@@ -84,11 +111,15 @@ def _act(script: Script, event: object) -> object:
         case "hang":
             here.sleep(1e6)
         case "defer" | "poll" | "share" | "brief" | "many" | "bad":
-            return _defer(script, word, float(number or 0), here.now())
-    return [1, 2, 3][: here.attempt]
+            return _defer(script, word, float(number or 0), here.now(), {} if at is None else {"at": at})
+        case "wide":
+            return [[7, 8], [], [9]][: int(here.token().partition("/")[0][-1:], 16) % 4]
+        case "pick":
+            return names[sum(at or ()) % len(names)]
+    return {"at": at} if at is not None else [1, 2, 3][: here.attempt]
 
 
-def _defer(script: Script, word: str, number: float, now: float) -> Deferral:
+def _defer(script: Script, word: str, number: float, now: float, kept: dict[str, Any]) -> Deferral:
     match word:
         case "defer":
             trigger = Waits("time", at=times.rfc3339(now + number))
@@ -98,4 +129,4 @@ def _defer(script: Script, word: str, number: float, now: float) -> Deferral:
             trigger = Waits("odd", looks=int(number), word="poll", token=f"share {number}")
         case _:
             trigger = Waits("odd", looks=int(number), word=word, token=Pods.here.token())
-    return defer(trigger, then=resumed, timeout="3s" if word == "brief" else None, script=script)
+    return defer(trigger, then=resumed, timeout="3s" if word == "brief" else None, script=script, **kept)

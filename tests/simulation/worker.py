@@ -61,6 +61,9 @@ class Watcher:
     def entered(self, pod: Object, execution: Execution, event: object) -> None:
         """User code begins, with an event if it is a resume."""
 
+    def saw(self, pod: Object, right: bool, what: str) -> None:
+        """It says whether the results that it was given are those that it should see."""
+
     def left(self, pod: Object, execution: Execution) -> None:
         """It has ended; what follows is the runtime's own."""
 
@@ -154,6 +157,9 @@ class PythonPod:
 
     def entered(self, event: object) -> None:
         self._watcher.entered(self._body, self.execution, event)
+
+    def saw(self, right: bool, what: str) -> None:
+        self._watcher.saw(self._body, right, what)
 
     def token(self) -> str:
         numbers = self._launch

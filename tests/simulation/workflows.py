@@ -10,11 +10,14 @@ from torpor_wire import keys
 
 from tests.fake_api import FakeApi
 from tests.fake_api.history import Object
+from tests.simulation import groups
 
 NAMESPACE = "flows"
 POOL = "few"
 _SLOTS: Object = {"metadata": {"name": keys.POOLS_CONFIG, "namespace": NAMESPACE}, "data": {POOL: "2"}}
 _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
+_GROUPS = 0.15
+"""Of the workflows; of two in a world, one is enough."""
 _WAITS = (
     "defer:2",
     "defer:6",
@@ -40,7 +43,11 @@ def workflow(rng: random.Random, name: str) -> Object:
         spec["timeout"] = "40s"
     if rng.random() < 0.15:
         spec["ttlAfterFinished"] = "10s"
-    _enrich(random.Random(json.dumps(spec)), tasks)
+    drawn = json.dumps(spec)
+    _enrich(random.Random(drawn), tasks)
+    apart = random.Random(f"groups of {drawn}")
+    if apart.random() < _GROUPS:
+        groups.arrange(apart, spec, _python, (_trigger, _container))
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
