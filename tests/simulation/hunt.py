@@ -54,7 +54,7 @@ def report() -> int:
 def _row(row: dict[str, Any]) -> str:
     """One line of the table, as Markdown."""
     seed = "**none**" if row["seed"] is None else row["seed"]
-    what = (row["what"] or "")[:_SHOWN].replace("|", "/")
+    what = " ".join((row["what"] or "").split())[:_SHOWN].replace("|", "/")
     return f"| {row['guard']} | {row['without']} | {seed} | {row['invariant'] or ''} | {what} |"
 
 

@@ -1,0 +1,91 @@
+"""Guards of mapped groups: each index has its own marks, sees its own results, and is made anew by itself."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from torpor_operator import clear, marks
+from torpor_operator.frames import Frames
+from torpor_operator.marks import Marks
+from torpor_operator.outcome import Outcome
+from torpor_wire.paths import Path
+
+from tests.simulation.mutants.mutant import Mutant, put
+
+
+def _marks_by_frame() -> None:
+    known = marks.of
+
+    def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, Marks]:
+        found = known(snapshot, task, depth, runs)
+        made = reduce(or_, (each.made for each in found.values()), marks.NONE)
+        return {frame: replace(each, made=made) for frame, each in found.items()}
+
+    put(marks, "of", anywhere)
+
+
+def _sight_by_frame() -> None:
+    seen = Frames.seen
+
+    def first(self: Any, task: str, chain: Any, frame: Path) -> Outcome:
+        return seen(self, task, chain, tuple(0 for _ in frame))
+
+    put(Frames, "seen", first)
+
+
+def _all_frames() -> None:
+    whole = Frames._whole
+
+    def begun(self: Any, task: str, prefix: Path, depth: int) -> Outcome:
+        parts = self._outcomes[task]
+        ended = {frame: part for frame, part in parts.items() if part.ended}
+        self._outcomes[task] = ended or parts
+        try:
+            return whole(self, task, prefix, depth)
+        finally:
+            self._outcomes[task] = parts
+
+    put(Frames, "_whole", begun)
+
+
+def _old_by_frame() -> None:
+    put(clear, "_is_meant", lambda mark, spec: mark.indexes is None or spec.map_index in mark.indexes)
+
+
+def _cleared_by_frame() -> None:
+    put(clear, "common", lambda *_: 0)
+
+
+def _known_frames() -> None:
+    of = Frames.of
+
+    def now(self: Any, chain: Any, _: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
+        return of(self, chain)
+
+    put(Frames, "of", now)
+
+
+def _made_by_frame() -> None:
+    read = marks._in_groups
+
+    def forgotten(instances: str, made: str | None, skips: str, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
+        return {} if made is None else read(instances, made, skips, depth, mapped=mapped)
+
+    put(marks, "_in_groups", forgotten)
+
+
+MUTANTS = (
+    Mutant(name="marks by frame", without="what was made at one index counts at all", switch=_marks_by_frame),
+    Mutant(name="marks in the status", without="what was made within groups is not read back", switch=_made_by_frame),
+    Mutant(name="sight by frame", without="each index sees what the first one has", switch=_sight_by_frame),
+    Mutant(
+        name="all frames",
+        without="who is outside a group awaits only one index of it",
+        switch=_all_frames,
+    ),
+    Mutant(name="frames begun", without="what stands where a group has no index is forgotten", switch=_known_frames),
+    Mutant(name="clearing by frame", without="all of a task makes way for one index of it", switch=_old_by_frame),
+    Mutant(name="dependents by frame", without="what depends on one index runs again at all", switch=_cleared_by_frame),
+)
