@@ -78,7 +78,7 @@ class ArgumentSource(Model):
     paths: Annotated[
         str | None,
         Field(
-            max_length=65_536,
+            max_length=keys.RANGES_MAX,
             description="Which instances `results` has where they are of several indexes of groups, below "
             "`groupIndexes`: 0-3 or 0-3.0-9. Then `index` and `count` mean nothing.",
         ),

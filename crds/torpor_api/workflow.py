@@ -87,7 +87,7 @@ class TaskState(StrEnum):
     CANCELLED = "Cancelled"
 
 
-Ranges = Annotated[str, Field(max_length=65_536, pattern=r"^[0-9.,-]*$")]
+Ranges = Annotated[str, Field(max_length=keys.RANGES_MAX, pattern=r"^[0-9.,-]*$")]
 
 
 class TaskStatus(Model):
@@ -131,8 +131,8 @@ class ClearedTask(Model):
         Field(max_length=keys.MAP_MAX, description="Which instances; unset: all, and their number is found out again."),
     ] = None
     within: Annotated[
-        tuple[Annotated[str, Field(max_length=40, pattern=r"^[0-9]+(\.[0-9]+)*$")], ...] | None,
-        Field(max_length=1024, description="Of a task in a group: the indexes all of whose instances are meant."),
+        Ranges | None,
+        Field(description="Of a task in a group: all instances at these indexes, as in 0-3,5.0 of one or more levels."),
     ] = None
 
 

@@ -7,14 +7,16 @@ creation anew: without it, an instance that is gone was deleted by somebody and 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
+from pydantic import ValidationError
 from torpor_api.task import Task
 from torpor_api.taskrun import TaskRun, TaskRunSpec
 from torpor_api.workflow import ClearedTask, TaskState, TaskStatus, Workflow
 from torpor_wire import keys, paths
 from torpor_wire.indexes import Indexes
-from torpor_wire.paths import Path, written
+from torpor_wire.paths import Path
 from torpor_wire.state import State
 
 from torpor_operator.graph import Graph
@@ -62,7 +64,10 @@ def chosen(snapshot: Snapshot, ordered: Graph, text: str) -> tuple[ClearedTask, 
             named[name] = _joined(named.get(name, frozenset()), meant)
     if not named:
         return Refusal("there is nothing of that kind: no instance has failed")
-    return tuple(_marks(ordered, named))
+    try:
+        return tuple(_marks(ordered, named))
+    except ValidationError:
+        return Refusal("to say which instances run again takes too many words: name whole tasks, or less of them")
 
 
 def old(workflow: Workflow, run: TaskRun) -> bool:
@@ -86,6 +91,24 @@ def missing(workflow: Workflow, task: Task, runs: Mapping[int, TaskRun]) -> tupl
         return ()
     made = _made(workflow, task.name)
     return tuple(index for index in meant if index not in runs and index in made)
+
+
+def problem(workflow: Workflow) -> str | None:
+    """What in the mark cannot be by our own hand, for a person; nothing is made anew on it."""
+    tasks = {task.name: task for task in workflow.spec.tasks}
+    for mark in workflow.status.clearing.tasks if workflow.status.clearing else ():
+        task = tasks.get(mark.name)
+        if task is None:
+            continue
+        if mark.indexes is not None and (task.group is not None or not task.mapped):
+            return f"status.clearing: {mark.name}: indexes are of a mapped task in no group"
+        if mark.within is not None and task.group is None:
+            return f"status.clearing: {mark.name}: within is of a task in a group"
+        try:
+            _within(mark.within or "")
+        except ValueError as error:
+            return f"status.clearing: {mark.name}: {error}"
+    return None
 
 
 def done(snapshot: Snapshot) -> bool:
@@ -128,12 +151,10 @@ def _in_one(known: Mapping[Path, Marks]) -> dict[str, Any]:
 
 def _in_groups(task: Task, mark: ClearedTask | None, known: Mapping[Path, Marks]) -> dict[str, Any]:
     """What stays as it was: nothing below a frame that is cleared, of which the width is found out again."""
-    gone = frozenset(mark.within or ()) if mark is not None else frozenset[str]()
+    gone = _within(mark.within or "") if mark is not None else frozenset[Path]()
     left = {frame: marks for frame, marks in known.items() if gone.isdisjoint(_around(frame))}
     made = {
-        frame: Indexes.of(index for index in marks.made if written((*frame, index)) not in gone)
-        if task.mapped
-        else marks.made
+        frame: Indexes.of(index for index in marks.made if (*frame, index) not in gone) if task.mapped else marks.made
         for frame, marks in left.items()
     }
     there = {frame: Indexes.below(marks.total) for frame, marks in left.items()}
@@ -156,18 +177,31 @@ def told(marks: Iterable[ClearedTask]) -> str:
 
 
 def _which(mark: ClearedTask) -> list[str]:
-    return [*map(str, mark.indexes or mark.within or ())][:20]
+    return (mark.within.split(",") if mark.within else [*map(str, mark.indexes or ())])[:20]
 
 
 def _is_meant(mark: ClearedTask, spec: TaskRunSpec) -> bool:
     if mark.within is not None:
-        return not frozenset(mark.within).isdisjoint(_around(spec.path))
+        return not _within(mark.within).isdisjoint(_around(spec.path))
     return mark.indexes is None or spec.map_index in mark.indexes
 
 
-def _around(path: Path) -> Iterable[str]:
-    """A path and what is around it, as they are written."""
-    return (written(path[:length]) for length in range(1, len(path) + 1))
+def _around(path: Path) -> Iterable[Path]:
+    """A path and what is around it."""
+    return (path[:length] for length in range(1, len(path) + 1))
+
+
+@lru_cache(maxsize=64)  # asked for each TaskRun
+def _within(ranges: str) -> frozenset[Path]:
+    """The paths that a mark names, of one or more lengths. Raises ValueError where another hand wrote it."""
+    boxes = filter(None, ranges.split(","))
+    return frozenset(path for box in boxes for path in paths.parse(box, box.count(".") + 1))
+
+
+def _ranges(meant: frozenset[Path]) -> str:
+    """What `_within` reads."""
+    lengths = sorted({len(path) for path in meant})
+    return ",".join(paths.text(path for path in meant if len(path) == length) for length in lengths)
 
 
 def _mark(workflow: Workflow, task: str) -> ClearedTask | None:
@@ -243,4 +277,4 @@ def _cleared(task: Task, meant: Meant) -> ClearedTask:
         return ClearedTask(name=task.name)
     if task.group is None:
         return ClearedTask(name=task.name, indexes=tuple(sorted(index for (index,) in meant)))
-    return ClearedTask(name=task.name, within=tuple(map(written, sorted(meant))))
+    return ClearedTask(name=task.name, within=_ranges(meant))

@@ -24,7 +24,7 @@ from torpor_operator.view import View, soonest
 def plan(snapshot: Snapshot) -> Plan:
     """The plan of one Workflow."""
     workflow = snapshot.workflow
-    if (wrong := marks.problem(workflow)) is not None:
+    if (wrong := marks.problem(workflow) or clear.problem(workflow)) is not None:
         return _invalid(snapshot, graph.Problem(Reason.STATUS_INVALID, wrong))
     if workflow.metadata.deletion_timestamp is None and (wish := clear.asked(workflow)) is not None:
         taken = _cleared(snapshot, wish)

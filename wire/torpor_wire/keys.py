@@ -36,6 +36,8 @@ UNMAPPED = -1
 NAME_MAX = 50
 MAP_MAX = 100_000
 """Instances of one task that anybody may ask for: what stands in a status of more was written by another hand."""
+RANGES_MAX = 256 * 1024
+"""Characters of a set of instances: 20,000 in groups, each index with another number of them, take 88,000."""
 GROUP_DEPTH = 3
 """How many mapped groups a task may stand in, one within the other."""
 RESULT_MAX = 8 * 1024

@@ -1,5 +1,9 @@
-"""Tasks mapped within groups, of which a plan makes a few at a time."""
+"""Tasks mapped within groups, of which a plan makes a few at a time, and a status tells in few words."""
 
+from torpor_api.taskrun import ArgumentSource
+from torpor_api.workflow import TaskState, TaskStatus
+from torpor_operator import marks
+from torpor_wire.indexes import Indexes
 from torpor_wire.state import State
 
 from tests.unit.controller.bodies import Body, python
@@ -30,3 +34,11 @@ def test_an_index_whose_width_the_status_does_not_say_yet_is_not_taken_for_one_t
         runs = map(world.by_name, world.taskruns)
         world.succeed("parts", index=next(run.spec.path for run in runs if run.status.state is State.SCHEDULED))
     assert (world.task("parts").succeeded, world.status.state) == (6, "Succeeded")
+
+
+def test_a_status_holds_ten_thousand_indexes_with_another_width_at_each() -> None:
+    widths = {(one, two): Indexes.below(1 + (one + two) % 2) for one in range(100) for two in range(100)}
+    said = marks.written(widths, mapped=True)
+    held = TaskStatus(name="parts", state=TaskState.RUNNING, instances=said)
+    assert len(marks.stored(held, 2, mapped=True)) == 10_000
+    assert ArgumentSource(task="parts", field="results", paths=said).paths == said
