@@ -4,6 +4,7 @@ from torpor_api.taskrun import ArgumentSource
 from torpor_api.workflow import TaskState, TaskStatus
 from torpor_operator import marks
 from torpor_wire.indexes import Indexes
+from torpor_wire.paths import Path
 from torpor_wire.state import State
 
 from tests.unit.controller.bodies import Body, python
@@ -37,7 +38,9 @@ def test_an_index_whose_width_the_status_does_not_say_yet_is_not_taken_for_one_t
 
 
 def test_a_status_holds_ten_thousand_indexes_with_another_width_at_each() -> None:
-    widths = {(one, two): Indexes.below(1 + (one + two) % 2) for one in range(100) for two in range(100)}
+    widths: dict[Path, Indexes] = {
+        (one, two): Indexes.below(1 + (one + two) % 2) for one in range(100) for two in range(100)
+    }
     said = marks.written(widths, mapped=True)
     held = TaskStatus(name="parts", state=TaskState.RUNNING, instances=said)
     assert len(marks.stored(held, 2, mapped=True)) == 10_000
