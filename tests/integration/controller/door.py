@@ -49,6 +49,8 @@ class Door:
     calls: list[Call] = field(default_factory=list)
     unserved: list[Call] = field(default_factory=list)
     """Those that the API server did not answer, or answered that it could not now."""
+    granted: list[Call] = field(default_factory=list)
+    """Writes that the API server carried out."""
 
     async def open(self) -> web.AppRunner:
         application = web.Application(client_max_size=_BODY_MAX)
@@ -65,10 +67,10 @@ class Door:
         return [call for call in self.calls if call.moment >= moment]
 
     async def _pass(self, request: web.Request) -> web.StreamResponse:
-        body = await request.read()
         watch = request.query.get("watch") in {"1", "true"}
         call = Call(time.monotonic(), request.method, request.path, watch)
         self.calls.append(call)
+        body = await request.read()
         if self.fault is not None and not call.about_leases:
             return _failed(self.fault)
         headers = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
@@ -77,6 +79,8 @@ class Door:
             async with self.session.request(request.method, url, data=body or None, headers=headers) as answer:
                 if answer.status in _CANNOT_NOW:
                     self.unserved.append(call)
+                if call.writes and answer.ok:
+                    self.granted.append(call)
                 passed = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
                 response = web.StreamResponse(status=answer.status, headers=passed)
                 await response.prepare(request)
