@@ -92,7 +92,8 @@ class Audit(Watcher):
             case kind if kind == collection(PODS):
                 self._pod(entry)
             case kind if kind == collection(WORKFLOWS) and entry.after is not None:
-                self.creations.workflow(entry.before, entry.after, self.order.workflow(entry.after))
+                self.order.workflow(entry.before, entry.after)
+                self.creations.workflow(entry.before, entry.after, self.order.shape(entry.after))
 
     def _led(self, writer: Process, entry: Entry) -> None:
         """Only who leads writes: what two do at a time, each takes for what it sees."""

@@ -38,7 +38,7 @@ def judge_progress(world: "World") -> None:
 
 def _judge_frames(world: "World", flow: Object) -> None:
     """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
-    shape = world.audit.order.workflow(flow)
+    shape = world.audit.order.shape(flow)
     ran: defaultdict[str, set[Path]] = defaultdict(set)
     for run in _runs(world, flow):
         if run["status"]["state"] == State.SUCCEEDED:

@@ -2,12 +2,14 @@
 
 Within a group an instance awaits those of the same indexes; whoever stands outside awaits all. Judged where TaskRuns
 are created, as they then stand committed: one that comes later than what awaits it is as wrong as one that still runs.
+The run itself awaits all.
 """
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from torpor_wire.paths import Path
+from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
 from tests.fake_api.history import Object
@@ -27,24 +29,32 @@ class Order:
 
     def __init__(self, expect: Callable[[str, bool, str], None]) -> None:
         self.ordered = True  # no request is held up in the network, and no list is old
-        self.shapes: dict[str, Shape] = {}
+        self._shapes: dict[str, Shape] = {}
         self._expect = expect
         self._clears: dict[str, int] = {}
         self._standing: dict[str, dict[str, _Standing]] = {}
         self._seen: set[tuple[str, str, Path]] = set()
 
-    def workflow(self, flow: Object) -> Shape:
-        """Note how often a Workflow was cleared; returns what it asks for."""
+    def shape(self, flow: Object) -> Shape:
+        """What a Workflow asks for."""
         uid = flow["metadata"]["uid"]
-        if uid not in self.shapes:
-            self.shapes[uid] = Shape(flow["spec"])
-        self._clears[uid] = flow.get("status", {}).get("clears", 0)
-        return self.shapes[uid]
+        if uid not in self._shapes:
+            self._shapes[uid] = Shape(flow["spec"])
+        return self._shapes[uid]
+
+    def workflow(self, before: Object | None, after: Object) -> None:
+        """How often a Workflow was cleared by now, and whether it has ended."""
+        status, uid = after.get("status", {}), after["metadata"]["uid"]
+        self._clears[uid] = status.get("clears", 0)
+        ended = "completionTime" in status and "completionTime" not in (before or {}).get("status", {})
+        if ended and self.ordered and not _cut_short(after):
+            open_ = [one.name for one in self._standing.get(uid, {}).values() if not one.over]
+            self._expect("I5", not open_, f"{after['metadata']['name']} is said to have ended, and {open_} have not")
 
     def created(self, run: Object) -> None:
         """A TaskRun that was not there."""
         owner, one = run["spec"]["workflow"]["uid"], _of(run)
-        shape = self.shapes[owner]
+        shape = self._shapes[owner]
         self._stands_where_its_task_does(run, one, shape)
         # What was under way when somebody asked for a clearing comes to nothing: it is deleted and made anew.
         if self.ordered and one.clears == self._clears[owner]:
@@ -78,6 +88,12 @@ class Order:
         frame = len(run["spec"].get("groupIndexes") or ())
         right = frame == len(shape.chains[one.task]) and len(one.path) == shape.depth(one.task)
         self._expect("I11", right, f"{one.name} stands at {one.path}, where its task has no instances")
+
+
+def _cut_short(flow: Object) -> bool:
+    """Whether somebody or its time limit ended a run; what was then under way ends a moment later."""
+    told = next((entry["reason"] for entry in flow["status"]["conditions"] if entry["type"] == "Succeeded"), "")
+    return told in {Reason.CANCELLED, Reason.TIMEOUT}
 
 
 def _of(run: Object) -> _Standing:
