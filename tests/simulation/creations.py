@@ -145,7 +145,8 @@ def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
     if task.get("indexes") is not None:
         return frozenset((index,) for index in task["indexes"])
     if task.get("within") is not None:
-        return frozenset(tuple(map(int, path.split("."))) for path in task["within"])
+        boxes = task["within"].split(",")  # of one level or more
+        return frozenset(path for box in boxes for path in paths.parse(box, box.count(".") + 1))
     return frozenset({()})
 
 
