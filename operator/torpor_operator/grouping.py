@@ -29,6 +29,8 @@ def chains(spec: WorkflowSpec) -> dict[str, Chain]:
         if task.group is not None and task.hook is not None:
             raise GroupingError(f"task {task.name} is a hook, which runs once at the end: it stands in no group")
         found[task.name] = around[task.group] if task.group is not None else ()
+    if empty := sorted(groups.keys() - {name for chain in found.values() for name in chain}):
+        raise GroupingError(f"group {empty[0]}: no task stands in it; a task says so by `group: {empty[0]}`")
     return found
 
 

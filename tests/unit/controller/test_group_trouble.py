@@ -76,11 +76,12 @@ def test_a_cancelled_run_ends_what_runs_at_each_index() -> None:
     [
         ([python("a", group="b")], [], "task a: there is no group b; there are: none"),
         ([python("city")], [CITIES], "city is a task and a group: rename one"),
+        ([python("a")], [CITIES], "group city: no task stands in it; a task says so by `group: city`"),
         ([FETCH | {"hook": "end"}], [CITIES], "task fetch is a hook, which runs once at the end"),
         ([FETCH], [CITIES | {"in": "b"}], "group city: there is no group b; there are: city"),
         ([FETCH], [CITIES | {"in": "city"}], "groups stand in each other: city in city"),
         (
-            [python("a", args={"x": "${groups.city.value}"})],
+            [FETCH, python("a", args={"x": "${groups.city.value}"})],
             [CITIES],
             "groups.city is not around it; it stands in: none",
         ),
