@@ -24,6 +24,9 @@ from torpor_operator.turn import Spot, Turn
 
 Runs = Mapping[Path, Mapping[int, TaskRun]]
 
+# Questions of a task in one plan, which is made again with the answers: at ten thousand indexes that is work.
+_ASKS = 2_000
+
 
 def turns(snapshot: Snapshot, graph: Graph) -> list[Turn]:
     """The tasks of the run in the order of the graph, each decided on the outcomes of those before it."""
@@ -60,16 +63,17 @@ class _Run:
         chain = self._graph.chains[task.name]
         runs = _runs(self._snapshot, task)
         found = marks.of(self._snapshot, task, len(chain), runs)
-        limit = _limit(self._snapshot, task)
+        limit, asks = _limit(self._snapshot, task), _ASKS
         made: dict[Path, Turn] = {}
         for frame, closed in self._frames.of(chain, found):
             if closed is not None and frame not in found:
                 made[frame] = Turn(outcome=replace(closed, task=task.name))
                 continue
-            spot = self._spot(task, frame, found.get(frame, UNMARKED), runs.get(frame, {}), limit)
+            spot = self._spot(task, frame, found.get(frame, UNMARKED), runs.get(frame, {}), limit if asks > 0 else 0)
             one = turn.of(spot) if closed is None else turn.without_its_group(spot, closed)
-            made[frame] = replace(one, outcome=branch.taken(task, one.outcome, self._graph))
-            limit -= len(one.starts) + len(one.needs)
+            made[frame] = replace(one, outcome=branch.taken(task, one.outcome, self._graph)) if task.branch else one
+            limit -= len(one.starts)
+            asks -= len(one.needs)
         return self._put(task, made)
 
     def hook(self, task: Task, run: Verdict) -> Turn:

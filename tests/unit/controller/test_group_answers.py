@@ -9,7 +9,7 @@ from torpor_operator.snapshot import Answer, Snapshot
 
 from tests.unit.controller.bodies import Body, python
 from tests.unit.controller.grouped import CITIES, FETCH, LOAD, run
-from tests.unit.controller.world import World
+from tests.unit.controller.world import ROUNDS, World
 
 LISTED: Body = {"name": "g", "expand": [{"name": "g", "over": "${tasks.list.result}"}]}
 LARGE = "x" * 2000
@@ -70,3 +70,9 @@ def test_an_item_that_is_no_json_fails_what_is_made_from_it() -> None:
     assert world.tasks() == {"many": "Succeeded", "use": "Failed", "deep": "Failed"}
     assert "is not JSON" in str(world.task("use").message)
     assert "deep/0: group inner: what it is given is not JSON" in str(world.task("deep").message)
+
+
+def test_what_is_asked_at_each_index_is_asked_at_many_at_a_time_though_slots_are_few() -> None:
+    many: Body = {"name": "city", "expand": [{"name": "city", "over": list(range(2 * ROUNDS))}]}
+    world = run(FETCH | {"when": f"groups.city.index >= {2 * ROUNDS - 1}"}, groups=[many], parallelism=1)
+    assert [world.by_name(name).spec.frame for name in world.taskruns] == [(2 * ROUNDS - 1,)]
