@@ -114,20 +114,18 @@ def written(frames: Mapping[Path, Indexes], *, mapped: bool) -> str:
     return paths.text(paths.joined(frames) if mapped else (frame for frame, there in frames.items() if there))
 
 
-@lru_cache(maxsize=256)  # read at each plan, of thousands, and written once a second
+@lru_cache(maxsize=48)  # read at each plan, and written once a second; of ten thousand indexes an entry has a megabyte
 def _in_groups(instances: str, made: str | None, skips: str, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
     there, left_out = _read(instances, depth, mapped=mapped), _read(skips, depth, mapped=mapped)
     created = {frame: each - left_out.get(frame, NONE) for frame, each in there.items()}
     if made is not None:
         created = _read(made, depth, mapped=mapped)
-    return MappingProxyType(
-        {
-            frame: Marks(
-                total=there.get(frame, NONE).end, made=created.get(frame, NONE), skips=left_out.get(frame, NONE)
-            )
-            for frame in there.keys() | created.keys() | left_out.keys()
-        }
-    )
+    alike: dict[Marks, Marks] = {}  # most indexes stand as others do
+    found: dict[Path, Marks] = {}
+    for frame in there.keys() | created.keys() | left_out.keys():
+        each = Marks(total=there.get(frame, NONE).end, made=created.get(frame, NONE), skips=left_out.get(frame, NONE))
+        found[frame] = alike.setdefault(each, each)
+    return MappingProxyType(found)
 
 
 def _read(text: str, depth: int, *, mapped: bool) -> dict[Path, Indexes]:

@@ -45,3 +45,9 @@ def test_a_status_holds_ten_thousand_indexes_with_another_width_at_each() -> Non
     held = TaskStatus(name="parts", state=TaskState.RUNNING, instances=said)
     assert len(marks.stored(held, 2, mapped=True)) == 10_000
     assert ArgumentSource(task="parts", field="results", paths=said).paths == said
+
+
+def test_indexes_that_stand_alike_share_what_is_known_of_them() -> None:
+    held = TaskStatus(name="list", state=TaskState.RUNNING, instances="0-9999", made="0-4999")
+    found = marks.stored(held, 1, mapped=False)
+    assert (len(found), len({id(one) for one in found.values()})) == (10_000, 2)
