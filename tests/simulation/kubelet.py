@@ -42,6 +42,7 @@ class Box:
     program: PythonPod | ContainerPod | None = None
     ended: Exit | None = None
     deleting: bool = False
+    lingers: bool = False  # it has ended, and the kubelet has not said so yet
     abandoned: bool = False  # deleted by force, or with its node: nobody may count on it any more
 
 
@@ -183,7 +184,7 @@ class Kubelet:
 
     def _exited(self, box: Box, ended: Exit) -> None:
         if box.ended is None:
-            box.ended = ended
+            box.ended, box.lingers = ended, True
             if box.program is not None:
                 self._watcher.left({}, box.program.execution)
             self._later(1.4, self.lingering, lambda: self._finish(box))
@@ -192,7 +193,7 @@ class Kubelet:
         """Say how it ended; a pod that is to be deleted goes after that."""
         if self._unanswered(box, lambda: self._finish(box)):
             return
-        ended = box.ended or Exit(KILLED)
+        ended, box.lingers = box.ended or Exit(KILLED), False
         terminated = {
             "exitCode": ended.code,
             "reason": "Error" if ended.code else "Completed",
