@@ -1,0 +1,69 @@
+"""What the invariants are judged by: who comes after whom, and what depends on what, as a spec says it."""
+
+import random
+
+import pytest
+from torpor_api.workflow import WorkflowSpec
+from torpor_operator import graph
+from torpor_operator.graph import Graph
+from torpor_wire.paths import Path
+
+from tests.fake_api.history import Object
+from tests.simulation import workflows
+from tests.simulation.creations import made
+from tests.simulation.shape import Shape, below
+
+SPEC: Object = {
+    "groups": [
+        {"name": "country", "expand": [{"name": "c", "over": "${tasks.list.result}"}]},
+        {"name": "town", "in": "country", "expand": [{"name": "t", "over": [1, 2]}]},
+    ],
+    "tasks": [
+        {"name": "list"},
+        {"name": "fetch", "group": "country"},
+        {"name": "visit", "group": "town", "expand": [{"name": "n", "over": [1]}], "rule": "one_done"},
+        {"name": "sum", "group": "country", "args": {"rows": "${tasks.visit.results}"}},
+        {"name": "report", "after": ["town"], "args": {"all": "${tasks.fetch.results}"}},
+    ],
+}
+
+
+def test_a_task_awaits_what_it_names_and_what_makes_its_groups_lists() -> None:
+    shape = Shape(SPEC)
+    assert shape.before["report"] == {"visit", "fetch"}
+    assert shape.before["visit"] == {"list"}
+    assert shape.awaits("visit", "list")
+    assert [shape.shared(*pair) for pair in (("visit", "sum"), ("visit", "visit"), ("report", "fetch"))] == [1, 2, 0]
+    assert [shape.depth(task) for task in ("list", "fetch", "visit")] == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("path", "again"),
+    [
+        ((1, 0, 0), {("visit", (1, 0, 0)), ("sum", (1,)), ("report", ())}),
+        ((1,), {("visit", (1, 0, 0)), ("visit", (1, 1, 0)), ("sum", (1,)), ("report", ())}),
+    ],
+)
+def test_a_cleared_path_takes_with_it_what_depends_on_it_at_the_same_indexes(
+    path: Path, again: set[tuple[str, Path]]
+) -> None:
+    wanted = Shape(SPEC).dependent({"visit": frozenset({path})})
+    instances = [("visit", (1, 0, 0)), ("visit", (1, 1, 0)), ("visit", (0, 0, 0)), ("sum", (0,)), ("sum", (1,))]
+    instances += [("report", ()), ("fetch", (1,))]
+    assert {one for one in instances if below(one[1], wanted.get(one[0], ()))} == again
+
+
+def test_what_a_status_says_was_made_is_read_by_path() -> None:
+    shape = Shape(SPEC)
+    assert made({"name": "visit", "instances": "0-1.0.0", "skips": "1.0.0"}, shape) == {(0, 0, 0)}
+    assert made({"name": "fetch", "instances": "0-1", "made": "1"}, shape) == {(1,)}
+    assert made({"name": "list", "created": 1}, shape) == {()}
+
+
+def test_the_random_workflows_have_groups_in_about_a_sixth_and_each_can_run() -> None:
+    drawn = [workflows.workflow(random.Random(seed), "run") for seed in range(600)]
+    grouped = [body for body in drawn if "groups" in body["spec"]]
+    assert 60 <= len(grouped) <= 120
+    for body in grouped:
+        found = graph.build(WorkflowSpec.model_validate(body["spec"]))
+        assert isinstance(found, Graph), found
