@@ -4,16 +4,18 @@ A Workflow that was deleted takes its TaskRuns with it, and a watch may be behin
 grace apart, before it is told; it is told once, and never changed otherwise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Never
 
 from torpor_api.clock import Clock
 from torpor_api.taskrun import TaskRun
+from torpor_api.workflow import Workflow
 from torpor_wire import keys, paths
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
+from torpor_operator import grouping
 from torpor_operator.apply import Applier
 from torpor_operator.observe import Observer
 from torpor_operator.queue import Key
@@ -44,9 +46,9 @@ class Strays:
     def _strays(self) -> Iterator[TaskRun]:
         covered: set[str] = set()
         for workflow in self._observer.workflows.values():
-            tasks = {task.name for task in workflow.spec.tasks}
+            depths = _depths(workflow)
             own = self._observer.taskruns.store.indexed(workflow.metadata.uid)
-            covered.update(run.metadata.uid for run in own if run.spec.task in tasks)
+            covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.frame))
         for run in self._observer.taskruns.store.values():
             if run.metadata.uid not in covered and _is_open(run):
                 yield run
@@ -60,10 +62,20 @@ class Strays:
             trouble = f"Workflow {asked.name} is another one now, with uid {held.metadata.uid}"
         elif all(one.name != task for one in held.spec.tasks):
             trouble = f"Workflow {asked.name} has no task {task}"
+        elif (depth := _depths(held)[task]) != len(run.spec.frame):
+            trouble = f"task {task} of Workflow {asked.name} stands in {depth} groups, this in {len(run.spec.frame)}"
         else:
             which = paths.written(run.spec.path) or str(keys.UNMAPPED)
             trouble = f"the instance {task}/{which} of Workflow {asked.name} has another name"
         return f"{trouble}, so nothing is done for this TaskRun: delete it"
+
+
+def _depths(workflow: Workflow) -> Mapping[str, int]:
+    """How many groups each task stands in; where the groups cannot be, nothing runs but what somebody made."""
+    try:
+        return {task: len(chain) for task, chain in grouping.chains(workflow.spec).items()}
+    except grouping.GroupingError:
+        return dict.fromkeys((task.name for task in workflow.spec.tasks), 0)
 
 
 def _is_open(run: TaskRun) -> bool:

@@ -3,13 +3,16 @@
 from torpor_api.resources import TASKRUNS, WORKFLOWS
 from torpor_operator.settings import Settings
 from torpor_wire import names
+from torpor_wire.paths import Path
 
 from tests.unit.controller.bodies import FRESH, NAMESPACE, Body, python
 from tests.unit.controller.rig import Rig
 
 
-def taskrun(rig: Rig, name: str, workflow: str, uid: str, task: str = "a") -> None:
-    spec = {"workflow": {"name": workflow, "uid": uid}, "task": task, "mapIndex": -1}
+def taskrun(  # noqa: PLR0913 - what a TaskRun says of itself
+    rig: Rig, name: str, workflow: str, uid: str, task: str = "a", *, frame: Path = ()
+) -> None:
+    spec = {"workflow": {"name": workflow, "uid": uid}, "task": task, "mapIndex": -1, "groupIndexes": list(frame)}
     rig.fake.put(TASKRUNS, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec, "status": dict(FRESH)})
 
 
@@ -41,6 +44,18 @@ async def test_what_no_workflow_has_is_told_once_after_the_grace() -> None:
         await rig.advance(30)
         assert len(rig.fake.writes()) == before
         assert rig.state("run") == "Suspended"
+
+
+async def test_one_that_stands_in_other_groups_than_its_task_is_told() -> None:
+    async with Rig(Settings(stray_grace=5)).running() as rig:
+        group = {"name": "g", "expand": [{"name": "n", "over": [1]}]}
+        rig.create("run", python("a", group="g"), groups=[group], suspend=True)
+        await rig.advance(1)
+        uid = rig.workflow("run")["metadata"]["uid"]
+        deeper = names.taskrun("run", uid, "a", groups=(0, 1))
+        taskrun(rig, deeper, "run", uid, frame=(0, 1))
+        await rig.advance(12)
+        assert said(rig, deeper) == "task a of Workflow run stands in 1 groups, this in 2"
 
 
 async def test_one_whose_workflow_comes_in_time_is_not_told() -> None:
