@@ -57,7 +57,3 @@ class Snapshot:
     def runs(self, task: str, frame: Path = ()) -> Mapping[int, TaskRun]:
         """The TaskRuns of a task in one frame, by their index."""
         return self.by_task.get(task, {}).get(frame, {})
-
-    def frames(self, task: str) -> frozenset[Path]:
-        """The frames of a task in which TaskRuns are, or were seen."""
-        return frozenset((*self.by_task.get(task, ()), *self.created.get(task, ())))
