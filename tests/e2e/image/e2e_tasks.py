@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from torpor import BaseOperator, BaseSensor, Context, Deferral, PokeResult, TaskFailed, context, defer, task
+from torpor import BaseOperator, BaseSensor, Context, Deferral, PokeResult, Results, TaskFailed, context, defer, task
 from torpor.triggers import Duration
 
 
@@ -196,3 +196,9 @@ def paired(number: int, city: list[object]) -> list[object]:
 @task
 def total(rows: Sequence[object]) -> int:
     return len(rows)
+
+
+@task
+def placed(**several: Results) -> dict[str, object]:
+    """Each result with its position."""
+    return {name: list(zip(rows.positions, rows, strict=True)) for name, rows in several.items()}
