@@ -225,7 +225,10 @@ def _entry(snapshot: Snapshot, ordered: Graph, text: str) -> dict[str, Meant] | 
     path = tuple(map(int, index.split(".")))
     known = made(snapshot, tasks[name], depth)
     if not any(one[: len(path)] == path for one in known):
-        return Refusal(f"there is no {text}: task {name} has the instances {paths.text(known)[:200] or 'none'}")
+        there = (
+            f"task {name} has the instances {paths.text(known)[:200]}" if known else f"no instance of {name} was made"
+        )
+        return Refusal(f"there is no {text}: {there}; clear {name} to find out anew which")
     return {name: frozenset({path})}
 
 

@@ -108,10 +108,7 @@ class Scope:
         groups = self.more.get(GROUPS)
         for root, name, taken in found.parts:
             if root == GROUPS and isinstance(groups, dict) and taken == "value" and _partly(groups.get(name)):
-                return errors.too_expensive(
-                    f"groups.{name}.value is in the archive, which expressions do not see: pass it whole, as the "
-                    f"argument ${{groups.{name}.value}}, or use groups.{name}.key"
-                )
+                return _out_of_sight(name, groups.get(name))
         return None
 
     def _used(self, root: str, value: JSON, found: references.References) -> JSON:
@@ -191,6 +188,14 @@ def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value
             return None
         found = found[name]
     return Value(json=found) if path else None
+
+
+def _out_of_sight(group: str, item: JSON) -> ExpressionError:
+    """Why an item in the archive cannot be used; a list's can be passed on, of an object's only its key is known."""
+    said = f"groups.{group}.value is in the archive, which expressions do not see: use groups.{group}.key"
+    listed = isinstance(item, dict) and isinstance(item.get("key"), int)
+    whole = f", or pass it whole, as the argument ${{groups.{group}.value}}"
+    return errors.too_expensive(said + whole if listed else f"{said}, or map over a list")
 
 
 def _partly(item: JSON) -> bool:

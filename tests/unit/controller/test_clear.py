@@ -170,7 +170,7 @@ def test_the_time_of_a_run_that_had_ended_starts_anew() -> None:
     ("text", "said"),
     [
         ("nothing", "there is no task nothing; there are: load, report"),
-        ("load/3", "there is no load/3: task load has the instances 0-2"),
+        ("load/3", "there is no load/3: task load has the instances 0-2; clear load to find out anew which"),
         ("report/0", "task report is not mapped: clear report, without an index"),
         ("load[1]", "'load[1]' is none of `task`, `task/index` and `failed`"),
         ("", "there is nothing of that kind: no instance has failed"),
@@ -226,7 +226,7 @@ def test_an_instance_that_was_left_out_is_none_to_clear() -> None:
     world = World(mapped).settle().fail("load", "no", 0).succeed("load", "1", 2)
     clear(world, "load/1")
     assert [event.message for event in world.events if event.reason == "ClearRefused"] == [
-        "there is no load/1: task load has the instances 0,2"
+        "there is no load/1: task load has the instances 0,2; clear load to find out anew which"
     ]
     clear(world, "failed")
     world.settle().succeed("load", "1", 0)

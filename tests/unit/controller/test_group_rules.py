@@ -55,6 +55,13 @@ def test_a_group_is_mapped_over_the_length_and_the_keys_of_what_is_in_the_archiv
     assert world.arguments("fetch", (0,)) == {"city": '"z"'}
 
 
+def test_that_an_objects_entry_in_the_archive_cannot_be_passed_is_said_as_it_is() -> None:
+    world = run(python("list"), FETCH, groups=[LISTED])
+    stored(world, "list", type="object", length=1, keys='["z"]')
+    said = "groups.city.value is in the archive, which expressions do not see: use groups.city.key, or map over a list"
+    assert said in (world.task("fetch").message or "")
+
+
 def test_a_branch_outside_chooses_a_task_of_a_group_at_all_indexes() -> None:
     left, right = (python(name, group="city", after=["choice"]) for name in ("left", "right"))
     world = run(python("choice", branch=True), left, right).succeed("choice", '"left"')
