@@ -95,7 +95,8 @@ def of(snapshot: Snapshot, task: Task, depth: int, runs: Mapping[Path, Iterable[
     for frame in {frame for frame in (*runs, *seen) if len(frame) == depth}:
         there = positions(runs.get(frame, ())) | seen.get(frame, NONE)
         if there:
-            found[frame] = found.get(frame, UNMARKED).seeing(there)
+            known = found.get(frame, UNMARKED).seeing(there)
+            found[frame] = known.of_width(1) if depth and not task.mapped else known
     return found
 
 

@@ -96,10 +96,9 @@ def of(spot: Spot) -> Turn:
 
 def without_its_group(spot: Spot, closed: Outcome) -> Turn:
     """What becomes of the task in a frame whose group has no such index: what was started goes on to its end."""
-    found = spot.found if spot.task.mapped else spot.found.of_width(1)
-    if found.complete:
-        return _begun(spot, found)
-    return Turn(outcome=_once_ended(spot, closed, found) if closed.ended else spot.running(found))
+    if spot.found.complete:
+        return _begun(spot, spot.found)
+    return Turn(outcome=_once_ended(spot, closed, spot.found) if closed.ended else spot.running(spot.found))
 
 
 def _waiting(spot: Spot, needs: tuple[Need, ...]) -> Turn:
