@@ -1,6 +1,6 @@
 """Guards of mapped groups: each index has its own marks, sees its own results, and is made anew by itself."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import or_
@@ -58,15 +58,6 @@ def _cleared_by_frame() -> None:
     put(clear, "common", lambda *_: 0)
 
 
-def _known_frames() -> None:
-    of = Frames.of
-
-    def now(self: Any, chain: Any, _: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
-        return of(self, chain)
-
-    put(Frames, "of", now)
-
-
 def _made_by_frame() -> None:
     read = marks._in_groups
 
@@ -85,7 +76,6 @@ MUTANTS = (
         without="who is outside a group awaits only one index of it",
         switch=_all_frames,
     ),
-    Mutant(name="frames begun", without="what stands where a group has no index is forgotten", switch=_known_frames),
     Mutant(name="clearing by frame", without="all of a task makes way for one index of it", switch=_old_by_frame),
     Mutant(name="dependents by frame", without="what depends on one index runs again at all", switch=_cleared_by_frame),
 )
