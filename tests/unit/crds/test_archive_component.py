@@ -34,7 +34,7 @@ def test_the_archive_has_two_replicas_and_its_database_from_a_secret(built: list
     (deployment,) = of(built, "Deployment")
     spec = deployment["spec"]["template"]["spec"]
     (container,) = spec["containers"]
-    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]) == (2, {"type": "RollingUpdate"})
+    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]["type"]) == (2, "RollingUpdate")
     named = {"secretKeyRef": {"name": "torpor-archive-database", "key": "url"}}
     assert {"name": "DATABASE_URL", "valueFrom": named} in container["env"]
     assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
@@ -53,3 +53,11 @@ def test_one_of_the_two_stays_while_nodes_are_drained(built: list[dict[str, Any]
     (deployment,) = of(built, "Deployment")
     assert budget["spec"]["selector"] == deployment["spec"]["selector"]
     assert budget["spec"]["maxUnavailable"] == 1
+
+
+def test_what_a_rolling_update_is_given_by_default_is_owned_so_that_the_base_can_be_put_back(
+    built: list[dict[str, Any]],
+) -> None:
+    (deployment,) = of(built, "Deployment")
+    # Left to the API server's defaults it stays when the base is applied again, and is refused beside its Recreate.
+    assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
