@@ -37,7 +37,9 @@ class ArchiveClient:
                 if not answer.ok:
                     raise NotArchivedError(f"the archive answers {answer.status}: {(await answer.text())[:_SHOWN]}")
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise NotArchivedError(f"the archive cannot be reached: {type(error).__name__}: {error}") from error
+            # aiohttp's own words name an object by its address, which is another one at each try.
+            cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+            raise NotArchivedError(f"the archive cannot be reached: {type(cause).__name__}: {cause}") from error
 
 
 async def _lines(objects: Sequence[Object]) -> AsyncIterator[bytes]:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from torpor_wire import canonical
 
 _LIMIT_S = 10.0
+_CONNECT_S = 5.0
 _BODY_MAX = 16 * 1024 * 1024
 _TYPES = {"PATCH": "application/json-patch+json"}
 
@@ -96,12 +97,16 @@ class Api:
 def over_tls(
     host: str, port: int, ca_file: str | None, *, ca_text: str | None = None, limit: float = _LIMIT_S
 ) -> Callable[[], socket.socket]:
-    """Opens connections that trust one CA alone, given by its file or as PEM; no wait on them exceeds `limit` s."""
+    """Opens connections that trust one CA alone, given by its file or as PEM; no wait on them exceeds `limit` s.
+
+    To connect they wait shorter: a Service may still send to a pod that is gone, and another try finds the new one.
+    """
 
     def connect() -> socket.socket:
         trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         trust.load_verify_locations(ca_file, cadata=ca_text)
-        plain = socket.create_connection((host, port), timeout=limit)
+        plain = socket.create_connection((host, port), timeout=min(limit, _CONNECT_S))
+        plain.settimeout(limit)
         try:
             return trust.wrap_socket(plain, server_hostname=host)
         except BaseException:
