@@ -17,10 +17,10 @@ async def test_two_tries_that_fail_alike_are_told_alike(tmp_path: Path) -> None:
     (token := tmp_path / "token").write_text("t")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
+    seat = ArchiveSeat(url=f"https://127.0.0.1:{port}", certificate=trusted)
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:
-            seat = ArchiveSeat(url=f"https://127.0.0.1:{port}", certificate=trusted)
             await ArchiveClient(str(token))(seat, "/v1/runs", [])
         said.append(str(caught.value))
     assert said[0] == said[1]
