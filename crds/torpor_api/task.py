@@ -175,8 +175,8 @@ class Task(Model):
         Field(
             max_length=64,
             description="Keyword arguments. Strings may hold `${...}`: CEL over `params`, `tasks.x.result`, "
-            "`tasks.x.results` of a task with expand; a string that is one expression keeps its type, `$${` is a "
-            "literal `${`.",
+            "`tasks.x.results` of one that is mapped, or in further groups; a string that is one expression keeps its "
+            "type, `$${` is a literal `${`.",
         ),
     ] = Field(default_factory=dict)
     expand: Annotated[

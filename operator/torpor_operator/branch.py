@@ -23,7 +23,8 @@ def taken(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
         return outcome
     wrong = "what it returned" if chosen is None else ", ".join(map(repr, sorted(chosen - below)[:5]))
     there = ", ".join(sorted(below)[:20]) or "none"
-    message = f"branch: {wrong} is no task right after it; there are: {there}"
+    where = " in its group" if graph.chains[task.name] else ""
+    message = f"branch: {wrong} is no task right after it{where}; there are: {there}"
     return replace(outcome, state=TaskState.FAILED, reason=Reason.BRANCH_INVALID, message=message[: keys.MESSAGE_MAX])
 
 

@@ -125,7 +125,7 @@ class _Written:
         places = tuple(inputs.expressions(task))
         before |= self._referred(said, places, self.chains[task.name])
         if not task.mapped:
-            self._alone(said, places)
+            self._alone(said, places, self.chains[task.name])
         hooks = self._hooks(before)
         if hooks and task.hook is None:
             message = f"{said} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
@@ -134,12 +134,25 @@ class _Written:
 
     def producers(self, group: Group) -> frozenset[str]:
         """The tasks that a group's lists are made by."""
-        said = f"group {group.name}"
-        found = self._referred(said, inputs.of_group(group), self._around(group))
+        said, places = f"group {group.name}", tuple(inputs.of_group(group))
+        for place in places:
+            self._not_from_within(group, place)
+        found = self._referred(said, places, self._around(group))
         if hooks := self._hooks(found):
             message = f"{said} is made from {hooks[0]}, which is a hook: it runs when all tasks have ended"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
         return found
+
+    def _not_from_within(self, group: Group, place: inputs.Place) -> None:
+        found = references.of(str(place.expression), roots=place.roots)
+        inside = sorted(found.tasks & self._members(group.name)) if not isinstance(found, ExpressionError) else []
+        if inside:
+            message = f"group {group.name}: {place.where}: task {inside[0]} stands in the group whose list it makes"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, message)
+
+    def _members(self, group: str) -> frozenset[str]:
+        """The tasks that stand in a group, or in one within it."""
+        return frozenset(task for task, chain in self.chains.items() if group in chain)
 
     def _around(self, group: Group) -> Chain:
         """The groups that a group stands in."""
@@ -152,7 +165,7 @@ class _Written:
     def _after(self, said: str, name: str) -> frozenset[str]:
         """The tasks that an entry of `after` means: one, or all of a group."""
         if any(group.name == name for group in self.spec.groups):
-            return frozenset(task for task, chain in self.chains.items() if name in chain)
+            return self._members(name)
         if name not in self.tasks:
             raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(f"{said}: after: {name}", "task", name, self.tasks))
         return frozenset({name})
@@ -166,29 +179,43 @@ class _Written:
         found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
         if isinstance(found, ExpressionError):
             raise _ProblemError(found.reason, f"{said}: {found.message}")
+        if of_group := sorted(found.tasks & {group.name for group in self.spec.groups}):
+            message = f"{said}: {of_group[0]} is a group: name a task that stands in it, as in tasks.x.results"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, message)
         for kind, names, known in (("task", found.tasks, self.tasks), ("param", found.params, self.spec.params)):
             for name in sorted(names - known.keys()):
                 raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(said, kind, name, known))
         if VARIABLES in found.roots and self.spec.variables_from is None:
             message = f"{said}: there are no variables: set spec.variablesFrom to the name of a ConfigMap"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
-        for root, name, _ in sorted(found.parts, key=str):
-            if root == GROUPS and name not in chain:
-                there = f"it stands in: {', '.join(chain) or 'none'}"
-                raise _ProblemError(Reason.WORKFLOW_INVALID, f"{said}: groups.{name} is not around it; {there}")
+        for root, name, field in sorted(found.parts, key=str):
+            if root == GROUPS:
+                self._of_group(said, name, field, chain)
         for name, field in sorted(found.fields, key=str):
             wrong = self._misused(name, field, chain)
             if wrong is not None:
                 raise _ProblemError(Reason.EXPRESSION_INVALID, f"{said}: {wrong}")
         return found
 
-    def _alone(self, said: str, places: Iterable[inputs.Place]) -> None:
-        """A task that is not mapped has no item."""
+    def _of_group(self, said: str, name: str, field: str | None, chain: Chain) -> None:
+        if all(group.name != name for group in self.spec.groups):
+            known = {group.name: group for group in self.spec.groups}
+            raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(said, "group", name, known))
+        if name not in chain:
+            there = f"it stands in: {', '.join(chain) or 'none'}"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, f"{said}: groups.{name} is not around it; {there}")
+        if field not in {"index", "key", "value", None}:
+            message = f"{said}: groups.{name}.{field}: a group has `index`, `key` and `value`"
+            raise _ProblemError(Reason.EXPRESSION_INVALID, message)
+
+    def _alone(self, said: str, places: Iterable[inputs.Place], chain: Chain) -> None:
+        """A task that is not mapped itself has no item."""
         for where, expression, roots in places:
             found = references.of(str(expression), roots=roots)
             parts = frozenset() if isinstance(found, ExpressionError) else found.parts
             if any(root == MAPPING and name != "index" for root, name, _ in parts):
                 message = f"{said}: {where}: it is not mapped, and so has no item: mapping has only `index`"
+                message += f"; its group's item is groups.{chain[-1]}.value" if chain else ""
                 raise _ProblemError(Reason.EXPRESSION_INVALID, message)
 
     def _misused(self, name: str, field: str | None, chain: Chain) -> str | None:
@@ -199,8 +226,8 @@ class _Written:
             case "state" | "indexes":
                 return None
             case "result" | "results":
-                stands = "is" if many else "is not"
-                return None if field == right else f"task {name} {stands} mapped: write tasks.{name}.{right}"
+                stands = "is mapped" if many else "stands at the same index" if chain else "is not mapped"
+                return None if field == right else f"task {name} {stands}: write tasks.{name}.{right}"
             case None:
                 return f"tasks.{name} is used whole: write tasks.{name}.{right}"
             case _:

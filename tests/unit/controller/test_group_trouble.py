@@ -88,7 +88,20 @@ def test_a_cancelled_run_ends_what_runs_at_each_index() -> None:
         (
             [FETCH],
             [CITIES | {"expand": [{"name": "c", "over": "${tasks.fetch.results}"}]}],
-            "tasks wait for each other",
+            "group city: expand c: task fetch stands in the group whose list it makes",
+        ),
+        (
+            [FETCH, python("a", args={"x": "${tasks.city.results}"})],
+            [CITIES],
+            "city is a group: name a task that stands in it, as in tasks.x.results",
+        ),
+        ([FETCH | {"args": {"x": "${groups.town.value}"}}], [CITIES], "there is no group town; there are: city"),
+        ([FETCH | {"args": {"x": "${groups.city.item}"}}], [CITIES], "a group has `index`, `key` and `value`"),
+        ([FETCH | {"args": {"x": "${mapping.value}"}}], [CITIES], "; its group's item is groups.city.value"),
+        (
+            [FETCH, LOAD | {"args": {"x": "${tasks.fetch.results}"}}],
+            [CITIES],
+            "task fetch stands at the same index: write tasks.fetch.result",
         ),
         (
             [FETCH],
