@@ -89,6 +89,7 @@ class Archive:
     def ready(self) -> "Archive":
         """Return when it is."""
         self.eventually(lambda: self.health("/readyz").status == 200, "it is ready")
+        self.eventually(lambda: bool(self.authority()), "its certificate is published")
         tls = ssl.create_default_context(cadata=self.authority())
         self._pool = urllib3.PoolManager(ssl_context=tls, maxsize=8)
         return self
