@@ -9,7 +9,8 @@ import logging
 import os
 import random
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, get_type_hints
 
 import kopf
@@ -80,10 +81,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             pools=pools.of,
             archive=archive.seat,
         )
-        terms = Terms(
-            namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration
-        )
-        leadership = Leadership(api, terms)
+        leadership = Leadership(api, _terms(options, settings))
         applier = Applier(api, clock, observer, settings, leads=leadership.holds)
         answerer = Answerer(api, observer, evaluator, archive.keep)
         reconciler = Reconciler(
@@ -101,12 +99,8 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             await archive.known()
             await _lead(observer, reconciler, clock)
 
-        async def stop() -> None:
-            # Before kopf does: it waits for every task that it finds, then cuts short the release of the Lease.
-            for task in background:
-                task.cancel()
-            await asyncio.gather(*background, return_exceptions=True)
-
+        # Before kopf does: it waits for every task that it finds, then cuts short the release of the Lease.
+        stop = partial(_end, background)
         async with asyncio.TaskGroup() as group:
             background += [
                 group.create_task(observer.taskruns.run()),
@@ -117,6 +111,16 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             ]
             await _watch_workflows(options, observer, applier, stop)
             await stop()
+
+
+def _terms(options: argparse.Namespace, settings: Settings) -> Terms:
+    return Terms(namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _watch_workflows(

@@ -7,6 +7,7 @@ stands at the same indexes; one that stands deeper, or in other groups, is seen 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from torpor_api.task import Task
 from torpor_api.workflow import TaskState
 from torpor_cel.value import JSON
 from torpor_wire.paths import Path, written
@@ -31,18 +32,22 @@ class Frames:
         self._base = base  # what every task sees
         self._allowed = allowed
         self._outcomes: dict[str, dict[Path, Outcome]] = {}
+        self._mapped: set[str] = set()  # tasks that are mapped themselves
         self._widths: dict[tuple[str, Path], Product | Outcome] = {}
         self._wholes: dict[tuple[str, Path], Outcome] = {}
         self._below: dict[tuple[str, int], dict[Path, dict[Path, Outcome]]] = {}
         self.needs: list[Need] = []
 
-    def put(self, task: str, parts: Mapping[Path, Outcome]) -> Outcome:
+    def put(self, task: Task, parts: Mapping[Path, Outcome]) -> Outcome:
         """Note how a task stands in each of its frames; returns how it stands as a whole."""
-        chain = self._graph.chains[task]
-        self._outcomes[task] = (
-            {frame: replace(part, frame=frame) for frame, part in parts.items()} if chain else dict(parts)
+        if task.mapped:
+            self._mapped.add(task.name)
+        self._outcomes[task.name] = (
+            {frame: replace(part, frame=frame) for frame, part in parts.items()}
+            if self._graph.chains[task.name]
+            else dict(parts)
         )
-        return self.seen(task, (), ())
+        return self.seen(task.name, (), ())
 
     def of(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
         """The frames of a task in these groups, each with None, or with the outcome of all that would stand there.
@@ -125,10 +130,7 @@ class Frames:
             self._below[task, len(prefix)] = below
         found = self._below[task, len(prefix)]
         parts = next((found[prefix[:length]] for length in range(len(prefix), -1, -1) if prefix[:length] in found), {})
-        return Spread.of(task, prefix, parts, depth=depth, itself=self._mapped(task))
-
-    def _mapped(self, task: str) -> bool:
-        return next(one.mapped for one in self._graph.order if one.name == task)
+        return Spread.of(task, prefix, parts, depth=depth, itself=task in self._mapped)
 
     def _width(self, chain: Chain, frame: Path) -> Product | Outcome:
         """What the innermost of these groups is mapped over in a frame of those around it."""

@@ -122,10 +122,7 @@ class _Written:
         """The tasks that a task comes after, by `after` and by reference."""
         said = f"task {task.name}"
         before = {name for after in task.after for name in self._after(said, after)}
-        places = tuple(inputs.expressions(task))
-        before |= self._referred(said, places, self.chains[task.name])
-        if not task.mapped:
-            self._alone(said, places, self.chains[task.name])
+        before |= self._referred(said, inputs.expressions(task), self.chains[task.name], alone=not task.mapped)
         hooks = self._hooks(before)
         if hooks and task.hook is None:
             message = f"{said} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
@@ -170,15 +167,24 @@ class _Written:
             raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(f"{said}: after: {name}", "task", name, self.tasks))
         return frozenset({name})
 
-    def _referred(self, said: str, places: Iterable[inputs.Place], chain: Chain) -> frozenset[str]:
-        return frozenset[str]().union(*(self._references(said, place, chain).tasks for place in places))
+    def _referred(
+        self, said: str, places: Iterable[inputs.Place], chain: Chain, *, alone: bool = False
+    ) -> frozenset[str]:
+        found = (self._references(said, place, chain, alone=alone).tasks for place in places)
+        return frozenset[str]().union(*found)
 
-    def _references(self, said: str, place: inputs.Place, chain: Chain) -> references.References:
+    def _references(self, said: str, place: inputs.Place, chain: Chain, *, alone: bool) -> references.References:
+        """What an expression refers to, seen from these groups; `alone`: in a task that is not mapped itself."""
         where, expression, roots = place
         said = f"{said}: {where}"
         found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
         if isinstance(found, ExpressionError):
             raise _ProblemError(found.reason, f"{said}: {found.message}")
+        self._is_there(said, found)
+        self._can_be_seen(said, found, chain, alone=alone)
+        return found
+
+    def _is_there(self, said: str, found: references.References) -> None:
         if of_group := sorted(found.tasks & {group.name for group in self.spec.groups}):
             message = f"{said}: {of_group[0]} is a group: name a task that stands in it, as in tasks.x.results"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
@@ -188,14 +194,19 @@ class _Written:
         if VARIABLES in found.roots and self.spec.variables_from is None:
             message = f"{said}: there are no variables: set spec.variablesFrom to the name of a ConfigMap"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
+
+    def _can_be_seen(self, said: str, found: references.References, chain: Chain, *, alone: bool) -> None:
         for root, name, field in sorted(found.parts, key=str):
             if root == GROUPS:
                 self._of_group(said, name, field, chain)
+            if root == MAPPING and alone and name != "index":
+                message = f"{said}: it is not mapped, and so has no item: mapping has only `index`"
+                message += f"; its group's item is groups.{chain[-1]}.value" if chain else ""
+                raise _ProblemError(Reason.EXPRESSION_INVALID, message)
         for name, field in sorted(found.fields, key=str):
             wrong = self._misused(name, field, chain)
             if wrong is not None:
                 raise _ProblemError(Reason.EXPRESSION_INVALID, f"{said}: {wrong}")
-        return found
 
     def _of_group(self, said: str, name: str, field: str | None, chain: Chain) -> None:
         if all(group.name != name for group in self.spec.groups):
@@ -207,16 +218,6 @@ class _Written:
         if field not in {"index", "key", "value", None}:
             message = f"{said}: groups.{name}.{field}: a group has `index`, `key` and `value`"
             raise _ProblemError(Reason.EXPRESSION_INVALID, message)
-
-    def _alone(self, said: str, places: Iterable[inputs.Place], chain: Chain) -> None:
-        """A task that is not mapped itself has no item."""
-        for where, expression, roots in places:
-            found = references.of(str(expression), roots=roots)
-            parts = frozenset() if isinstance(found, ExpressionError) else found.parts
-            if any(root == MAPPING and name != "index" for root, name, _ in parts):
-                message = f"{said}: {where}: it is not mapped, and so has no item: mapping has only `index`"
-                message += f"; its group's item is groups.{chain[-1]}.value" if chain else ""
-                raise _ProblemError(Reason.EXPRESSION_INVALID, message)
 
     def _misused(self, name: str, field: str | None, chain: Chain) -> str | None:
         """What is wrong with a field of a task, seen from these groups: one result is `result`, many are `results`."""

@@ -106,7 +106,7 @@ class _Run:
         )
 
     def _put(self, task: Task, made: Mapping[Path, Turn]) -> Turn:
-        outcome = self._frames.put(task.name, {frame: one.outcome for frame, one in made.items()})
+        outcome = self._frames.put(task, {frame: one.outcome for frame, one in made.items()})
         self._outcomes[task.name] = outcome
         needs = (*(need for one in made.values() for need in one.needs), *self._frames.needs)
         self._frames.needs.clear()
