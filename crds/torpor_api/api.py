@@ -18,6 +18,7 @@ from torpor_api.transport import JSON, JSON_PATCH, Response, Transport
 Object = dict[str, Any]
 
 PAGE = 500
+PAGE_DIVISOR = 8
 READ_TRIES = 4
 WATCH_SECONDS = 290
 
@@ -69,14 +70,22 @@ class Api:
     ) -> AsyncGenerator[Page, None]:
         """A list page by page, all of one resourceVersion; `limit` 0 is one page.
 
-        Raises `errors.Gone` where the server has compacted that version between two pages: what was yielded until
-        then is no whole list.
+        Pages become shorter where `limit` objects do not fit into one answer. Raises `errors.TooLarge` where one
+        object, or a list without a limit, does not fit. Raises `errors.Gone` where the server has compacted that
+        version between two pages: what was yielded until then is no whole list.
         """
         query = _selectors(field_selector, label_selector)
         if limit:
             query["limit"] = str(limit)
         while True:
-            body = _object(await self.read(resource.path(namespace), query))
+            try:
+                body = _object(await self.read(resource.path(namespace), query))
+            except errors.TooLarge:
+                if limit <= 1:
+                    raise
+                limit = max(1, limit // PAGE_DIVISOR)
+                query["limit"] = str(limit)
+                continue
             meta = body.get("metadata") or {}
             yield Page(body.get("items") or [], str(meta.get("resourceVersion") or ""))
             if not meta.get("continue"):

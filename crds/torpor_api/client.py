@@ -23,7 +23,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from torpor_api import errors
+from torpor_api import decoding, errors
 from torpor_api.transport import JSON, Response
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -32,6 +32,8 @@ REQUEST_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
 WATCH_MARGIN_SECONDS = 15.0
 CLOSE_SECONDS = 0.02
+BODY_BYTES = 8 * 2**20
+"""The longest answer: Python takes up to twenty times as much memory for it. An object is 1.5 MB at most in etcd."""
 KEEPALIVE = (
     (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
     (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 30),
@@ -92,7 +94,7 @@ class HttpTransport:
                     raise errors.of(await _answer(response))
                 try:
                     async for line in lines(response.content.iter_any()):
-                        yield json.loads(line)
+                        yield decoding.decode_event(line)
                 finally:
                     _hang_up(response)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
@@ -117,9 +119,14 @@ class HttpTransport:
 
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Lines out of chunks, however long: aiohttp's own reader gives up beyond 128 kB. A last, broken one is lost."""
+    """Lines out of chunks; aiohttp's own reader gives up beyond 128 kB. A last line without an end is dropped.
+
+    Raises ValueError for a line of more than `BODY_BYTES`.
+    """
     rest = bytearray()
     async for chunk in chunks:
+        if len(rest) > BODY_BYTES:
+            raise ValueError(f"a line of more than {BODY_BYTES} bytes")
         head, newline, tail = chunk.rpartition(b"\n")
         rest += head if newline else tail
         if newline:
@@ -137,13 +144,23 @@ def _hang_up(response: aiohttp.ClientResponse) -> None:
 
 
 async def _answer(response: aiohttp.ClientResponse) -> Response:
-    text = await response.read()
+    text = await _read(response)
     try:
-        body = json.loads(text) if response.content_type == JSON else text.decode(errors="replace")
+        body = decoding.decode(text) if response.content_type == JSON else text.decode(errors="replace")
     except ValueError as exc:
-        raise errors.Unreachable(f"{response.status} with a body that is not JSON: {text[:200]!r}") from exc
+        raise errors.Unreachable(f"{response.status} with a body that cannot be read ({exc}): {text[:200]!r}") from exc
     retry_after = response.headers.get("Retry-After", "")
     return Response(response.status, body, float(retry_after) if retry_after.isdecimal() else None)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    text = bytearray()
+    async for chunk in response.content.iter_any():
+        text += chunk
+        if len(text) > BODY_BYTES:
+            _hang_up(response)
+            raise errors.TooLarge(f"an answer of more than {BODY_BYTES} bytes", status=response.status)
+    return bytes(text)
 
 
 @asynccontextmanager

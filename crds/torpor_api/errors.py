@@ -59,6 +59,10 @@ class Unreachable(Unavailable):
     """No answer at all: a write may have been carried out or not."""
 
 
+class TooLarge(ApiError):
+    """The answer is longer than the transport reads: ask for fewer objects at a time."""
+
+
 class Unconfigured(ApiError):
     """Nobody said which cluster to talk to, or what was said cannot be used."""
 

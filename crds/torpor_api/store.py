@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from torpor_api.decoding import UNREADABLE
+
 T = TypeVar("T")
 
 
@@ -127,7 +129,7 @@ class Store(Generic[T]):
             self._remove(key, held)
             held = None
         try:
-            item = self._parse(raw)
+            item = self._parse(_whole(raw))
         except Exception as error:  # noqa: BLE001 - a border: whatever one object does to `parse`, the others go on
             unreadable = Unreadable(
                 namespace=key.namespace, name=key.name, uid=uid, raw=raw, message=f"{type(error).__name__}: {error}"
@@ -180,6 +182,13 @@ class Store(Generic[T]):
             keys.pop(key, None)
             if not keys:
                 self._keys_by_word.pop(word, None)
+
+
+def _whole(raw: dict[str, Any]) -> dict[str, Any]:
+    """The object itself. Raises ValueError where the decoder had to leave members out."""
+    if UNREADABLE in raw:
+        raise ValueError(raw[UNREADABLE])
+    return raw
 
 
 def key_of(raw: Mapping[str, Any]) -> Key:

@@ -31,6 +31,7 @@ from torpor_operator.pools import Pools
 from torpor_operator.queue import WorkQueue
 from torpor_operator.reconciler import Reconciler
 from torpor_operator.settings import Settings
+from torpor_operator.unreadable import UnreadableReporter
 
 _LEASE = "torpor-operator"
 _PAUSE = 1.0
@@ -109,7 +110,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(archive.run()),
                 group.create_task(leadership.run(lead)),
             ]
-            await _watch_workflows(options, observer, applier, stop)
+            await _watch_workflows(options, observer, UnreadableReporter(api, clock), stop)
             await stop()
 
 
@@ -124,11 +125,11 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 
 async def _watch_workflows(
-    options: argparse.Namespace, observer: Observer, applier: Applier, stop: Callable[[], Awaitable[None]]
+    options: argparse.Namespace, observer: Observer, reporter: UnreadableReporter, stop: Callable[[], Awaitable[None]]
 ) -> None:
     """Kopf's part, until it is told to end."""
     registry = kopf.OperatorRegistry()
-    handlers.register(registry, observer, stop=stop, tell=applier.tell_unreadable)
+    handlers.register(registry, observer, stop=stop, report=reporter.report)
     await kopf.operator(
         registry=registry,
         settings=handlers.settings(),

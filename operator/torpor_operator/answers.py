@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
 from torpor_api import errors
@@ -53,13 +54,16 @@ class Answerer:
 
     async def vanished(self, held: Iterable[Workflow]) -> list[Workflow]:
         """Which of these Workflows the API server no longer has: what goes while kopf lists anew, it never reports."""
-        page = await self._api.list(WORKFLOWS)
-        listed = {body["metadata"]["uid"] for body in page.items}
+        listed: set[str] = set()
+        version = "0"
+        async with aclosing(self._api.pages(WORKFLOWS)) as pages:
+            async for page in pages:
+                listed.update(body["metadata"]["uid"] for body in page.items)
+                version = page.resource_version
         return [
             workflow
             for workflow in held
-            if workflow.metadata.uid not in listed
-            and int(workflow.metadata.resource_version or 0) <= int(page.resource_version)
+            if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= int(version)
         ]
 
     async def _in_turn(self, need: Need, room: asyncio.Semaphore) -> Answer:

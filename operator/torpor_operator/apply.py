@@ -6,7 +6,7 @@ won. What the server refuses is said on the object; what it cannot do now is tri
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, assert_never
 
@@ -117,23 +117,6 @@ class Applier:
             return False
         self._observer.saw_workflow(stored)
         return True
-
-    async def tell_unreadable(self, body: Mapping[str, Any], trouble: str) -> None:
-        """Say on a Workflow why nothing is done for it; every replica may, since the same Event is posted once."""
-        metadata = body["metadata"]
-        about = event.reference(WORKFLOWS, namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"])
-        said = event.build(
-            about,
-            reason=Reason.WORKFLOW_INVALID,
-            message=f"it cannot be read, so nothing is done for it: {trouble}",
-            type="Warning",
-            reporting_controller=_CONTROLLER,
-            now=self._clock.now(),
-        )
-        try:
-            await event.post(self._api, said)
-        except errors.ApiError as error:
-            _LOG.warning("%s/%s: no Event: %s", metadata["namespace"], metadata["name"], error.message)
 
     async def let_go(self, action: LetGo) -> None:
         """Lift our finalizer from a pod."""

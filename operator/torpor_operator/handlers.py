@@ -8,6 +8,7 @@ import kopf
 from torpor_api.resources import WORKFLOWS
 from torpor_wire import keys
 
+from torpor_operator import kopf_session
 from torpor_operator.observe import Observer
 
 
@@ -20,6 +21,8 @@ def settings() -> kopf.OperatorSettings:
     made.peering.standalone = True
     made.watching.server_timeout = 290
     made.watching.client_timeout = 300
+    # A page is decoded whole, and Python takes up to twenty times as much memory as its text.
+    made.watching.chunk_size = 20
     return made
 
 
@@ -28,20 +31,20 @@ def register(
     observer: Observer,
     *,
     stop: Callable[[], Awaitable[None]],
-    tell: Callable[[Mapping[str, Any], str], Awaitable[None]],
+    report: Callable[[Mapping[str, Any], str], Awaitable[None]],
 ) -> None:
     """Tell the observer of every Workflow that comes, changes or goes, and `stop` what else runs when kopf stops.
 
-    `tell` says on a Workflow why it cannot be read, since no plan will.
+    `report` states on a Workflow why it cannot be read, since no plan will.
     Only `on.event` is used: the other decorators keep their progress in annotations, which is a write a change.
     """
 
     @kopf.on.login(registry=registry)
-    def login(**arguments: Any) -> kopf.ConnectionInfo | None:
+    async def login(**arguments: Any) -> kopf.AiohttpSession | None:
         # In the client's order: were it another, kopf could watch one cluster while the client writes to another.
-        if os.environ.get("KUBECONFIG"):
-            return kopf.login_with_kubeconfig(**arguments)
-        return kopf.login_with_service_account(**arguments) or kopf.login_with_kubeconfig(**arguments)
+        found = None if os.environ.get("KUBECONFIG") else kopf.login_with_service_account(**arguments)
+        found = found or kopf.login_with_kubeconfig(**arguments)
+        return kopf_session.bounded(found) if found else None
 
     @kopf.on.cleanup(registry=registry)
     async def cleanup(**_: Any) -> None:
@@ -52,4 +55,4 @@ def register(
         body = dict(event["object"])
         trouble = observer.saw_workflow(body, deleted=event["type"] == "DELETED")
         if trouble is not None:
-            await tell(body, trouble)
+            await report(body, trouble)

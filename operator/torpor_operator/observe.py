@@ -7,12 +7,14 @@ so that a plan never repeats what the one before it did.
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import aclosing
 from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
 from torpor_api import workflow as workflows
 from torpor_api.api import Api
+from torpor_api.decoding import UNREADABLE
 from torpor_api.reflector import Notice, Reflector, Unreadable
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.taskrun import TaskRun
@@ -80,8 +82,10 @@ class Observer:
         """Learn all that was committed before this call. Raises errors.ApiError where it cannot be read."""
         await self.taskruns.refresh()
         await self.pods.refresh()
-        for body in (await self._api.list(WORKFLOWS)).items:
-            self.saw_workflow(body)
+        async with aclosing(self._api.pages(WORKFLOWS)) as pages:
+            async for page in pages:
+                for body in page.items:
+                    self.saw_workflow(body)
 
     def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
         """Take in a Workflow as the API server sent it; one that is no newer than the one held is ignored.
@@ -154,6 +158,10 @@ class Observer:
         return tuple(pod for pod in found if pod.namespace == run.metadata.namespace)
 
     def _keep(self, key: Key, body: Mapping[str, Any]) -> str | None:
+        missing: str | None = body.get(UNREADABLE)
+        if missing is not None:
+            _LOG.warning("Workflow %s/%s cannot be read: %s", *key, missing)
+            return missing
         try:
             seen = workflows.parse(body)
         except ValidationError as error:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import urllib3
 import yaml
+from torpor_api import decoding
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PLURALS = {
@@ -86,7 +87,7 @@ class Server:
         url = self.url + path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
         content = None if body is None else json.dumps(body)
         response = pool.request(method, url, body=content, headers=headers, timeout=30, retries=_ASK_AGAIN)
-        return Answer(status=response.status, body=response.json())
+        return Answer(status=response.status, body=decoding.decode(response.data))
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any], **query: str) -> Answer:
         return self.request("POST", collection(kind, namespace), body, **query)

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from torpor_api import client, errors
+from torpor_api import client, decoding, errors
 from torpor_api.transport import JSON_PATCH
 
 
@@ -125,7 +125,7 @@ async def test_an_error_status_is_an_answer_and_text_is_text(transport: client.H
 
 
 async def test_a_body_that_is_not_json_is_no_answer(transport: client.HttpTransport) -> None:
-    with pytest.raises(errors.Unreachable, match="not JSON"):
+    with pytest.raises(errors.Unreachable, match="cannot be read"):
         await transport.request("GET", "/broken")
 
 
@@ -234,3 +234,24 @@ async def test_a_pod_without_a_service_account_is_told_so(tmp_path: Path, monkey
     with pytest.raises(errors.Unconfigured, match="service account"):
         async with client.connect():
             pass
+
+
+async def test_an_answer_that_is_too_long_is_not_read_to_its_end(
+    transport: client.HttpTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "BODY_BYTES", 100)
+    with pytest.raises(errors.TooLarge, match="more than 100 bytes"):
+        await transport.request("GET", "/echo/x", query={"long": "x" * 200})
+
+
+async def test_a_deep_object_in_a_watch_leaves_the_next_one_whole(
+    server: Server, transport: client.HttpTransport
+) -> None:
+    deep = "[" * 1_100 + "]" * 1_100
+    names = '{"type": "ADDED", "object": {"metadata": {"name": "NAME"}, "spec": SPEC}}\n'
+    server.chunks = [names.replace("NAME", "a").replace("SPEC", deep).encode()]
+    server.chunks.append(names.replace("NAME", "b").replace("SPEC", "1").encode())
+    first, second = await watched(transport)
+    assert isinstance(first, dict)
+    assert set(first["object"]) == {"metadata", decoding.UNREADABLE}
+    assert second == {"type": "ADDED", "object": {"metadata": {"name": "b"}, "spec": 1}}

@@ -13,7 +13,7 @@ from tests.fake_api import FakeApi, VirtualClock
 
 
 @pytest.mark.parametrize(("named", "asked"), [("/some/kubeconfig", ["kubeconfig"]), ("", ["account", "kubeconfig"])])
-def test_a_kubeconfig_that_is_named_comes_before_the_pods_service_account(
+async def test_a_kubeconfig_that_is_named_comes_before_the_pods_service_account(
     monkeypatch: pytest.MonkeyPatch, named: str, asked: list[str]
 ) -> None:
     said: list[str] = []
@@ -23,9 +23,9 @@ def test_a_kubeconfig_that_is_named_comes_before_the_pods_service_account(
     clock = VirtualClock()
     observer = Observer(Api(FakeApi(clock), clock), touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
     registry = kopf.OperatorRegistry()
-    handlers.register(registry, observer, stop=_stop, tell=_tell)
+    handlers.register(registry, observer, stop=_stop, report=_report)
     login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
-    login()  # type: ignore[call-arg]
+    await login()  # type: ignore[call-arg, misc]
     assert said == asked
 
 
@@ -33,5 +33,5 @@ async def _stop() -> None:
     return None
 
 
-async def _tell(body: Mapping[str, Any], trouble: str) -> None:
+async def _report(body: Mapping[str, Any], trouble: str) -> None:
     return None
