@@ -34,8 +34,10 @@ SHELL = {
     "podwrites",
     "pools",
     "queue",
+    "kopf_session",
     "reconciler",
     "strays",
+    "unreadable",
 }
 """The operator's modules that do I/O; every other one decides, and is pure."""
 
