@@ -14,15 +14,13 @@ from torpor_wire.reason import Reason
 
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError, TaskFailed
-from torpor.runtime import failure, stored, suspension
+from torpor.runtime import failure, foreign_exceptions, stored, suspension
 from torpor.runtime.suspension import Place, Suspension
 
 if TYPE_CHECKING:
     from torpor.runtime.bodies import Body
 
 _NO_ARCHIVE = "no archive is installed, which keeps larger ones: store it yourself, and pass on where it is"
-_FINAL = ("AirflowFailException",)
-"""Names of other libraries' exceptions that say: not again."""
 
 
 class Success(NamedTuple):
@@ -77,5 +75,5 @@ def of_exception(error: BaseException) -> Success | Failure:
         case SystemExit():
             return Failure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
         case _:
-            final = any(parent.__name__ in _FINAL for parent in type(error).__mro__)
+            final = foreign_exceptions.is_named(error, foreign_exceptions.FINAL)
             return Failure(Reason.ERROR, failure.describe(error), retryable=not final)
