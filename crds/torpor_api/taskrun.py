@@ -232,7 +232,7 @@ class TaskRunStatus(Model):
     """Where it stands. Every change is one JSON Patch that tests uid, state, attempt, segment (and launch)."""
 
     state: Annotated[
-        State, Field(description="Scheduled, Running, Deferred, UpForRetry, Succeeded, Failed or Cancelled.")
+        State, Field(description="Scheduled, Running, Deferred, UpForRetry, Succeeded, Failed, Skipped or Cancelled.")
     ] = State.SCHEDULED
     attempt: Annotated[int, Field(ge=1, description="Counts tries, from 1; a retry adds one.")] = 1
     segment: Annotated[int, Field(ge=0, description="Counts resumes within the attempt, from 0; a fire adds one.")] = 0
@@ -262,7 +262,9 @@ class TaskRunStatus(Model):
     stored: Annotated[
         StoredResult | None, Field(description="Instead of `result`: what the task returned stands in the archive.")
     ] = None
-    reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
+    reason: Annotated[
+        Name | None, Field(description="Why it failed, was skipped or does not move: one CamelCase word.")
+    ] = None
     message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
     completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None

@@ -111,8 +111,8 @@ class TaskStatus(Model):
             "not in `skips`. One that is not there was deleted."
         ),
     ] = None
-    skipped: Annotated[Count, Field(description="Instances that their `when` left out.")] = 0
-    skips: Annotated[Ranges | None, Field(description="Which ones, as in 4-6.")] = None
+    skipped: Annotated[Count, Field(description="Instances that `when` left out, or that ended Skipped.")] = 0
+    skips: Annotated[Ranges | None, Field(description="Which ones `when` left out, as in 4-6.")] = None
     removed: Annotated[Count, Field(description="Instances of before a clearing that are beyond the new length.")] = 0
     active: Annotated[Count, Field(description="Scheduled, Running or UpForRetry.")] = 0
     deferred: Annotated[Count, Field(description="Waiting without a pod.")] = 0

@@ -32,7 +32,7 @@ def _what(run: TaskRun, before: TaskRun | None) -> str:
             return f"{status.reason}: {status.message}; again at {status.retry_at}"
         case State.SUCCEEDED:
             return _result(status.result)
-        case State.FAILED | State.CANCELLED:
+        case State.FAILED | State.SKIPPED | State.CANCELLED:
             return f"{status.reason}: {status.message}"
 
 

@@ -115,4 +115,5 @@ def _ends_of(outcome: Outcome) -> Ends:
     failed = states[State.FAILED] + states[State.CANCELLED]
     # Of a task that ended: instances that were deleted, or of which one could not be made.
     failed += len(outcome.marks.made) - len(outcome.runs) if outcome.ended else 0
-    return Ends(succeeded=states[State.SUCCEEDED], failed=failed or int(broken), skipped=skips)
+    skipped = skips + states[State.SKIPPED]
+    return Ends(succeeded=states[State.SUCCEEDED], failed=failed or int(broken), skipped=skipped)

@@ -44,6 +44,11 @@ class Outcome:
         """Whether nothing of the task is still to come."""
         return self.state in ENDED
 
+    @property
+    def skipped(self) -> int:
+        """How many of its instances began and ended Skipped; those that `when` left out are in `marks`."""
+        return sum(run.status.state is State.SKIPPED for run in self.runs.values())
+
     def finished(self) -> Iterator[TaskRun]:
         """Its instances that have a result, in the order of the index."""
         return (run for _, run in sorted(self.runs.items()) if run.status.result is not None or run.status.stored)
@@ -56,7 +61,7 @@ class Outcome:
             update={
                 "total": self.marks.total,
                 "made": None if made == Indexes.below(created) else made.text(),
-                "skipped": len(skips),
+                "skipped": len(skips) + self.skipped,
                 "skips": skips.text() or None,
                 "removed": self.marks.removed,
             }
@@ -75,7 +80,7 @@ def entry(outcome: Outcome, created: int) -> TaskStatus:
         active=running,
         deferred=waiting,
         succeeded=succeeded,
-        failed=created - running - waiting - succeeded,
+        failed=created - running - waiting - succeeded - states[State.SKIPPED],
         reason=outcome.reason,
         message=outcome.message,
     )
@@ -119,6 +124,8 @@ def _ended(marks: Marks, runs: Mapping[int, TaskRun]) -> tuple[TaskState, str | 
         return TaskState.FAILED, Reason.DELETED, f"{deleted} of its TaskRuns were deleted"
     if not marks.made:
         return TaskState.SKIPPED, Reason.SKIPPED, f"when: false for all {len(marks.skips)} instances"
+    if all(run.status.state is State.SKIPPED for run in runs.values()):
+        return TaskState.SKIPPED, Reason.SKIPPED, _told(min(runs.items())[1])
     return TaskState.SUCCEEDED, None, None
 
 

@@ -81,7 +81,7 @@ class Spread(Outcome):
                 "total": sum(max(each.total, len(each.made), 1) for each in full.values()),
                 "instances": self._written(instances) or None,
                 "made": None if all_made else self._written(made),
-                "skipped": skipped + sum(len(each.skips) for each in full.values()),
+                "skipped": skipped + self.skipped + sum(len(each.skips) for each in full.values()),
                 "skips": self._written({frame: each.skips for frame, each in full.items()}) or None,
             }
         )

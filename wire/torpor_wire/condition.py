@@ -10,6 +10,7 @@ from torpor_wire.reason import Reason
 
 _STATUS = {
     states.State.SUCCEEDED: "True",
+    states.State.SKIPPED: "True",  # with reason Skipped, so `kubectl wait --for=condition=Succeeded` ends (adr/0015)
     states.State.FAILED: "False",
     states.State.CANCELLED: "False",
 }

@@ -101,6 +101,19 @@ def fail(  # noqa: PLR0913 - what is said of a failure
     return _transition(pin, to, sets=sets, clears=("trigger", "deadline"))
 
 
+def skip(pin: Pin, *, message: str, now: float) -> Patch:
+    """Running or Deferred -> Skipped: the task, or the event it waited for, says that there is nothing to do.
+
+    A retry would say the same, so none follows.
+    """
+    sets: dict[str, Json] = {
+        "reason": Reason.SKIPPED,
+        "message": shorten(message),
+        "completionTime": times.rfc3339(now),
+    }
+    return _transition(pin, State.SKIPPED, sets=sets, clears=("trigger", "deadline"))
+
+
 def retry_now(pin: Pin) -> Patch:
     """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began."""
     _expect(pin, State.UP_FOR_RETRY)

@@ -16,10 +16,11 @@ class State(StrEnum):
     UP_FOR_RETRY = "UpForRetry"
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
+    SKIPPED = "Skipped"
     CANCELLED = "Cancelled"
 
 
-TERMINAL = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED})
+TERMINAL = frozenset({State.SUCCEEDED, State.FAILED, State.SKIPPED, State.CANCELLED})
 
 EDGES: frozenset[tuple[State, State]] = frozenset(
     {
@@ -34,11 +35,13 @@ EDGES: frozenset[tuple[State, State]] = frozenset(
         (State.RUNNING, State.SUCCEEDED),
         (State.RUNNING, State.UP_FOR_RETRY),
         (State.RUNNING, State.FAILED),
+        (State.RUNNING, State.SKIPPED),
         (State.RUNNING, State.CANCELLED),
         (State.DEFERRED, State.SCHEDULED),
         (State.DEFERRED, State.SUCCEEDED),
         (State.DEFERRED, State.UP_FOR_RETRY),
         (State.DEFERRED, State.FAILED),
+        (State.DEFERRED, State.SKIPPED),
         (State.DEFERRED, State.CANCELLED),
         (State.UP_FOR_RETRY, State.SCHEDULED),
         (State.UP_FOR_RETRY, State.CANCELLED),
@@ -52,6 +55,7 @@ POD_EDGES = frozenset(
         (State.RUNNING, State.SUCCEEDED),
         (State.RUNNING, State.UP_FOR_RETRY),
         (State.RUNNING, State.FAILED),
+        (State.RUNNING, State.SKIPPED),
     }
 )
 """What a task pod may write on its own TaskRun."""
@@ -62,6 +66,7 @@ TRIGGERER_EDGES = frozenset(
         (State.DEFERRED, State.SUCCEEDED),
         (State.DEFERRED, State.UP_FOR_RETRY),
         (State.DEFERRED, State.FAILED),
+        (State.DEFERRED, State.SKIPPED),
         (State.DEFERRED, State.CANCELLED),
     }
 )

@@ -15,6 +15,7 @@ _PATHS: dict[State, tuple[State, ...]] = {
     State.UP_FOR_RETRY: (State.RUNNING, State.UP_FOR_RETRY),
     State.SUCCEEDED: (State.RUNNING, State.SUCCEEDED),
     State.FAILED: (State.FAILED,),
+    State.SKIPPED: (State.RUNNING, State.SKIPPED),
     State.CANCELLED: (State.CANCELLED,),
 }
 

@@ -78,6 +78,8 @@ def _patch(stage: Stage, old: State, new: State) -> edge.Patch:
             return edge.fail(pin, retry.Policy(limit=5), reason=Reason.ERROR, message="no", now=_NOW)
         case State.FAILED:
             return edge.fail(pin, retry.Policy(), reason=Reason.ERROR, message="no", now=_NOW)
+        case State.SKIPPED:
+            return edge.skip(pin, message="no", now=_NOW)
         case State.CANCELLED:
             return edge.cancel(pin, message="no", now=_NOW)
 

@@ -107,6 +107,8 @@ class Course:
             return lambda: world.write_pod(*at, {"phase": "Failed"})
         if chance < 0.4:
             return lambda: world.report_failure(*at)
+        if chance < 0.45:
+            return lambda: world.report_skip(*at)
         if chance < 0.7 and run.status.segment < SEGMENTS:
             return lambda: world.report_deferral(*at, timeout=100)
         return lambda: world.report_success(*at)
@@ -126,6 +128,8 @@ class Course:
 
     def _of_wait(self, run: TaskRun) -> Move:
         world, at = self.world, (run.spec.task, run.spec.map_index)
+        if self._chance(run).random() < 0.1:
+            return lambda: world.report_skip(*at)
         return (lambda: world.report_end(*at)) if run.spec.trigger else (lambda: world.report_event(*at))
 
     def _chance(self, run: TaskRun) -> Random:

@@ -208,6 +208,13 @@ class World:
         run = self.run(task, index)
         self.api.patch(run, edge.succeed(run.pin(), result, now=self.now))
 
+    def report_skip(self, task: str, index: At = keys.UNMAPPED, why: str = "nothing to do") -> None:
+        """The pod reports that the task skips itself, and ends; of a wait, its triggerer does."""
+        run = self.run(task, index)
+        self.api.patch(run, edge.skip(run.pin(), message=why, now=self.now))
+        if run.status.state is State.RUNNING:
+            self.write_pod(task, index, {"phase": "Succeeded"})
+
     def write_pod(self, task: str, index: At, status: Body) -> None:
         """The kubelet writes the status of the present pod."""
         self.pods[pods.name_of(self.run(task, index))]["status"] = status
@@ -222,6 +229,12 @@ class World:
     def fail(self, task: str, message: str = "it broke", index: At = keys.UNMAPPED) -> "World":
         self._claimed(task, index)
         self.report_failure(task, index, message)
+        return self.settle()
+
+    def skip(self, task: str, why: str = "nothing to do", index: At = keys.UNMAPPED) -> "World":
+        if self.state(task, index) is not State.DEFERRED:
+            self._claimed(task, index)
+        self.report_skip(task, index, why)
         return self.settle()
 
     def defer(

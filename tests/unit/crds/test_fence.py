@@ -43,6 +43,7 @@ POD: dict[str, edge.Patch] = {
     "Running>Succeeded": edge.succeed(pin(State.RUNNING), None, now=0.0, stored={"size": 1}),
     "Running>UpForRetry": fail(State.RUNNING, _AGAIN),
     "Running>Failed": fail(State.RUNNING, retry.Policy()),
+    "Running>Skipped": edge.skip(pin(State.RUNNING), message="m", now=0.0),
 }
 TRIGGERER: dict[str, edge.Patch] = {
     "Deferred>Deferred": edge.explain(pin(State.DEFERRED), reason=Reason.ERROR, message="m"),
@@ -50,6 +51,7 @@ TRIGGERER: dict[str, edge.Patch] = {
     "Deferred>Succeeded": edge.succeed(pin(State.DEFERRED), None, now=0.0),
     "Deferred>UpForRetry": fail(State.DEFERRED, _AGAIN, log="l"),
     "Deferred>Failed": fail(State.DEFERRED, retry.Policy(), log="l"),
+    "Deferred>Skipped": edge.skip(pin(State.DEFERRED), message="m", now=0.0),
     "Deferred>Cancelled": edge.cancel(pin(State.DEFERRED), message="m", now=0.0),
 }
 

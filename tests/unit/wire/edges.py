@@ -33,6 +33,7 @@ EDGE: dict[str, tuple[Callable[[Pin], Patch], State]] = {
         lambda seen: edge.fail(seen, retry.Policy(limit=9), reason=Reason.ERROR, message="", now=NOW),
         State.UP_FOR_RETRY,
     ),
+    "skip": (lambda seen: edge.skip(seen, message="", now=NOW), State.SKIPPED),
     "retry": (edge.retry_now, State.SCHEDULED),
     "relaunch": (edge.relaunch, State.SCHEDULED),
     "cancel": (lambda seen: edge.cancel(seen, message="", now=NOW), State.CANCELLED),

@@ -107,6 +107,11 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
         {"state": "UpForRetry", "reason": "Error", "message": "no", "retryAt": "2023-11-14T22:13:40.000Z"},
         {"trigger", "deadline"},
     ),
+    "skip": (
+        edge.skip(pin(State.RUNNING), message="no file today", now=NOW),
+        {"state": "Skipped", "reason": "Skipped", "message": "no file today", "completionTime": STAMP},
+        {"trigger", "deadline"},
+    ),
     "retry": (
         edge.retry_now(pin(State.UP_FOR_RETRY)),
         {"state": "Scheduled", "attempt": 3, "segment": 0, "launch": 0},

@@ -36,3 +36,12 @@ def test_every_state_is_reached_from_the_first() -> None:
 def test_only_a_pod_ends_a_running_task_well() -> None:
     assert (State.SCHEDULED, State.SUCCEEDED) not in EDGES
     assert (State.UP_FOR_RETRY, State.SUCCEEDED) not in EDGES
+
+
+def test_a_task_is_skipped_by_its_own_word_or_by_its_triggers_event() -> None:
+    assert {edge for edge in EDGES if edge[1] is State.SKIPPED} == {
+        (State.RUNNING, State.SKIPPED),
+        (State.DEFERRED, State.SKIPPED),
+    }
+    assert (State.RUNNING, State.SKIPPED) in POD_EDGES
+    assert (State.DEFERRED, State.SKIPPED) in TRIGGERER_EDGES
