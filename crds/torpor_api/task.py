@@ -25,6 +25,7 @@ class Rule(StrEnum):
     NONE_FAILED = "none_failed"
     NONE_FAILED_MIN_ONE_SUCCESS = "none_failed_min_one_success"
     NONE_SKIPPED = "none_skipped"
+    ALL_DONE_MIN_ONE_SUCCESS = "all_done_min_one_success"
     ALWAYS = "always"
 
 
@@ -234,7 +235,7 @@ class Task(Model):
         Field(
             description="Which ends of the tasks before it let it run: all_success, all_failed, all_done, all_skipped, "
             "one_success, one_failed, one_done (these three do not wait for the rest), none_failed, "
-            "none_failed_min_one_success, none_skipped, always (does not wait at all)."
+            "none_failed_min_one_success, none_skipped, all_done_min_one_success, always (does not wait at all)."
         ),
     ] = Rule.ALL_SUCCESS
     retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()

@@ -21,16 +21,22 @@ _EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """How many instances before a task ended which way."""
+    """How many instances before a task ended which way; `upstream_failed` counts tasks that never ran."""
 
     succeeded: int = 0
     failed: int = 0
+    upstream_failed: int = 0
     skipped: int = 0
 
     @property
     def total(self) -> int:
         """All of them."""
-        return self.succeeded + self.failed + self.skipped
+        return self.succeeded + self.broken + self.skipped
+
+    @property
+    def broken(self) -> int:
+        """Those that failed, and those that never ran since one before them did."""
+        return self.failed + self.upstream_failed
 
 
 def closed(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
@@ -51,19 +57,19 @@ def _early(rule: Rule, ends: Ends) -> bool:
         case Rule.ONE_SUCCESS:
             return ends.succeeded > 0
         case Rule.ONE_FAILED:
-            return ends.failed > 0
-        case _:
+            return ends.broken > 0
+        case _:  # one_done: as in Airflow a task that never ran is not done
             return ends.succeeded + ends.failed > 0
 
 
-def _state(rule: Rule, ends: Ends) -> TaskState | None:
+def _state(rule: Rule, ends: Ends) -> TaskState | None:  # noqa: C901 - a case for each rule
     """What becomes of a task when everything before it has ended; None: it runs."""
-    upstream_failed = TaskState.UPSTREAM_FAILED if ends.failed else None
+    upstream_failed = TaskState.UPSTREAM_FAILED if ends.broken else None
     match rule:
         case Rule.ALL_SUCCESS:
             return upstream_failed or _skipped(ends.skipped > 0)
         case Rule.ALL_FAILED:
-            return _skipped(ends.failed < ends.total)
+            return _skipped(ends.broken < ends.total)
         case Rule.ALL_SKIPPED:
             return _skipped(ends.skipped < ends.total)
         case Rule.ONE_SUCCESS:
@@ -76,6 +82,8 @@ def _state(rule: Rule, ends: Ends) -> TaskState | None:
             return upstream_failed or _skipped(not ends.succeeded)
         case Rule.NONE_SKIPPED:
             return _skipped(ends.skipped > 0)
+        case Rule.ALL_DONE_MIN_ONE_SUCCESS:  # as in Airflow's code, one that was skipped is not done
+            return _skipped(ends.skipped > 0) or (None if ends.succeeded else TaskState.UPSTREAM_FAILED)
         case Rule.ALL_DONE | Rule.ALWAYS:
             return None
 
@@ -92,7 +100,9 @@ def _why(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
     if rule is Rule.ALL_SUCCESS and skipped is not None:
         return f"task {skipped.task} before it was skipped"
     ends = _ends(upstream)
-    return f"rule {rule}: before it {ends.succeeded} succeeded, {ends.failed} failed, {ends.skipped} were skipped"
+    never = f", {ends.upstream_failed} never ran" if ends.upstream_failed else ""
+    counts = f"{ends.succeeded} succeeded, {ends.failed} failed, {ends.skipped} were skipped{never}"
+    return f"rule {rule}: before it {counts}"
 
 
 def _ends(upstream: Iterable[Outcome]) -> Ends:
@@ -100,6 +110,7 @@ def _ends(upstream: Iterable[Outcome]) -> Ends:
     return Ends(
         succeeded=sum(ends.succeeded for ends in each),
         failed=sum(ends.failed for ends in each),
+        upstream_failed=sum(ends.upstream_failed for ends in each),
         skipped=sum(ends.skipped for ends in each),
     )
 
@@ -107,13 +118,22 @@ def _ends(upstream: Iterable[Outcome]) -> Ends:
 def _ends_of(outcome: Outcome) -> Ends:
     if isinstance(outcome, Spread):
         return _ends(outcome.parts.values())
-    broken, skips = outcome.state in BROKEN, len(outcome.marks.skips)
+    skips, never = len(outcome.marks.skips), outcome.state is TaskState.UPSTREAM_FAILED
+    broken = outcome.state in BROKEN and not never
     if not outcome.mapped or not (outcome.marks.made or skips):
-        succeeded = outcome.state is TaskState.SUCCEEDED
-        return Ends(succeeded=int(succeeded), failed=int(broken), skipped=int(outcome.state is TaskState.SKIPPED))
+        return Ends(
+            succeeded=int(outcome.state is TaskState.SUCCEEDED),
+            failed=int(broken),
+            upstream_failed=int(never),
+            skipped=int(outcome.state is TaskState.SKIPPED),
+        )
     states = Counter(run.status.state for run in outcome.runs.values())
     failed = states[State.FAILED] + states[State.CANCELLED]
     # Of a task that ended: instances that were deleted, or of which one could not be made.
     failed += len(outcome.marks.made) - len(outcome.runs) if outcome.ended else 0
-    skipped = skips + states[State.SKIPPED]
-    return Ends(succeeded=states[State.SUCCEEDED], failed=failed or int(broken), skipped=skipped)
+    return Ends(
+        succeeded=states[State.SUCCEEDED],
+        failed=failed or int(broken),
+        upstream_failed=int(never and not failed),
+        skipped=skips + states[State.SKIPPED],
+    )

@@ -6,7 +6,7 @@ from tests.unit.controller.bodies import python
 from tests.unit.controller.world import World
 
 # What a task of each rule comes to when the tasks before it have (succeeded, failed, been skipped).
-S, F, K = "Succeeded", "Failed", "Skipped"
+S, F, K, U = "Succeeded", "Failed", "Skipped", "UpstreamFailed"
 RUNS, SKIPPED, UPSTREAM = "Running", "Skipped", "UpstreamFailed"
 ENDS = ((S, S), (S, F), (S, K), (F, F), (F, K), (K, K))
 TABLE = {
@@ -20,7 +20,24 @@ TABLE = {
     "none_failed": (RUNS, UPSTREAM, RUNS, UPSTREAM, UPSTREAM, RUNS),
     "none_failed_min_one_success": (RUNS, UPSTREAM, RUNS, UPSTREAM, UPSTREAM, SKIPPED),
     "none_skipped": (RUNS, RUNS, SKIPPED, RUNS, SKIPPED, SKIPPED),
+    "all_done_min_one_success": (RUNS, RUNS, SKIPPED, UPSTREAM, SKIPPED, SKIPPED),
     "always": (RUNS, RUNS, RUNS, RUNS, RUNS, RUNS),
+}
+# The same beside one that never ran, since one before it failed.
+BESIDE = (S, F, K, U)
+NEVER_RAN = {
+    "all_success": (UPSTREAM, UPSTREAM, UPSTREAM, UPSTREAM),
+    "all_failed": (SKIPPED, RUNS, SKIPPED, RUNS),
+    "all_done": (RUNS, RUNS, RUNS, RUNS),
+    "all_skipped": (SKIPPED, SKIPPED, SKIPPED, SKIPPED),
+    "one_success": (RUNS, UPSTREAM, UPSTREAM, UPSTREAM),
+    "one_failed": (RUNS, RUNS, RUNS, RUNS),
+    "one_done": (RUNS, RUNS, SKIPPED, SKIPPED),
+    "none_failed": (UPSTREAM, UPSTREAM, UPSTREAM, UPSTREAM),
+    "none_failed_min_one_success": (UPSTREAM, UPSTREAM, UPSTREAM, UPSTREAM),
+    "none_skipped": (RUNS, RUNS, SKIPPED, RUNS),
+    "all_done_min_one_success": (RUNS, UPSTREAM, SKIPPED, UPSTREAM),
+    "always": (RUNS, RUNS, RUNS, RUNS),
 }
 CASES = [(rule, ends, came) for rule, row in TABLE.items() for ends, came in zip(ENDS, row, strict=True)]
 
@@ -55,6 +72,26 @@ def test_a_mapped_task_counts_as_its_instances(rule: str, ends: tuple[str, str],
         elif how == F:
             world.fail("a", "no", index)
     assert world.tasks()["c"] == came
+
+
+@pytest.mark.parametrize(
+    ("rule", "how", "came"),
+    [(rule, how, came) for rule, row in NEVER_RAN.items() for how, came in zip(BESIDE, row, strict=True)],
+)
+def test_a_rule_decides_beside_a_task_that_never_ran(rule: str, how: str, came: str) -> None:
+    beside = python("a", after=["broken"]) if how == U else before("a", how)
+    never = python("b", after=["broken"])
+    world = World(python("broken"), beside, never, python("c", after=["a", "b"], rule=rule)).settle()
+    world.fail("broken", "no")
+    if how != U:
+        end(world, "a", how)
+    assert world.tasks()["b"] == U
+    assert world.tasks()["c"] == came
+
+
+def test_one_done_says_which_tasks_before_it_never_ran() -> None:
+    world = World(python("a"), python("b", after=["a"]), python("c", after=["b"], rule="one_done")).settle().fail("a")
+    assert world.task("c").message == "rule one_done: before it 0 succeeded, 0 failed, 0 were skipped, 1 never ran"
 
 
 @pytest.mark.parametrize(
