@@ -3,15 +3,15 @@
 Pure. Whatever a trigger does, there is an outcome for it with a sentence that a person can act on.
 """
 
+import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import PurePath
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
-from torpor_wire import canonical, edge, keys, retry
+from torpor_wire import canonical, edge, keys, retry, typed
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.wait import Wait
@@ -19,6 +19,7 @@ from torpor_triggerer.wait import Wait
 _TEXT_MAX = 600
 _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
+_TYPES = '"__type"'
 _AGAIN_THE_SAME = frozenset(
     {Reason.TRIGGER_INVALID, Reason.EXPRESSION_INVALID, Reason.RESULT_INVALID, Reason.REPORT_REFUSED}
 )
@@ -105,9 +106,9 @@ def of_event(event: object) -> Fired | Failed:
 
 
 def of_payload(payload: object) -> Fired | Failed:
-    """An event's payload; moments in it become RFC 3339 text, as Airflow's triggers yield them."""
+    """An event's payload, in the encoding of `typed`."""
     try:
-        text = canonical.plain(_plain(payload))
+        text = typed.text(payload)
     except (canonical.NotJsonError, RecursionError) as error:
         return _invalid_event(f"the event is not JSON: {error}")
     except Exception as error:  # noqa: BLE001 - a payload may be a Mapping of the trigger's own
@@ -116,6 +117,16 @@ def of_payload(payload: object) -> Fired | Failed:
     if size > keys.EVENT_MAX:
         return _invalid_event(f"the event is {size} bytes of JSON and {keys.EVENT_MAX} fit: pass on where to find it")
     return Fired(event=text)
+
+
+def without_types(fired: Fired, page: Said) -> Fired:
+    """The event as expressions and results have it, which are plain JSON: no pod decodes it.
+
+    Secrets are looked for in bytes while these still are bytes: within base64 they cannot be found.
+    """
+    if _TYPES not in fired.event:
+        return fired
+    return Fired(event=canonical.plain(typed.readable(json.loads(page.clean(fired.event)))))
 
 
 def raised(error: BaseException) -> Failed:
@@ -197,17 +208,3 @@ def _frame(trace: TracebackType | None) -> str:
         trace = trace.tb_next
     code = trace.tb_frame.f_code
     return f" (at {PurePath(code.co_filename).name}:{trace.tb_lineno} in {code.co_name})"
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case timedelta():
-            return value.total_seconds()
-        case Mapping():
-            return {name: _plain(one) for name, one in value.items()}
-        case list() | tuple():
-            return [_plain(one) for one in value]
-        case _:
-            return value

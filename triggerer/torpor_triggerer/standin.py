@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, assert_never
 
 from torpor.triggers import BaseTrigger, TriggerEvent, spans
+from torpor_wire import typed
 
 from torpor_triggerer import admission, conduct, marks
 from torpor_triggerer.afar import Afar
@@ -51,7 +52,7 @@ class StandIn:
         """As a trigger that is a part of another is run."""
         match await self.outcome():
             case Fired(event=event):
-                yield TriggerEvent(json.loads(event))
+                yield TriggerEvent(typed.decode(json.loads(event)))
             case Failed(message=message):
                 raise StandInError(message)
             case other:

@@ -22,10 +22,10 @@ class NotJsonError(ValueError):
     """A value that has no JSON form; the message names the path and the type."""
 
 
-def text(value: object) -> str:
+def text(value: object, at: str = "$") -> str:
     """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say: NaN, bytes, other keys."""
     try:
-        return _text(_checked(value, "$"))
+        return _text(_checked(value, at))
     except RecursionError as error:
         raise NotJsonError(_TOO_DEEP) from error
 
@@ -46,7 +46,7 @@ def entry(key: object, value: object) -> tuple[str, str]:
 
 def digest(*parts: object) -> str:
     """The SHA-256, in hexadecimal, of the canonical text of the parts."""
-    return hashlib.sha256(f"[{','.join(map(text, parts))}]".encode()).hexdigest()
+    return hashlib.sha256(f"[{','.join(text(part) for part in parts)}]".encode()).hexdigest()
 
 
 def _checked(value: object, path: str) -> Json:

@@ -99,8 +99,8 @@ def absolute(
             return _ending(kwargs, now)
         case "cron":
             return class_name, {**kwargs, "after": kwargs.get("after", times.rfc3339(now))}
-        case "any_of" | "all_of" if isinstance(kwargs.get("triggers"), list | tuple):
-            return class_name, {**kwargs, "triggers": [_absolute(one, now) for one in _parts(kwargs)]}
+        case "any_of" | "all_of" if parts := _parts(kwargs):
+            return class_name, {**_entries(kwargs), "triggers": [_absolute(one, now) for one in parts]}
         case _:
             return class_name, kwargs
 
@@ -108,7 +108,7 @@ def absolute(
 def _absolute(part: canonical.Json, now: float) -> canonical.Json:
     if not isinstance(part, Mapping):
         return part
-    match part.get("class"), part.get("kwargs"):
+    match part.get("class"), typed.unwrapped(part.get("kwargs")):
         case str() as class_name, Mapping() as kwargs:
             class_name, kwargs = absolute(class_name, kwargs, now)
             return {**part, "class": class_name, "kwargs": kwargs}
@@ -117,9 +117,17 @@ def _absolute(part: canonical.Json, now: float) -> canonical.Json:
 
 
 def _parts(kwargs: Mapping[str, canonical.Json]) -> Sequence[canonical.Json]:
-    """What a trigger is made of; nothing where that is no list, since nobody has judged the kwargs yet."""
-    found = kwargs.get("triggers")
-    return found if isinstance(found, list | tuple) else ()
+    """What a trigger is made of; nothing where that is no list, since nobody has judged the kwargs yet.
+
+    Types are seen through: what the triggerer decodes to a list of triggers must not be hidden from a key by a type.
+    """
+    found = typed.unwrapped(_entries(kwargs).get("triggers"))
+    return [typed.unwrapped(one) for one in found] if isinstance(found, list | tuple) else ()
+
+
+def _entries(kwargs: Mapping[str, canonical.Json]) -> Mapping[str, canonical.Json]:
+    found = typed.unwrapped(kwargs)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _ending(kwargs: Mapping[str, canonical.Json], now: float) -> tuple[str, Mapping[str, canonical.Json]]:
@@ -173,7 +181,7 @@ def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[
     for part in _parts(kwargs):
         match part:
             case {"class": str() as name, **rest}:
-                inner = rest.get("kwargs")
+                inner = typed.unwrapped(rest.get("kwargs"))
                 yield name, inner if isinstance(inner, Mapping) else {}
             case _:
                 pass
@@ -211,7 +219,7 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             kwargs = {name: value for name, value in kwargs.items() if name != "after"}
         case _:
             pass
-    shown = [(name, typed.plain(value)) for name, value in kwargs.items() if not name.startswith(SEALED)]
+    shown = [(name, typed.readable(value)) for name, value in kwargs.items() if not name.startswith(SEALED)]
     values = [value for _, value in sorted(shown, key=_place) if value is not None]
     words = [value if isinstance(value, str) else canonical.plain(value) for value in values]
     return _line(class_name.rpartition(".")[2], *words)

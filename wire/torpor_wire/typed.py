@@ -1,87 +1,194 @@
-"""Moments, days and durations among a trigger's arguments, which JSON cannot say: `{"__type": ..., "__var": ...}`.
+"""Python values that JSON cannot say, as JSON: `{"__type": ..., "__var": ...}`. The one such encoding (adr/0024).
 
-Airflow's triggers take them as Python's own values (`DateTimeTrigger(moment=datetime)`), and its spelling is used, with
-text where Airflow has numbers, so that kubectl shows what a person reads and a Workflow may write. Worker encodes,
-triggerer decodes; whoever compares or hashes sees plain JSON.
+A trigger's kwargs, the state that a task passes over a wait, and the event are written with it: the worker and the
+triggerer encode, and decode each other's text. The spelling is Airflow's (its triggers take datetimes and timedeltas),
+with text where Airflow has numbers, so that kubectl shows what a person reads and a Workflow may write. Reading never
+imports or constructs a class that the text names: the types are those of this module. Results are plain JSON, and are
+none of its business.
 """
 
-from collections.abc import Callable, Mapping
+import binascii
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from torpor_wire import canonical, times
 
+DEPTH_MAX = 100
+"""How deep values may be nested, in writing as in reading."""
+
 _TYPE, _VAR = "__type", "__var"
 _WRITTEN = {_TYPE, _VAR}
+_DIGITS_MAX = 4096
+_DEEP = f"nested more than {DEPTH_MAX} deep"
 
 
-def encode(value: object) -> Any:
-    """The value with datetimes, dates and timedeltas in it as JSON; what else is no JSON is left as it is.
+def encode(value: object, at: str = "$") -> Any:
+    """The value as JSON; keys and numbers are left for `canonical` to judge.
 
-    An aware datetime becomes the same moment in UTC, so that equal waits are written alike. Raises NotJsonError for a
-    value that refers to itself.
+    An aware datetime becomes the same moment in UTC and a set a sorted list, so that equal waits are written alike. A
+    mapping with a key `__type` is marked as a mapping, so that no data is taken for a type. Raises NotJsonError, naming
+    the path below `at`, for a value of another type, and for one that refers to itself or is nested too deeply.
     """
-    try:
-        return _encoded(value)
-    except RecursionError as error:
-        raise canonical.NotJsonError("the value refers to itself or is nested too deeply") from error
+    return _encoded(value, at, 0)
 
 
 def decode(value: Any) -> Any:
-    """The value that was encoded. Raises ValueError for a type that is not known, or text that is no value of it."""
+    """The value that was encoded. Raises ValueError for an unknown type, for what is no value of it, and for depth."""
+    return _decoded(value, 0)
+
+
+def text(value: object, at: str = "$") -> str:
+    """The encoded value as compact JSON text. Raises NotJsonError for a value that neither can say."""
+    return canonical.plain(encode(value, at), at)
+
+
+def readable(value: Any, depth: int = 0) -> Any:
+    """An encoded value as plain JSON, for people and expressions: the types are left out, their values stay."""
+    if depth > DEPTH_MAX:
+        return value
     if isinstance(value, Mapping):
-        return _read(value) if value.keys() == _WRITTEN else _each(decode, value)
-    return [decode(item) for item in value] if isinstance(value, list | tuple) else value
+        if value.keys() != _WRITTEN:
+            return {name: readable(one, depth + 1) for name, one in value.items()}
+        inner = value[_VAR]
+        return readable(inner, depth + 1) if value[_TYPE] != "dict" else _readable_entries(inner, depth)
+    return [readable(one, depth + 1) for one in value] if isinstance(value, list | tuple) else value
 
 
-def plain(value: Any) -> Any:
-    """What a person is to read of an encoded value: `__var` without its type."""
-    return value[_VAR] if isinstance(value, Mapping) and value.keys() == _WRITTEN else value
+def type_of(value: Any) -> str | None:
+    """The name of the type that is written, None for a value that is plain JSON."""
+    if not isinstance(value, Mapping) or value.keys() != _WRITTEN:
+        return None
+    name = value[_TYPE]
+    return name if isinstance(name, str) and (name in _TEXTS or name in _COLLECTIONS or name == "dict") else None
 
 
-def _encoded(value: object) -> Any:
+def unwrapped(value: Any) -> Any:
+    """What a container holds whose type is written, such as a tuple's list: for who looks into encoded kwargs."""
+    while isinstance(value, Mapping) and value.keys() == _WRITTEN and value[_TYPE] in {"dict", "tuple"}:
+        value = value[_VAR]
+    return value
+
+
+def _readable_entries(inner: Any, depth: int) -> Any:
+    """The entries of a mapping that may look like a type and is none."""
+    return {name: readable(one, depth + 1) for name, one in inner.items()} if isinstance(inner, Mapping) else inner
+
+
+def _encoded(value: object, at: str, depth: int) -> Any:
+    if depth > DEPTH_MAX:
+        raise canonical.NotJsonError(f"{at[:_DIGITS_MAX]} is {_DEEP}, or refers to itself")
     match value:
+        case str() | int() | float() | None:
+            return value
         case datetime():
-            return _typed("datetime", (value if value.tzinfo is None else value.astimezone(UTC)).isoformat())
+            return _typed("datetime", _moment(value))
         case date():
             return _typed("date", value.isoformat())
         case timedelta():
             return _typed("timedelta", value.total_seconds())
-        case Mapping() if value.keys() == _WRITTEN:
-            return _typed("dict", _each(_encoded, value))
-        case Mapping():
-            return _each(_encoded, value)
-        case list() | tuple():
-            return [_encoded(item) for item in value]
+        case bytes() | bytearray():
+            return _typed("bytes", binascii.b2a_base64(value, newline=False).decode())
         case _:
-            return value
+            return _container(value, at, depth)
+
+
+def _container(value: object, at: str, depth: int) -> Any:
+    match value:
+        case set() | frozenset():
+            return _typed("set" if isinstance(value, set) else "frozenset", _sorted(value, at, depth))
+        case Mapping():
+            return _marked(value, {name: _encoded(one, f"{at}.{name}", depth + 1) for name, one in value.items()})
+        case tuple():
+            return _typed("tuple", _items(value, at, depth))
+        case Sequence() if not isinstance(value, memoryview):
+            return _items(value, at, depth)
+        case _:
+            return _of_other_modules(value, at)
+
+
+def _of_other_modules(value: object, at: str) -> Any:
+    """Values of modules that are imported only where there are any: a task pod starts without them."""
+    if "decimal" in sys.modules:
+        from decimal import Decimal  # noqa: PLC0415 - see above
+
+        if isinstance(value, Decimal):
+            return _typed("decimal", str(value))
+    if "uuid" in sys.modules:
+        from uuid import UUID  # noqa: PLC0415 - see above
+
+        if isinstance(value, UUID):
+            return _typed("uuid", str(value))
+    raise canonical.NotJsonError(f"{at} is a {type(value).__name__}, which JSON cannot say")
+
+
+def _moment(value: datetime) -> str:
+    try:
+        return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat()
+    except OverflowError:  # within a day of the first and the last moment that there is
+        return value.isoformat()
+
+
+def _marked(value: Mapping[Any, Any], encoded: dict[Any, Any]) -> dict[Any, Any]:
+    return _typed("dict", encoded) if _TYPE in value else encoded
+
+
+def _items(values: Sequence[Any], at: str, depth: int) -> list[Any]:
+    return [_encoded(one, f"{at}[{place}]", depth + 1) for place, one in enumerate(values)]
+
+
+def _sorted(values: set[Any] | frozenset[Any], at: str, depth: int) -> list[Any]:
+    found = [_encoded(one, f"{at}[]", depth + 1) for one in values]
+    return sorted(found, key=lambda one: canonical.text(one, f"{at}[]"))
 
 
 def _typed(name: str, value: object) -> dict[str, object]:
     return {_TYPE: name, _VAR: value}
 
 
-def _each(change: Callable[[Any], Any], values: Mapping[Any, Any]) -> dict[Any, Any]:
-    return {name: change(value) for name, value in values.items()}
+def _decoded(value: Any, depth: int) -> Any:
+    if depth > DEPTH_MAX:
+        raise ValueError(f"it is {_DEEP}")
+    if isinstance(value, Mapping):
+        return _read(value, depth) if value.keys() == _WRITTEN else dict(_entries(value, depth))
+    return [_decoded(one, depth + 1) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _read(written: Mapping[str, Any]) -> Any:
-    match written[_TYPE], written[_VAR]:
-        case "datetime", str() as text:
-            return datetime.fromisoformat(text)
-        case "date", str() as text:
-            return date.fromisoformat(text)
-        case "timedelta", str() as text:
-            return timedelta(seconds=times.seconds(text))
-        case "timedelta", int() | float() as seconds if not isinstance(seconds, bool):
-            return _duration(seconds)
-        case "dict", Mapping() as inner:
-            return _each(decode, inner)
-        case name, found:
+def _entries(values: Mapping[Any, Any], depth: int) -> Iterator[tuple[Any, Any]]:
+    return ((name, _decoded(one, depth + 1)) for name, one in values.items())
+
+
+def _read(written: Mapping[str, Any], depth: int) -> Any:
+    name, found = written[_TYPE], written[_VAR]
+    match name, found:
+        case "dict", Mapping():
+            return dict(_entries(found, depth))
+        case "tuple" | "set" | "frozenset", list() | tuple():
+            return _collected(name, [_decoded(one, depth + 1) for one in found])
+        case "timedelta", int() | float() if not isinstance(found, bool):
+            return _duration(found)
+        case str(), str() if name in _TEXTS:
+            return _of_text(name, str(found))
+        case _:
             raise ValueError(
-                f"{_TYPE} {name!r:.100} with a {type(found).__name__}: there are datetime, date and timedelta as text, "
-                "and timedelta in seconds"
+                f"{_TYPE} {name!r:.100} with a {type(found).__name__}: there are {', '.join(_TEXTS)} as text, tuple, "
+                "set and frozenset as a list, dict, and timedelta in seconds"
             )
+
+
+def _collected(name: str, items: list[Any]) -> Any:
+    try:
+        return _COLLECTIONS[name](items)
+    except TypeError:  # in a set
+        raise ValueError(f"a {name} with a list, a set or an object in it") from None
+
+
+def _of_text(name: str, found: str) -> Any:
+    try:
+        return _TEXTS[name](found)
+    except ArithmeticError:
+        raise ValueError(f"{found[:100]!r} is no {name}") from None
 
 
 def _duration(seconds: float) -> timedelta:
@@ -89,3 +196,28 @@ def _duration(seconds: float) -> timedelta:
         return timedelta(seconds=seconds)
     except OverflowError as error:
         raise ValueError(f"a timedelta of {seconds:g} seconds is too long") from error
+
+
+def _decimal(found: str) -> Any:
+    from decimal import Decimal  # noqa: PLC0415 - only who has one pays
+
+    if len(found) > _DIGITS_MAX:
+        raise ValueError(f"a decimal of {len(found)} characters; {_DIGITS_MAX} are read")
+    return Decimal(found)
+
+
+def _uuid(found: str) -> Any:
+    from uuid import UUID  # noqa: PLC0415 - only who has one pays
+
+    return UUID(found)
+
+
+_COLLECTIONS: Mapping[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
+_TEXTS: Mapping[str, Callable[[str], Any]] = {
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "timedelta": lambda found: timedelta(seconds=times.seconds(found)),
+    "bytes": lambda found: binascii.a2b_base64(found, strict_mode=True),
+    "decimal": _decimal,
+    "uuid": _uuid,
+}

@@ -80,7 +80,7 @@ def run(
     """
     waits: list[Wait] = []
     came_first = first_event is not _NOTHING
-    after = Resume("", {}, _crossed(first_event)) if came_first else None
+    after = Resume("", {}, _fired(first_event)) if came_first else None
     while True:
         present = context or _context(segment=len(waits) + came_first)
         with execution.running(present):
@@ -138,14 +138,14 @@ def _read_back(ended: Success | Body, returned: Any) -> Any:
 
 
 def _wait(ended: Suspension) -> Wait:
-    kwargs, state = typed.decode(json.loads(ended.trigger.kwargs)), json.loads(ended.state)
+    kwargs, state = _read(ended.trigger.kwargs), _read(ended.state)
     return Wait(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout, ended.on_timeout)
 
 
 def _resumed(ended: Suspension, event: Any) -> Resume:
-    state, name = json.loads(ended.state), ended.trigger.class_name
+    state, name = _read(ended.state), ended.trigger.class_name
     if event is not TIMED_OUT:
-        return Resume(ended.method, state, _crossed(event))
+        return Resume(ended.method, state, _fired(event))
     if ended.timeout is None:
         raise AssertionError(f"the wait for {name} has no timeout, so it cannot time out")
     if ended.on_timeout is None:
@@ -167,6 +167,15 @@ def _all_used(events: Sequence[Any], waits: Sequence[Wait]) -> None:
 
 def _crossed(value: Any) -> Any:
     return json.loads(canonical.plain(value))
+
+
+def _fired(event: Any) -> Any:
+    """An event as the task gets it."""
+    return _read(typed.text(event))
+
+
+def _read(text: str) -> Any:
+    return typed.decode(json.loads(text))
 
 
 def _place() -> Place:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from torpor.triggers import BaseTrigger, TriggerEvent
@@ -33,6 +34,8 @@ YIELDED: dict[str, Any] = {
     "yields an object": TriggerEvent(object()),
     "yields no event": {"payload": 1},
     "yields a moment": TriggerEvent({"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+    "yields values of many types": TriggerEvent({"rows": (1, 2), "sum": Decimal("1.10"), "seen": {"b", "a"}}),
+    "yields data that looks like a type": TriggerEvent({"__type": "set", "__var": [1]}),
 }
 
 

@@ -6,12 +6,14 @@ import json
 import logging
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from torpor_triggerer import blots
 from torpor_triggerer.clients import Clients
 from torpor_triggerer.journal import LINE_MAX, LINES, Journal, Page
 from torpor_triggerer.wait import Wait, parse
+from torpor_wire import typed
 
 log = logging.getLogger("a.library")
 
@@ -162,6 +164,22 @@ def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
 def test_an_event_loses_what_can_be_nothing_but_a_secret(event: Any, cleaned: Any) -> None:
     text = blots.clean(json.dumps(event), blots.of(["hunter2hunter2", "abc"]))
     assert text == json.dumps(cleaned, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+def test_a_secret_within_bytes_is_found_wherever_it_stands_in_them(offset: int) -> None:
+    begin = b"x" * offset
+    text = blots.clean(typed.text({"raw": begin + b"hunter2hunter2 and more"}), blots.of(["hunter2hunter2"]))
+
+    assert typed.decode(json.loads(text)) == {"raw": begin + b"*** and more"}
+
+
+def test_a_secret_that_is_a_value_of_a_type_becomes_text_and_the_event_can_still_be_read() -> None:
+    secret = UUID(int=5)
+    event = {"id": secret, "rows": (1, str(secret)), "odd": {"__type": "bytes", "__var": "?"}}
+    text = blots.clean(typed.text(event), blots.of([str(secret), "datetime"]))
+
+    assert typed.decode(json.loads(text)) == {"id": "***", "rows": (1, "***"), "odd": event["odd"]}
 
 
 async def test_what_a_shared_client_starts_speaks_for_nobody_and_shows_no_secret(written: Written) -> None:

@@ -1,6 +1,11 @@
 """One replica: each wait runs, and fires or fails as it should, whatever its trigger does."""
 
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import pytest
+from torpor_wire import typed
 
 from tests.unit.triggerer.world import answer, begun, world
 
@@ -99,10 +104,30 @@ async def test_a_trigger_that_cannot_be_made_is_not_tried_again() -> None:
         assert made.stands("a") == ("Failed", "TriggerInvalid")
 
 
-async def test_moments_in_an_event_become_text() -> None:
+@pytest.mark.parametrize(
+    ("does", "event", "result"),
+    [
+        ("yields a moment", {"at": datetime(2026, 1, 1, tzinfo=UTC)}, '{"at":"2026-01-01T00:00:00+00:00"}'),
+        (
+            "yields values of many types",
+            {"rows": (1, 2), "sum": Decimal("1.10"), "seen": {"a", "b"}},
+            '{"rows":[1,2],"sum":"1.10","seen":["a","b"]}',
+        ),
+        ("yields data that looks like a type", {"__type": "set", "__var": [1]}, '{"__type":"set","__var":[1]}'),
+    ],
+)
+async def test_an_event_keeps_its_types_for_a_pod_and_is_plain_json_as_a_result(
+    does: str, event: object, result: str
+) -> None:
     async with world() as made:
-        await begun(made, "a", kwargs={"does": "yields a moment"})
-        assert made.status("a")["event"] == '{"at":"2026-01-01T00:00:00+00:00"}'
+        await begun(made, "pod", kwargs={"does": does})
+        await begun(made, "wait", kwargs={"does": does}, spec={"trigger": {"class": "odd"}})
+        spec = {"trigger": {"class": "odd"}, "result": "event"}
+        await begun(made, "judged", kwargs={"does": does}, spec=spec)
+        await made.pass_time(1)
+        assert typed.decode(json.loads(made.status("pod")["event"])) == event
+        assert made.status("wait")["result"] == result
+        assert json.loads(made.status("judged")["result"]) == json.loads(result)
 
 
 async def test_a_cleanup_that_fails_changes_nothing() -> None:

@@ -41,9 +41,9 @@ CASES: list[tuple[str, str, str, str]] = [
     ),
     (
         "a trigger whose kwargs are not JSON",
-        WAIT + "def load(path): return defer(Drop(url=b'x'), then=after)",
+        WAIT + "def load(path): return defer(Drop(url=object()), then=after)",
         "DeferralInvalid",
-        "the kwargs of trigger http are not JSON: $.url is a bytes",
+        "the kwargs of trigger http are not JSON: $.url is a object",
     ),
     (
         "a trigger whose kwargs are too large",
@@ -59,9 +59,9 @@ CASES: list[tuple[str, str, str, str]] = [
     ),
     (
         "a state that is not JSON",
-        WAIT + "def load(path): return defer(Drop(), then=after, seen={1})",
+        WAIT + "def load(path): return defer(Drop(), then=after, seen={print})",
         "DeferralInvalid",
-        "the state of the deferral is not JSON: $.seen is a set",
+        "the state of the deferral is not JSON: $.seen[] is a builtin_function_or_method",
     ),
     (
         "a state that is too large",

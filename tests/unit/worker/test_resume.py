@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pytest
+from torpor_wire import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +28,14 @@ def deep(depth, method, **kwargs):
     raise TaskDeferred(trigger=Drop(), method_name=method, kwargs=kwargs)
 async def later(depth, method, **kwargs): deep(depth, method, **kwargs)
 """
+VALUES = {
+    "seen": {"b", "a"},
+    "at": (datetime(2026, 1, 1, tzinfo=UTC), timedelta(seconds=5)),
+    "raw": b"\xff",
+    "sum": Decimal("1.10"),
+    "id": UUID(int=5),
+    "like": {"__type": "set", "__var": [1]},
+}
 GROUP = """async def execute(self, context):
         async with asyncio.TaskGroup() as group:
             group.create_task(later(1, 'end', n=1))"""
@@ -131,6 +143,41 @@ class load(BaseOperator):
         assert pod.run() == 0
 
     assert json.loads(pod.status["result"]) == [[0, None], [1, "a"], [2, "b"], [3, "c"], [4, "d"]]
+
+
+def test_what_json_cannot_say_comes_back_as_it_was(task: Callable[..., Pod]) -> None:
+    pod = task(
+        WAIT
+        + """
+from tests.unit.worker.test_resume import VALUES
+def load(): return defer(Drop(), then=end, **VALUES)
+def end(event, **state): return [event == VALUES, state == VALUES]
+"""
+    )
+    pod.run()
+    pod.fire(typed.encode(VALUES))
+
+    assert pod.run() == 0
+    assert json.loads(pod.status["result"]) == [True, True]
+
+
+def test_a_set_in_a_state_is_stored_alike_by_whichever_pod(task: Callable[..., Pod]) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(), then=end, seen={'c', 'a', 'b'})\ndef end(event, seen): pass")
+    pod.run()
+
+    assert pod.status["next"]["kwargs"] == '{"seen":{"__type":"set","__var":["a","b","c"]}}'
+
+
+@pytest.mark.parametrize("field", ["event", "kwargs"])
+def test_a_state_or_an_event_of_no_known_type_is_refused(task: Callable[..., Pod], field: str) -> None:
+    pod = task(WAIT + "def load(): return defer(Drop(), then=end)\ndef end(event, **state): pass")
+    pod.run()
+    pod.fire(1)
+    by_hand = '{"a":{"__type":"os.system","__var":"true"}}'
+    (pod.status if field == "event" else pod.status["next"])[field] = by_hand
+
+    assert pod.run() == 1
+    assert (pod.status["reason"], "os.system" in pod.status["message"]) == ("StatusInvalid", True)
 
 
 def test_what_is_passed_on_comes_back_as_json_has_it(task: Callable[..., Pod]) -> None:

@@ -56,7 +56,7 @@ def test_a_function_runs_to_its_end_with_an_event_for_each_deferral() -> None:
         ("http", {"url": "a"}, 60.0),
         ("http", {"url": "again"}, None),
     ]
-    assert done.deferrals[0].state == {"seen": ["a"]}
+    assert done.deferrals[0].state == {"seen": ("a",)}
 
 
 def test_an_operator_resumes_as_a_new_instance() -> None:

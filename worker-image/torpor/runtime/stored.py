@@ -1,5 +1,7 @@
 """JSON text of a value, within its limit, or why there is none. Pure."""
 
+from collections.abc import Callable
+
 from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
@@ -9,10 +11,18 @@ from torpor.runtime import failure
 _ADVICE = "store it, and pass on where it is"
 
 
-def text(value: object, limit: int, reason: Reason, what: str, advice: str = _ADVICE) -> str:
+def text(  # noqa: PLR0913 - what is said of a value that does not fit
+    value: object,
+    limit: int,
+    reason: Reason,
+    what: str,
+    advice: str = _ADVICE,
+    *,
+    write: Callable[[object], str] = canonical.plain,
+) -> str:
     """The text, of `limit` bytes at most. Raises RejectedError with the reason, calling the value `what`."""
     try:
-        written = canonical.plain(value)
+        written = write(value)
     except UnreadableError:  # of lazy results: another attempt may read them
         raise
     except canonical.NotJsonError as error:

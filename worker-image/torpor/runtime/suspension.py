@@ -51,7 +51,9 @@ def of_deferral(deferral: Deferral, place: Place) -> Suspension:
     if deferral.on_timeout is not None and timeout is None:
         raise DeferralError("on_timeout= says what follows a timeout, so timeout= is needed too")
     waiting = _trigger(deferral.trigger, place)
-    state = stored.text(dict(deferral.state), keys.NEXT_MAX, Reason.DEFERRAL_INVALID, "the state of the deferral")
+    state = stored.text(
+        dict(deferral.state), keys.NEXT_MAX, Reason.DEFERRAL_INVALID, "the state of the deferral", write=typed.text
+    )
     return Suspension(waiting, deferral.then, state, timeout, deferral.on_timeout)
 
 

@@ -7,7 +7,7 @@ object already.
 import json
 from typing import Any, NamedTuple
 
-from torpor_wire import keys, retry, times
+from torpor_wire import keys, retry, times, typed
 
 
 class Source(NamedTuple):
@@ -170,11 +170,11 @@ def _resume(status: Any, *, waits_first: bool) -> Resume | None:
     if not status.get("segment"):
         return None
     following, text = status.get("next"), status.get("event")
-    event = None if text is None else json.loads(text)
+    event = None if text is None else typed.decode(json.loads(text))
     if not following:
         return Resume("", {}, event) if waits_first else None
     late = following.get("onTimeout") if status.get("timedOut") else None
-    state = json.loads(following.get("kwargs") or "{}")
+    state = typed.decode(json.loads(following.get("kwargs") or "{}"))
     if not isinstance(state, dict):
         raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - as what is no JSON
     return Resume(late or following["method"], state, event, late is not None)

@@ -7,7 +7,7 @@ triggerer takes the wait over, all are looked at anew, so what `all_of` waits fo
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, keys, typed
 
 from torpor.triggers import parts
 from torpor.triggers.base import BaseTrigger, TriggerEvent
@@ -166,6 +166,6 @@ def _fits(event: object) -> bool:
 def _size(event: object) -> int:
     """In bytes of JSON; what is not JSON is for whoever takes the event to judge."""
     try:
-        return len(canonical.plain(event).encode())
+        return len(typed.text(event).encode())
     except canonical.NotJsonError:
         return 0
