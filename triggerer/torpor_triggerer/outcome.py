@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias, assert_never
 from torpor_wire import canonical, edge, keys, retry, typed
 from torpor_wire.reason import Reason
 
+from torpor_triggerer import error_events
 from torpor_triggerer.wait import Wait
 
 _TEXT_MAX = 600
@@ -106,9 +107,11 @@ def of_event(event: object) -> Fired | Failed:
 
 
 def of_payload(payload: object) -> Fired | Failed:
-    """An event's payload, in the encoding of `typed`."""
+    """An event's payload, in the encoding of `typed`; one that reports an error is never too large."""
     try:
         text = typed.text(payload)
+        if len(text.encode()) > keys.EVENT_MAX and error_events.is_error(payload):
+            return Fired(event=error_events.shortened(payload))
     except (canonical.NotJsonError, RecursionError) as error:
         return _invalid_event(f"the event is not JSON: {error}")
     except Exception as error:  # noqa: BLE001 - a payload may be a Mapping of the trigger's own

@@ -31,6 +31,7 @@ YIELDED: dict[str, Any] = {
     "fires in a minute": TriggerEvent("now"),
     "yields 3 kB": TriggerEvent("x" * 3 * 1024),
     "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
+    "yields an error of 1 MB": TriggerEvent({"status": "error", "message": "x" * 1024 * 1024}),
     "yields an object": TriggerEvent(object()),
     "yields no event": {"payload": 1},
     "yields a moment": TriggerEvent({"at": datetime(2026, 1, 1, tzinfo=UTC)}),

@@ -1,0 +1,54 @@
+"""Events that report an error: how they are recognized, and how one that is too large is shortened.
+
+Airflow's triggers report a failed job by an event such as `{"status": "error", "message": ...}`, often with a whole log
+in it. To refuse it for its size would hide the reason why the job failed. Pure.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from torpor_wire import edge, keys, typed
+
+_WORDS = frozenset({"error", "failed", "failure", "fail", "fatal", "timeout", "timed_out", "cancelled", "canceled"})
+_STATES = ("status", "state")
+_TELLING = ("error", "error_message", "exception")
+_MESSAGES = ("message", *_TELLING)
+_LIMITS = (1024, 512, 256, 128, 64)
+_ITEMS_MAX = 20
+
+
+def is_error(payload: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether an event says that what it waited for has failed."""
+    if not isinstance(payload, Mapping):
+        return False
+    if any(str(payload[name]).lower() in _WORDS for name in _STATES if isinstance(payload.get(name), str)):
+        return True
+    return payload.get("success") is False or any(payload.get(name) for name in _TELLING)
+
+
+def shortened(payload: Mapping[str, Any]) -> str:
+    """The event's JSON text within its limit: long texts without their middle, long lists without their end.
+
+    `truncated` says so. Where that is not enough, its state and its message are left.
+    """
+    plain = typed.readable(typed.encode(payload))
+    for limit in _LIMITS:
+        text = typed.text({**_cut(plain, limit), "truncated": True})
+        if len(text.encode()) <= keys.EVENT_MAX:
+            return text
+    state = next((plain[name] for name in _STATES if isinstance(plain.get(name), str)), "error")
+    message = next((plain[name] for name in _MESSAGES if plain.get(name)), plain)
+    said = message if isinstance(message, str) else typed.text(message)
+    return typed.text({"status": edge.shorten(state, 64), "message": edge.shorten(said, 256), "truncated": True})
+
+
+def _cut(value: Any, limit: int) -> Any:
+    match value:
+        case str():
+            return edge.shorten(value, limit)
+        case dict():
+            return {name: _cut(one, limit) for name, one in value.items()}
+        case list():
+            return [_cut(one, limit) for one in value[:_ITEMS_MAX]]
+        case _:
+            return value
