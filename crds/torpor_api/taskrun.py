@@ -11,6 +11,7 @@ from torpor_wire import keys, retry, times
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
+from torpor_api.deferred import Resume, Waiting
 from torpor_api.schema import (
     Condition,
     Count,
@@ -205,27 +206,6 @@ class PodRef(Model):
     claim: Annotated[str | None, Field(max_length=63, description="Random word of the process that won the claim.")] = (
         None
     )
-
-
-class Waiting(Model):
-    """The trigger that a deferred TaskRun waits for."""
-
-    class_name: Annotated[str, Field(alias="class", max_length=253, description="Registered class of the trigger.")]
-    kwargs: Annotated[str, Field(max_length=keys.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = "{}"
-    key: Annotated[str, Field(max_length=64, description="Equal for waits that one poke can serve.")]
-    shard: Annotated[int, Field(ge=0, lt=keys.SHARDS, description="Which shard runs it: hash of the key.")]
-    waits_for: Annotated[str, Field(max_length=120, description="What is waited for, in one line.")] = ""
-
-
-class Resume(Model):
-    """Where the next segment enters."""
-
-    method: Annotated[str, Field(max_length=253, description="Method of the operator, or `module:function`.")]
-    kwargs: Annotated[str, Field(max_length=keys.NEXT_MAX, description="State passed on, as JSON text.")] = "{}"
-    on_timeout: Annotated[
-        str | None,
-        Field(max_length=253, description="Where it enters instead when the wait took too long; unset: it fails."),
-    ] = None
 
 
 class TaskRunStatus(Model):

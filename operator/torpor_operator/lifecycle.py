@@ -143,7 +143,8 @@ def _deferred(view: View) -> Step:
     if status.next is not None and status.next.on_timeout and not _deadline_is_the_tasks(view):
         return _go_on(view)
     message = f"the wait for {status.trigger.waits_for} was over at {status.deadline}, and no triggerer said so"
-    return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message)
+    final = status.next is not None and status.next.timeout_is_final and not _deadline_is_the_tasks(view)
+    return steps.fail(view, Reason.DEFERRAL_TIMEOUT, message, policy=retry.Policy() if final else None)
 
 
 def _unserved(view: View) -> Step:

@@ -89,7 +89,8 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
         case TimedOut():
             return edge.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
         case Failed(reason=reason, message=message, log=log):
-            policy = retry.Policy() if reason in _AGAIN_THE_SAME else wait.retries
+            final = reason in _AGAIN_THE_SAME or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
+            policy = retry.Policy() if final else wait.retries
             return edge.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now)
         case Cancelled():
             return edge.cancel(wait.pin, message=f"cancelled while it waited: {wait.subject}", now=now)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from torpor_api import taskrun
+from torpor_api.deferred import Waiting
 from torpor_wire import keys, retry, times
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
@@ -49,7 +50,8 @@ class Ending(NamedTuple):
 class Wait:
     """Moments are seconds since the epoch, `deferred_before` seconds of earlier waits of the attempt.
 
-    `resumes`: a pod goes on after the event, rather than the task ending; `on_timeout`: also when it took too long.
+    `resumes`: a pod goes on after the event, rather than the task ending; `on_timeout`: also when it took too
+    long; `timeout_is_final`: no other attempt follows then.
     `account` is who must be allowed to read the Secrets that the trigger refers to.
     """
 
@@ -67,6 +69,7 @@ class Wait:
     cancelled: bool
     resumes: bool
     on_timeout: bool
+    timeout_is_final: bool
     ending: Ending | None
     retries: retry.Policy
 
@@ -115,6 +118,7 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         cancelled=status.cancel is not None,
         resumes=spec.python is not None,
         on_timeout=status.next is not None and status.next.on_timeout is not None,
+        timeout_is_final=status.next is not None and bool(status.next.timeout_is_final),
         ending=_ending(spec),
         retries=_the_one(spec.retries.policy()),
     )
@@ -126,7 +130,7 @@ def _the_one(policy: retry.Policy) -> retry.Policy:
     return policy
 
 
-def _asked(waiting: taskrun.Waiting | None) -> Asked | None:
+def _asked(waiting: Waiting | None) -> Asked | None:
     if waiting is None:
         return None
     return Asked(sys.intern(waiting.class_name), waiting.kwargs, waiting.key, waiting.shard, waiting.waits_for)

@@ -29,7 +29,8 @@ class DeferralError(ValueError):
 class Deferral(NamedTuple):
     """A wait and what follows it: `then` is `module:function`, or the name of a method of the task's class.
 
-    `on_timeout` is the like: where to go on instead, without an event, when the trigger has not fired in time.
+    `on_timeout` is the like: where to go on instead, without an event, when the trigger has not fired in time. An empty
+    `then` is the task from its beginning.
     """
 
     trigger: Trigger
@@ -37,6 +38,8 @@ class Deferral(NamedTuple):
     state: Mapping[str, Any]
     timeout: Timeout
     on_timeout: str | None = None
+    timeout_is_final: bool = False
+    """Whether no other attempt follows where the trigger has not fired in time and there is no `on_timeout`."""
 
 
 class TaskDeferred(BaseException):
@@ -45,7 +48,7 @@ class TaskDeferred(BaseException):
     Not an Exception, so that no `except Exception` on the way swallows it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - by name alone, Airflow's and ours
         self,
         *,
         trigger: Trigger,
@@ -53,6 +56,7 @@ class TaskDeferred(BaseException):
         kwargs: Mapping[str, Any] | None = None,
         timeout: Timeout = None,
         on_timeout: str | None = None,
+        timeout_is_final: bool = False,
     ) -> None:
         super().__init__()
         self.trigger = trigger
@@ -60,6 +64,7 @@ class TaskDeferred(BaseException):
         self.kwargs = kwargs
         self.timeout = timeout
         self.on_timeout = on_timeout
+        self.timeout_is_final = timeout_is_final
 
     def __str__(self) -> str:
         return f"deferred until {type(self.trigger).__name__} fires, then {self.method_name}"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from torpor_wire import keys, times
 
-from torpor.deferral import DeferralError, Timeout
+from torpor.deferral import DeferralError, TaskDeferred, Timeout
 from torpor.errors import TaskFailed
 from torpor.execution import Context, Elsewhere
 from torpor.operators import BaseOperator
@@ -79,8 +79,8 @@ class BaseSensor(BaseOperator):
         raise NotImplementedError(f"{type(self).__name__} has no poke(context)")
 
     def timed_out(self, context: Context) -> Any:  # noqa: ARG002 - for who overrides it
-        """What follows when the time is over: the task fails as its `retries` say, or as a class makes it here."""
-        raise TaskFailed(f"{type(self).__name__} was not done within {self.timeout:g} seconds", retryable=True)
+        """What follows when the time is over: the task fails and is not retried, or as a class makes it here."""
+        raise TaskFailed(f"{type(self).__name__} was not done within {self.timeout:g} seconds")
 
     def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - of a wait that came first
         """Waits until `poke` says that it is so, and returns its value; a coroutine where `poke` is async."""
@@ -164,7 +164,13 @@ class BaseSensor(BaseOperator):
             self.defer(trigger=trigger, method_name="poke_again", kwargs={"until": until})
         left = None if until is None else max(until - time.time(), 0.0)
         fails = until is None or type(self).timed_out is BaseSensor.timed_out
-        self.defer(trigger=self, method_name="poked", timeout=left, on_timeout=None if fails else "timed_out")
+        raise TaskDeferred(
+            trigger=self,
+            method_name="poked",
+            timeout=left,
+            on_timeout=None if fails else "timed_out",
+            timeout_is_final=fails,
+        )
 
     def _looks_elsewhere(self) -> bool:
         return self.runs_in_triggerer and self._is_async()

@@ -22,7 +22,7 @@ from torpor.runtime import entry, outcome
 from torpor.runtime.bodies import Body
 from torpor.runtime.outcome import Success
 from torpor.runtime.suspension import Place, Suspension
-from torpor.runtime.taskrun import Resume
+from torpor.runtime.taskrun import Resume, begun_again
 
 
 class TimedOut:
@@ -91,7 +91,7 @@ def run(
             return Run(_read_back(ended, returned), tuple(waits))
         waits.append(_wait(ended))
         after = _resumed(ended, _next(events, waits))
-        if ":" in after.method:
+        if after is not None and ":" in after.method:
             task = entry.load(after.method, "this test")
 
 
@@ -142,14 +142,16 @@ def _wait(ended: Suspension) -> Wait:
     return Wait(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout, ended.on_timeout)
 
 
-def _resumed(ended: Suspension, event: Any) -> Resume:
+def _resumed(ended: Suspension, event: Any) -> Resume | None:
     state, name = _read(ended.state), ended.trigger.class_name
+    if not ended.method and event is not TIMED_OUT:
+        return begun_again(state)
     if event is not TIMED_OUT:
         return Resume(ended.method, state, _fired(event))
     if ended.timeout is None:
         raise AssertionError(f"the wait for {name} has no timeout, so it cannot time out")
     if ended.on_timeout is None:
-        raise TaskFailed(f"{name} did not fire within {ended.timeout:g} seconds", retryable=True)
+        raise TaskFailed(f"{name} did not fire within {ended.timeout:g} seconds", retryable=not ended.timeout_is_final)
     return Resume(ended.on_timeout, state, None, late=True)
 
 

@@ -145,6 +145,13 @@ def test_until_a_minute_after_the_deadline_it_is_the_triggerers() -> None:
     assert "no triggerer said so" in (status.message or "")
 
 
+def test_a_sensors_wait_that_no_triggerer_ended_is_not_retried_either() -> None:
+    world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
+    world.api.patch(world.run("a"), [{"op": "add", "path": "/status/next/timeoutIsFinal", "value": True}])
+    world.advance(100 + GRACE)
+    assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "DeferralTimeout")
+
+
 def test_a_wait_without_a_deadline_is_never_ended_by_the_operator() -> None:
     world = World(wait("drop")).settle().advance(10_000_000)
     assert world.state("drop") is State.DEFERRED

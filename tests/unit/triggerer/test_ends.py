@@ -51,6 +51,24 @@ async def test_a_wait_that_took_too_long_goes_on_where_its_task_said() -> None:
         assert made.called("a") == ["run", "cleanup"]
 
 
+@pytest.mark.parametrize(("final", "state"), [(True, "Failed"), (False, "UpForRetry")])
+async def test_a_sensors_wait_that_took_too_long_is_not_retried(final: bool, state: str) -> None:
+    async with world() as made:
+        following = {"next": {"method": "poked", "kwargs": "{}", "timeoutIsFinal": final}}
+        await begun(made, "a", timeout=30, status=following, spec={"python": "m:f", "retries": {"limit": 1}})
+        await made.pass_time(31)
+        assert made.stands("a") == (state, "DeferralTimeout")
+
+
+async def test_a_sensors_wait_is_retried_where_the_timeout_is_the_tasks_own() -> None:
+    async with world() as made:
+        following = {"next": {"method": "poked", "kwargs": "{}", "timeoutIsFinal": True}}
+        spec = {"python": "m:f", "timeout": "30s", "retries": {"limit": 1}}
+        await begun(made, "a", timeout=30, status=following, spec=spec)
+        await made.pass_time(31)
+        assert made.stands("a") == ("UpForRetry", "Timeout")
+
+
 async def test_the_tasks_own_timeout_fails_it_wherever_it_would_go_on() -> None:
     async with world() as made:
         await begun(made, "a", timeout=30, spec={"python": "m:f", "timeout": "30s"}, status=NEXT)

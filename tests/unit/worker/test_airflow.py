@@ -12,11 +12,13 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from torpor import testing
 from torpor_triggerer import admission
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.wait import parse
 
 from tests.unit.triggers.lending import lent
+from tests.unit.worker.conftest import module_of
 
 if TYPE_CHECKING:
     from tests.unit.worker.conftest import Cluster, Pod
@@ -211,3 +213,82 @@ def test_the_decks_sensor_does_not_defer_where_there_is_nothing_to_wait_for(task
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
+
+
+RESCHEDULE = """
+from datetime import UTC, datetime, timedelta
+from torpor import context, defer
+from torpor.triggers import Duration
+class AirflowException(Exception): pass
+class AirflowRescheduleException(AirflowException):
+    def __init__(self, reschedule_date): self.reschedule_date = reschedule_date
+looks = []
+def look(*given):
+    looks.append(given)
+    if len(looks) < 3: raise AirflowRescheduleException(datetime(2030, 1, 1, tzinfo=UTC))
+    return [len(looks), context().segment]
+def load(path): return look(path)
+def first(path, event): return look(path, event)
+async def later(path): return look(path)
+def twice(path): return defer(Duration(1), then=end)
+def end(event): raise AirflowRescheduleException(datetime(2030, 1, 1, tzinfo=UTC))
+class Sensor:
+    def __init__(self, path): self.path = path
+    def execute(self, context): return look(self.path)
+"""
+
+
+@pytest.mark.parametrize("name", ["load", "later", "Sensor"])
+def test_a_reschedule_of_airflows_begins_the_task_again_at_its_moment_and_uses_up_no_attempt(
+    task: Callable[..., Pod], name: str
+) -> None:
+    pod = task(RESCHEDULE, name=name, path="a.csv")
+    for _ in range(2):
+        assert pod.run() == 0
+        assert pod.status["state"] == "Deferred"
+        assert json.loads(pod.status["trigger"]["kwargs"]) == {"at": "2030-01-01T00:00:00.000Z"}
+        assert (pod.status["trigger"]["class"], pod.status["attempt"]) == ("time", 1)
+        pod.fire("2030-01-01T00:00:00.000Z")
+
+    assert pod.run() == 0
+    assert json.loads(pod.status["result"]) == [3, 2]
+    assert module_of(pod).looks == [("a.csv",)] * 3
+
+
+def test_a_reschedule_keeps_the_event_of_the_wait_that_came_first(task: Callable[..., Pod]) -> None:
+    pod = task(RESCHEDULE, name="first", spec={"trigger": {"class": "http"}}, path="a.csv")
+    pod.defer_first()
+    pod.fire({"status": 200})
+    for _ in range(2):
+        pod.run()
+        pod.fire("2030-01-01T00:00:00.000Z")
+
+    assert pod.run() == 0
+    assert module_of(pod).looks == [("a.csv", {"status": 200})] * 3
+
+
+def test_a_reschedule_after_a_wait_begins_the_task_from_its_beginning(task: Callable[..., Pod]) -> None:
+    pod = task(RESCHEDULE, name="twice", path="a.csv")
+    for at in ("now", "2030-01-01T00:00:00.000Z"):
+        assert pod.run() == 0
+        pod.fire(at)
+
+    assert pod.run() == 0
+    assert pod.status["next"]["method"].endswith(":end")
+
+
+def test_a_reschedule_is_tested_without_a_cluster(module: Callable[[str], str]) -> None:
+    made = __import__(module(RESCHEDULE))
+
+    done = testing.run(made.load, {"path": "a.csv"}, events=[None, None])
+    assert done.result == [3, 2]
+
+
+def test_the_deferral_of_a_sensor_of_airflows_is_not_retried_when_it_takes_too_long(task: Callable[..., Pod]) -> None:
+    pod = task(
+        DROP_IN + "class BaseSensorOperator: pass\nclass load(S3KeySensorAsync, BaseSensorOperator): pass",
+        bucket_key="not/yet",
+    )
+    pod.run()
+
+    assert pod.status["next"]["timeoutIsFinal"] is True

@@ -89,6 +89,30 @@ def load(path): return Bad()
         "Error",
         "AirflowFailException: no",
     ),
+    (
+        "a sensor of Airflow's whose time is over",
+        "class AirflowSensorTimeout(Exception): pass\ndef load(path): raise AirflowSensorTimeout('nothing came')",
+        "Error",
+        "AirflowSensorTimeout: nothing came",
+    ),
+    (
+        "a task that skips what follows it as Airflow does",
+        "class DownstreamTasksSkipped(Exception): pass\ndef load(path): raise DownstreamTasksSkipped()",
+        "Error",
+        "DownstreamTasksSkipped has no effect in Torpor: a task of Torpor chooses what follows it by `branch: true`",
+    ),
+    (
+        "a task that starts another run as Airflow does",
+        "class DagRunTriggerException(Exception): pass\ndef load(path): raise DagRunTriggerException()",
+        "Error",
+        "create a Workflow with a Kubernetes client instead, and wait for it with torpor.triggers.WorkflowEnd",
+    ),
+    (
+        "a reschedule without a moment",
+        "class AirflowRescheduleException(Exception): pass\ndef load(path): raise AirflowRescheduleException()",
+        "Error",
+        "AirflowRescheduleException has no effect in Torpor: it has no reschedule_date",
+    ),
 ]
 
 

@@ -148,13 +148,25 @@ def test_no_pod_is_made_every_few_seconds_unless_that_is_asked_for(
 
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
-def test_a_sensor_that_pokes_in_its_pod_fails_when_its_time_is_over(task: Callable[..., Pod], name: str) -> None:
+def test_a_sensor_that_pokes_in_its_pod_is_not_retried_when_its_time_is_over(
+    task: Callable[..., Pod], name: str
+) -> None:
     pod = task(SENSOR, name=name, path="a", timeout=0, deferrable=False, spec={"retries": {"limit": 1}})
 
     assert pod.run() == 1
-    assert pod.status["state"] == "UpForRetry"
+    assert pod.status["state"] == "Failed"
     assert pod.status["message"] == f"{name} was not done within 0 seconds"
     assert len(looks(pod)) == 1
+
+
+@pytest.mark.parametrize(("name", "final"), [("AsyncKey", True), ("PatientAsync", None)])
+def test_the_end_of_a_sensors_wait_in_the_triggerer_is_stored_as_final(
+    task: Callable[..., Pod], name: str, final: bool | None
+) -> None:
+    pod = task(SENSOR, name=name, path="a", timeout="1h", spec={"retries": {"limit": 1}})
+    pod.run()
+
+    assert pod.status["next"].get("timeoutIsFinal") is final
 
 
 @pytest.mark.parametrize("name", ["Patient", "PatientAsync"])

@@ -16,7 +16,7 @@ from torpor import deferral, tasks
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError
 from torpor.execution import Context
-from torpor.runtime import failure, following, signatures
+from torpor.runtime import failure, following, foreign_exceptions, signatures
 from torpor.runtime.taskrun import Resume, TaskRun
 
 
@@ -99,7 +99,13 @@ def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Re
             keywords = after.state
         case Resume():
             keywords = {**after.state, "event": after.event}
-    return _performed(Call(operator, function, positional, keywords), context)
+    try:
+        return _performed(Call(operator, function, positional, keywords), context)
+    except BaseException as error:
+        moment = foreign_exceptions.rescheduled_to(error)
+        if moment is None:
+            raise
+        return following.from_the_beginning(moment, after)
 
 
 def _entered(operator: object, after: Resume | None) -> Callable[..., object]:

@@ -6,12 +6,14 @@ A wait may last for days, so a misspelt method must not be found at its end.
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from torpor import deferral
 from torpor.deferral import Deferral, DeferralError, TaskDeferred
 from torpor.execution import Context
-from torpor.runtime import signatures
+from torpor.runtime import foreign_exceptions, signatures
+from torpor.runtime.taskrun import Resume
 
 
 def of_exception(deferred: TaskDeferred, operator: object, function: object) -> Deferral:
@@ -22,7 +24,16 @@ def of_exception(deferred: TaskDeferred, operator: object, function: object) -> 
     then = _named(deferred.method_name, "method_name", operator, function)
     late = deferred.on_timeout
     on_timeout = None if late is None else _named(late, "on_timeout", operator, function)
-    return Deferral(deferred.trigger, then, kwargs, deferred.timeout, on_timeout)
+    final = deferred.timeout_is_final or foreign_exceptions.is_sensor(operator)
+    return Deferral(deferred.trigger, then, kwargs, deferred.timeout, on_timeout, final)
+
+
+def from_the_beginning(moment: datetime, after: Resume | None) -> Deferral:
+    """The task again at a moment, with its arguments and the event of a wait that came before its first pod."""
+    from torpor.triggers.moment import Time  # noqa: PLC0415 - only who asks for it pays
+
+    state = {"event": after.event} if after is not None and not after.method else {}
+    return Deferral(Time(moment if moment.tzinfo else moment.replace(tzinfo=UTC)), "", state, None)
 
 
 def checked(given: Deferral, operator: object, context: Context) -> Deferral:

@@ -4,8 +4,43 @@ Torpor never imports Airflow, so an image that carries Airflow's operators keeps
 nothing.
 """
 
-FINAL = frozenset({"AirflowFailException"})
+from collections.abc import Mapping
+from datetime import datetime
+
+FINAL = frozenset({"AirflowFailException", "AirflowSensorTimeout", "AirflowTaskTerminated"})
 """The task has failed for good: it is not retried."""
+
+INSTEAD: Mapping[str, str] = {
+    "AirflowRescheduleException": "it has no reschedule_date, a datetime at which the task begins again",
+    "DownstreamTasksSkipped": (
+        "a task of Torpor chooses what follows it by `branch: true` in the workflow, and returns the names of those "
+        "tasks"
+    ),
+    "DagRunTriggerException": (
+        "create a Workflow with a Kubernetes client instead, and wait for it with torpor.triggers.WorkflowEnd"
+    ),
+}
+"""What Airflow's own machinery does and Torpor does not, by the exception that asks for it: what to do instead."""
+
+_RESCHEDULE = frozenset({"AirflowRescheduleException"})
+
+
+def rescheduled_to(error: BaseException) -> datetime | None:
+    """When the task is to begin again, where the exception asks for that (Airflow's `mode="reschedule"`)."""
+    if not is_named(error, _RESCHEDULE):
+        return None
+    moment = getattr(error, "reschedule_date", None)
+    return moment if isinstance(moment, datetime) else None
+
+
+def instead(error: BaseException) -> str | None:
+    """What to do instead of raising this, for what Torpor does in another way."""
+    return next((INSTEAD[parent.__name__] for parent in type(error).__mro__ if parent.__name__ in INSTEAD), None)
+
+
+def is_sensor(operator: object) -> bool:
+    """Whether it is a sensor of Airflow's, which is not retried when its deferral takes too long either."""
+    return any(parent.__name__ == "BaseSensorOperator" for parent in type(operator).__mro__)
 
 
 def is_named(error: BaseException, names: frozenset[str]) -> bool:

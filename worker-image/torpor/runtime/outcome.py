@@ -75,5 +75,9 @@ def of_exception(error: BaseException) -> Success | Failure:
         case SystemExit():
             return Failure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
         case _:
+            instead = foreign_exceptions.instead(error)
+            if instead is not None:
+                said = f"{type(error).__name__} has no effect in Torpor: {instead}"
+                return Failure(Reason.ERROR, said, retryable=False)
             final = foreign_exceptions.is_named(error, foreign_exceptions.FINAL)
             return Failure(Reason.ERROR, failure.describe(error), retryable=not final)

@@ -25,11 +25,13 @@ class Suspension(NamedTuple):
     state: str
     timeout: float | None
     on_timeout: str | None = None
+    timeout_is_final: bool = False
 
     def following(self) -> dict[str, canonical.Json]:
         """The value of `status.next`."""
         late: dict[str, canonical.Json] = {} if self.on_timeout is None else {"onTimeout": self.on_timeout}
-        return {"method": self.method, "kwargs": self.state, **late}
+        final: dict[str, canonical.Json] = {"timeoutIsFinal": True} if self.timeout_is_final else {}
+        return {"method": self.method, "kwargs": self.state, **late, **final}
 
 
 class Place(NamedTuple):
@@ -45,7 +47,7 @@ class Place(NamedTuple):
 
 def of_deferral(deferral: Deferral, place: Place) -> Suspension:
     """The wait, ready to be stored. Raises DeferralError or RejectedError for what cannot be."""
-    if "event" in deferral.state:
+    if deferral.then and "event" in deferral.state:
         raise DeferralError("the state may not be called `event`: that is what the trigger passes")
     timeout = _seconds(deferral.timeout)
     if deferral.on_timeout is not None and timeout is None:
@@ -54,7 +56,7 @@ def of_deferral(deferral: Deferral, place: Place) -> Suspension:
     state = stored.text(
         dict(deferral.state), keys.NEXT_MAX, Reason.DEFERRAL_INVALID, "the state of the deferral", write=typed.text
     )
-    return Suspension(waiting, deferral.then, state, timeout, deferral.on_timeout)
+    return Suspension(waiting, deferral.then, state, timeout, deferral.on_timeout, deferral.timeout_is_final)
 
 
 def _trigger(given: object, place: Place) -> trigger.Trigger:

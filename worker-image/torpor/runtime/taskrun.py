@@ -5,6 +5,7 @@ object already.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torpor_wire import keys, retry, times, typed
@@ -177,4 +178,10 @@ def _resume(status: Any, *, waits_first: bool) -> Resume | None:
     state = typed.decode(json.loads(following.get("kwargs") or "{}"))
     if not isinstance(state, dict):
         raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - as what is no JSON
-    return Resume(late or following["method"], state, event, late is not None)
+    method = late or following["method"]
+    return Resume(method, state, event, late is not None) if method else begun_again(state)
+
+
+def begun_again(state: Mapping[str, Any]) -> Resume | None:
+    """The task from its beginning, with the event of the wait that came before its first pod, if there was one."""
+    return Resume("", {}, state["event"]) if "event" in state else None
