@@ -20,6 +20,8 @@ ENDED = frozenset(
 )
 BROKEN = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED})
 
+_NONE = (None, "null")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -50,8 +52,8 @@ class Outcome:
         return sum(run.status.state is State.SKIPPED for run in self.runs.values())
 
     def finished(self) -> Iterator[TaskRun]:
-        """Its instances that have a result, in the order of the index."""
-        return (run for _, run in sorted(self.runs.items()) if run.status.result is not None or run.status.stored)
+        """Its instances that have a result other than null, in the order of the index (adr/0025)."""
+        return (run for _, run in sorted(self.runs.items()) if run.status.result not in _NONE or run.status.stored)
 
     def status(self) -> TaskStatus:
         """The task's entry in the Workflow's status."""

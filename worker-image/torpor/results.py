@@ -1,7 +1,8 @@
 """`Results`: what the instances of a task returned, fetched one by one as it is asked for.
 
 A task that reduces a thousand results of a megabyte holds one of them at a time. Where each stands, and how it is read,
-is the runtime's; here it is a sequence: in the order of the instances, without those that were skipped or failed.
+is the runtime's; here it is a sequence: in the order of the instances, without those that were skipped, failed or
+returned None (adr/0025).
 """
 
 import threading
@@ -33,7 +34,7 @@ class Results(Sequence[Any]):
 
     @property
     def missing(self) -> tuple[Any, ...]:
-        """The positions of those that were skipped or failed, which are left out; written as `positions` are."""
+        """The positions of those that are left out: skipped, failed, or returned None. Written as `positions` are."""
         there = set(self.positions)
         return tuple(position for position in self._positions if position not in there)
 

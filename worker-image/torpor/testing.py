@@ -101,11 +101,13 @@ def results(
     """What a task is given for `${tasks.x.results}`: these values, with gaps at the positions that were left out.
 
     `positions`, one a value, are for results of several levels, such as `[(0, 0), (0, 1), (1, 0)]`; without them they
-    count from 0. In `run`'s arguments it stays what it is; each value crosses JSON when it is read.
+    count from 0. None among the values is left out, as it is in a cluster. In `run`'s arguments it stays what it is;
+    each value crosses JSON when it is read.
     """
     every = range(len(values) + len(missing)) if positions is None else sorted([*positions, *missing], key=path)
     there = [position for position in every if position not in missing] if positions is None else positions
     found = dict(zip(there, values, strict=True))
+    missing = [position for position in every if position in missing or found[position] is None]
 
     def find(position: Position) -> Callable[[], Any]:
         return lambda: _sent(found[position])

@@ -131,6 +131,44 @@ def test_a_task_is_mapped_over_the_results_of_a_mapped_task() -> None:
     assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
 
 
+def test_an_instance_that_returned_none_is_left_out_of_what_is_mapped_over_its_task_and_of_the_results() -> None:
+    world = World(
+        mapped(("n", [1, 2, 3])),
+        python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}]),
+        python("sum", args={"rows": "${tasks.load.results}", "of": "${tasks.load.indexes}"}),
+        python("other", args={"rows": "${tasks.load.results.size()}"}),
+    ).settle()
+    world.succeed("load", '"a"', 0).succeed("load", "null", 1).succeed("load", "0", 2)
+
+    assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": "0"}]
+    assert world.task("next").total == 2
+    assert world.arguments("sum")["of"] == "[0,2]"
+    assert world.arguments("other") == {"rows": "2"}
+
+
+def test_the_worker_is_told_that_an_instance_returned_none() -> None:
+    world = World(mapped(("n", [1, 2, 3])), python("sum", args={"rows": "${tasks.load.results}"})).settle()
+    large = json.dumps("x" * 3000)
+    world.succeed("load", large, 0).succeed("load", "null", 1).succeed("load", large, 2)
+
+    assert world.arguments("sum")["rows"].items() >= {"count": 3, "missing": "1"}.items()
+
+
+def test_where_every_instance_returned_none_what_is_mapped_over_the_task_is_skipped() -> None:
+    world = World(
+        mapped(("n", [1, 2])), python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}])
+    ).settle()
+    world.succeed("load", "null", 0).succeed("load", "null", 1)
+
+    assert world.tasks()["next"] == "Skipped"
+
+
+def test_none_as_the_result_of_a_task_that_is_not_mapped_is_passed_on() -> None:
+    world = World(python("a"), python("b", args={"x": "${tasks.a.result}"})).settle().succeed("a", "null")
+
+    assert world.arguments("b") == {"x": "null"}
+
+
 def stored(world: World, task: str, *, index: int = keys.UNMAPPED, **fields: Any) -> None:
     """The instance ends with a result in the archive."""
     status = world.api.taskruns[world.run(task, index).metadata.name]["status"]

@@ -187,3 +187,19 @@ def after(event): return event
 
     assert pod.run() == 0
     assert [method for method, _ in cluster.requests] == ["PATCH", "PATCH"]
+
+
+@pytest.mark.parametrize("told", [{"missing": "1"}, {}], ids=["told what is missing", "not told"])
+def test_an_instance_that_returned_none_is_no_result(
+    referring: Callable[..., Pod], cluster: Cluster, upstream: Callable[..., None], told: dict[str, str]
+) -> None:
+    for index, result in enumerate(["a", "none", 0]):
+        upstream(result, index=index)
+    none = next(body for body in cluster.taskruns.values() if body["metadata"]["uid"] == "uid-1")
+    none["status"]["result"] = "null"
+    pod = referring(
+        "results", 3, "def load(value): return [[*value], len(value), value.positions, value.missing]", **told
+    )
+
+    assert pod.run() == 0
+    assert json.loads(pod.status["result"]) == [["a", 0], 2, [0, 2], [1]]

@@ -282,3 +282,10 @@ def test_what_is_kept_of_results_is_bounded(
 
     assert pod.run() == 0, pod.status
     assert reads(cluster) == 5 + 1 + 1  # the last is at hand
+
+
+def test_none_is_left_out_in_a_unit_test_as_in_a_cluster() -> None:
+    found = testing.results(["a", None, 0], missing=[1])
+
+    assert [*found] == ["a", 0]
+    assert (found.positions, found.missing) == ((0, 3), (1, 2))

@@ -107,7 +107,7 @@ class Reader:
         def find(position: "Position") -> "Load | None":
             result = seen.get(position) or self._found(source.task, *instances.place(source, position))
             seen.note(position, result)
-            return None if result is None else lambda: self._value(result)
+            return None if result is None or result.text == "null" else lambda: self._value(result)
 
         return Results(find, *instances.told(source))
 
