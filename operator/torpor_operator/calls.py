@@ -13,10 +13,10 @@ from torpor_api.taskrun import Argument, TriggerCall
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, keys, trigger
 from torpor_wire.reason import Reason
 
-from torpor_operator import inputs
+from torpor_operator import inputs, secret_refs
 from torpor_operator.expansion import Entry
 from torpor_operator.outcome import Outcome, failed
 from torpor_operator.scope import Scope, Unknown
@@ -37,17 +37,27 @@ def resolve(task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope) -> Re
         return kwargs
     if isinstance(kwargs, ExpressionError):
         return failed(task.name, kwargs.reason, f"trigger: {kwargs.message}")
-    given = kwargs.json if isinstance(kwargs.json, dict) else {}
+    added: dict[str, JSON] | str = {}
     if task.python is None and not inputs.of_instance(asked.kwargs):
         added = _added(items)
-        if isinstance(added, str):
-            return failed(task.name, Reason.EXPAND_INVALID, added)
-        given = given | added
+    if isinstance(added, str):
+        return failed(task.name, Reason.EXPAND_INVALID, added)
+    try:
+        given = _marked(asked.kwargs, kwargs.json, added)
+    except trigger.TriggerError as error:
+        return failed(task.name, Reason.TRIGGER_INVALID, f"trigger: {error}")
     text = canonical.plain(given)
     if len(text.encode()) > keys.KWARGS_MAX:
         message = f"trigger: its kwargs are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit"
         return failed(task.name, Reason.TRIGGER_INVALID, message)
     return TriggerCall(class_name=asked.class_name, kwargs=text, timeout=asked.timeout)
+
+
+def _marked(written: dict[str, JSON], resolved: JSON, added: dict[str, JSON]) -> dict[str, JSON]:
+    """The kwargs, the author's references to Secrets marked. Raises TriggerError for a reference of another's."""
+    given = secret_refs.marked(written, resolved)
+    items = {name: secret_refs.data(value, f"kwargs.{name}") for name, value in added.items()}
+    return (given if isinstance(given, dict) else {}) | items
 
 
 def variables(task: Task, params: dict[str, JSON]) -> tuple[Argument, ...]:

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torpor.triggers import secrets
 from torpor.triggers.secrets import Revealed
-from torpor_wire import trigger
+from torpor_wire import secret_ref, trigger
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.admission import Call
 from torpor_triggerer.outcome import Failed
 from torpor_triggerer.seals import Seals
-from torpor_triggerer.vault import Missing, Reader, Reference, Texts, Vault
+from torpor_triggerer.vault import Missing, Reader, Reference, Vault
 from torpor_triggerer.wait import Wait
 
 _NUMBER_MIN = 4
@@ -46,11 +45,11 @@ class Revealer:
 
     async def _reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
         kwargs: Mapping[str, Any] = call.kwargs
-        references = frozenset(_references(kwargs))
+        references = frozenset(Reference(one.name, one.key) for one in secret_ref.found(kwargs))
         texts = await self.vault.read(Reader(wait.namespace, wait.account), references)
         if not isinstance(texts, Mapping):
             return texts
-        kwargs = _followed(kwargs, texts)
+        kwargs = secret_ref.replaced(kwargs, lambda one: Revealed(texts[Reference(one.name, one.key)]))
         if is_sealed(call.kwargs):
             known = frozenset(_strings(call.kwargs))
             opened = await self._opened(kwargs, wait.namespace)
@@ -85,25 +84,6 @@ def is_sealed(kwargs: Mapping[str, Any]) -> bool:
         elif isinstance(value, list):
             left.extend(value)
     return False
-
-
-def _references(value: Any) -> Iterator[Reference]:
-    """Every reference. Raises ValueError for what means to be one and is none."""
-    if secrets.is_reference(value):
-        found = secrets.reference(value, "a secretRef")[secrets.REFERENCE]
-        yield Reference(found["name"], found["key"])
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _references(inner)
-
-
-def _followed(value: Any, texts: Texts) -> Any:
-    if secrets.is_reference(value):
-        found = value[secrets.REFERENCE]
-        return Revealed(texts[Reference(found["name"], found["key"])])
-    if isinstance(value, Mapping):
-        return {name: _followed(inner, texts) for name, inner in value.items()}
-    return [_followed(inner, texts) for inner in value] if isinstance(value, list) else value
 
 
 def _marked(value: Any, known: frozenset[str]) -> Any:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from torpor_wire import canonical, keys, times, typed
+from torpor_wire import canonical, keys, secret_ref, times, typed
 
 SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
@@ -20,7 +20,6 @@ SEVERAL = frozenset({"any_of", "all_of"})
 """Classes that are made of others: `triggers` is a list of `{class, kwargs}`."""
 
 SEALED = "encrypted__"
-SECRET_REF = "secretRef"  # noqa: S105 - the name of a field
 _SUMMARY_MAX = 100
 _SHOWN_FIRST = ("url", "kind", "name", "host", "path", "list", "stream")
 """What is looked at, before how: the API server keeps kwargs by the alphabet, and a line is short."""
@@ -188,17 +187,8 @@ def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[
 
 
 def refers_to_secret(kwargs: Mapping[str, canonical.Json]) -> bool:
-    """Whether `{"secretRef": ...}` stands anywhere in them."""
-    left: list[canonical.Json] = [kwargs]
-    while left:
-        value = left.pop()
-        if isinstance(value, Mapping):
-            if SECRET_REF in value:
-                return True
-            left.extend(value.values())
-        elif isinstance(value, list | tuple):
-            left.extend(value)
-    return False
+    """Whether a reference to a Secret stands anywhere in them, with the mark of an author or without."""
+    return secret_ref.is_claimed(kwargs)
 
 
 def shard(wait: str) -> int:
@@ -219,7 +209,11 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             kwargs = {name: value for name, value in kwargs.items() if name != "after"}
         case _:
             pass
-    shown = [(name, typed.readable(value)) for name, value in kwargs.items() if not name.startswith(SEALED)]
+    shown = [
+        (name, typed.readable(secret_ref.spelled(value)))
+        for name, value in kwargs.items()
+        if not name.startswith(SEALED)
+    ]
     values = [value for _, value in sorted(shown, key=_place) if value is not None]
     words = [value if isinstance(value, str) else canonical.plain(value) for value in values]
     return _line(class_name.rpartition(".")[2], *words)

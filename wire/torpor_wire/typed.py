@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from torpor_wire import canonical, times
+from torpor_wire import canonical, secret_ref, times
+from torpor_wire.secret_ref import SecretRef
 
 DEPTH_MAX = 100
 """How deep values may be nested, in writing as in reading."""
@@ -82,6 +83,8 @@ def _encoded(value: object, at: str, depth: int) -> Any:
     match value:
         case str() | int() | float() | None:
             return value
+        case SecretRef():
+            return value.written()
         case datetime():
             return _typed("datetime", _moment(value))
         case date():
@@ -166,6 +169,8 @@ def _read(written: Mapping[str, Any], depth: int) -> Any:
             return dict(_entries(found, depth))
         case "tuple" | "set" | "frozenset", list() | tuple():
             return _collected(name, [_decoded(one, depth + 1) for one in found])
+        case secret_ref.FIELD, parts:
+            return secret_ref.of_parts(parts)
         case "timedelta", int() | float() if not isinstance(found, bool):
             return _duration(found)
         case str(), str() if name in _TEXTS:

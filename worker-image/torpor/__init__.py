@@ -1,4 +1,4 @@
-"""What task authors import: `from torpor import task, defer, context, TaskDeferred, BaseOperator, TaskFailed`.
+"""What task authors import: `from torpor import task, defer, context, SecretRef, BaseOperator, TaskFailed`.
 
 A task pod imports this before the user's code, so it imports little: the standard library's light modules and
 `torpor_wire`; sensors and results, which import more, are loaded when they are first named. The built-in triggers are
@@ -6,6 +6,8 @@ in `torpor.triggers`, the runner for unit tests in `torpor.testing`.
 """
 
 from typing import TYPE_CHECKING, Any
+
+from torpor_wire.secret_ref import SecretRef
 
 from torpor.deferral import Deferral, DeferralError, TaskDeferred, defer
 from torpor.errors import TaskFailed
@@ -25,6 +27,7 @@ __all__ = [
     "DeferralError",
     "PokeResult",
     "Results",
+    "SecretRef",
     "TaskDeferred",
     "TaskFailed",
     "context",

@@ -9,11 +9,12 @@ import pytest
 import yaml
 from torpor import sealing
 from torpor_wire import keys
+from torpor_wire.secret_ref import SecretRef
 
 pytestmark = pytest.mark.integration
 
 SECRET = "hunter2-hunter2"
-REFERENCE = {"secretRef": {"name": "db", "key": "password"}}
+REFERENCE = SecretRef("db", "password").written()
 _COMPONENT = Path(__file__).resolve().parents[3] / "manifests/components/secrets/role.yaml"
 _GROUP = "rbac.authorization.k8s.io"
 

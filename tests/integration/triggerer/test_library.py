@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 import yaml
 from redis import Redis
+from torpor_wire.secret_ref import SecretRef
 
 from tests.integration.triggers.servers import postgres, redis_server, s3
 
@@ -55,7 +56,7 @@ def kwargs(servers: Servers, secret: str, folder: Path) -> dict[str, dict[str, A
     """One wait for each, that is not over yet."""
 
     def of(key: str) -> dict[str, Any]:
-        return {"secretRef": {"name": secret, "key": key}}
+        return SecretRef(secret, key).written()
 
     options = {"endpoint": servers.s3.endpoint, "access_key_id": s3.ACCESS_KEY, "secret_access_key": of("store")}
     return {
@@ -105,7 +106,7 @@ async def test_a_wrong_password_is_told_on_the_taskrun_and_in_an_event_but_for_i
     path = f"/api/v1/namespaces/{namespace}/secrets/{secret}"
     server.request("PATCH", path, patch, content_type="application/merge-patch+json").expect(200)
     empty_pool.start()
-    given = {"url": {"secretRef": {"name": secret, "key": "database"}}, "query": "SELECT 1"}
+    given = {"url": SecretRef(secret, "database").written(), "query": "SELECT 1"}
     name = empty_pool.deferred("sql", given)
     status = empty_pool.ends(name)
     assert (status.state, status.reason) == ("Failed", "TriggerFailed")

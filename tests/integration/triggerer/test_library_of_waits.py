@@ -14,6 +14,7 @@ import pytest
 import yaml
 from torpor_api import taskrun
 from torpor_wire import edge, times, trigger
+from torpor_wire.secret_ref import SecretRef
 
 from tests.integration.conftest import collection
 
@@ -68,7 +69,7 @@ def token_in_a_secret(pool: Any) -> dict[str, Any]:
             own["roleRef"] = {**text["roleRef"], "name": "read-hook"}
             own["subjects"] = [{"kind": "ServiceAccount", "name": "torpor-task", "namespace": pool.namespace}]
         pool.server.apply(own)
-    return {"secretRef": {"name": "hook", "key": "token"}}
+    return SecretRef("hook", "token").written()
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 from typing import Any
 
 from torpor_api.resources import TASKRUNS
+from torpor_wire.secret_ref import SecretRef
 
 from tests.unit.triggerer.world import World, answer, world
 
 SECRET = "Bearer hunter2-hunter2"
-REFERENCE = {"secretRef": {"name": "api", "key": "header"}}
+REFERENCE = SecretRef("api", "header").written()
 JOBS = {str(number): "busy" for number in range(50)}
 
 

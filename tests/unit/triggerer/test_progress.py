@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from torpor_wire import keys
+from torpor_wire.secret_ref import SecretRef
 
 from tests.fake_api import Fault
 from tests.unit.triggerer.world import World, answer, begun, world
@@ -105,7 +106,7 @@ async def test_no_secret_stands_in_a_sentence() -> None:
     async with world() as made:
         made.secret("db", password="hunter2-hunter2")
         made.readers.add((keys.TASK_ACCOUNT, "db"))
-        reference = {"secretRef": {"name": "db", "key": "password"}}
+        reference = SecretRef("db", "password").written()
         await begun(made, "a", kwargs={"does": "looks and shows what it was given", "x": reference})
         await made.pass_time(12)
         assert made.status("a")["message"].endswith(": it is not {'x': '***'}: {\"x\": \"***\"}, 1 try, next in 990 s")

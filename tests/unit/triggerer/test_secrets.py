@@ -8,13 +8,14 @@ from torpor.triggers.secrets import Revealed
 from torpor_api.resources import EVENTS, TASKRUNS
 from torpor_triggerer import admission
 from torpor_triggerer.vault import SECRETS, Vault
-from torpor_wire import keys, trigger
+from torpor_wire import keys, trigger, typed
+from torpor_wire.secret_ref import SecretRef
 
 from tests.fake_api import Fault
 from tests.unit.triggerer.world import NAMESPACE, World, begun, world
 
 SECRET = "hunter2-hunter2"
-REFERENCE = {"secretRef": {"name": "db", "key": "password"}}
+REFERENCE = SecretRef("db", "password").written()
 
 
 def prepared(made: World, account: str = keys.TASK_ACCOUNT) -> None:
@@ -128,11 +129,11 @@ async def test_a_server_that_does_not_answer_is_asked_again() -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        {"secretRef": "db"},
-        {"secretRef": {"name": "db"}},
-        {"secretRef": {"name": "db", "key": 1}},
-        {"secretRef": {"name": "db", "key": "k"}, "more": 1},
-        {"secretRef": {"name": "../x", "key": "k"}},
+        {"__type": "secretRef", "__var": "db"},
+        {"__type": "secretRef", "__var": {"name": "db"}},
+        {"__type": "secretRef", "__var": {"name": "db", "key": 1}},
+        {"__type": "secretRef", "__var": {"name": "db", "key": "k", "more": 1}},
+        {"__type": "secretRef", "__var": {"name": "../x", "key": "k"}},
     ],
 )
 async def test_what_is_no_reference_is_refused(bad: Any) -> None:
@@ -140,6 +141,32 @@ async def test_what_is_no_reference_is_refused(bad: Any) -> None:
         made.readers |= {(keys.TASK_ACCOUNT, "db"), (keys.TASK_ACCOUNT, "../x")}
         await begun(made, "a", kwargs={"name": "a", "x": bad})
         assert made.stands("a") == ("Failed", "TriggerInvalid")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"secretRef": {"name": "db", "key": "password"}},
+        {"deep": [{"secretRef": {"name": "db", "key": "password"}}]},
+        typed.encode({"__type": "dict", "__var": {"secretRef": {"name": "db", "key": "password"}}}),
+    ],
+)
+async def test_a_reference_that_is_not_marked_as_an_authors_is_refused_and_nothing_is_read(data: Any) -> None:
+    async with world() as made:
+        prepared(made)
+        await begun(made, "a", kwargs={"name": "a", "x": data})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert "holds a secretRef that came as data" in made.status("a")["message"]
+        assert (made.reviews, made.given) == ([], [])
+
+
+async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
+    async with world() as made:
+        prepared(made)
+        data = {"list": [REFERENCE], "__type": REFERENCE}
+        await begun(made, "a", kwargs={"name": "a", "x": typed.encode(data)})
+        assert made.given[0]["x"] == data
+        assert made.reviews == []
 
 
 async def test_what_is_no_text_is_refused() -> None:

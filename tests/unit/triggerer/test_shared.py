@@ -5,6 +5,7 @@ from base64 import b64encode
 import pytest
 from torpor_api.resources import TASKRUNS
 from torpor_triggerer.vault import SECRETS
+from torpor_wire.secret_ref import SecretRef
 
 from tests.unit.triggerer.world import NAMESPACE, World, answer, world
 
@@ -179,7 +180,7 @@ async def test_one_that_is_told_to_stop_and_does_not_keeps_no_newcomer() -> None
 async def test_waits_of_the_same_secret_share_until_it_changes() -> None:
     async with world() as made:
         made.secret("login", token="first")
-        kwargs = {**SAME, "token": {"secretRef": {"name": "login", "key": "token"}}}
+        kwargs = {**SAME, "token": SecretRef("login", "token").written()}
         made.readers.add(("torpor-task", "login"))
         for name in ("a", "b"):
             made.taskrun(name, kwargs=kwargs)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torpor_wire import canonical, keys, times, trigger
 from torpor_wire.canonical import Json
+from torpor_wire.secret_ref import SecretRef
 
 NOW = 1_700_000_000.0
 
@@ -77,7 +78,7 @@ def test_waits_of_another_class_value_pool_or_namespace_do_not_share_a_key() -> 
 
 
 def test_what_one_account_may_read_of_a_secret_is_not_shared_with_another() -> None:
-    password: Json = {"secretRef": {"name": "db", "key": "password"}}
+    password: Json = SecretRef("db", "password").written()
     deep: Mapping[str, Json] = {"headers": [{"authorization": password}]}
     assert build("http", deep).key == build("http", deep, account=keys.TASK_ACCOUNT).key
     assert build("http", deep).key != build("http", deep, account="other").key

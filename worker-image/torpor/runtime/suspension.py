@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-from torpor_wire import canonical, keys, times, trigger, typed
+from torpor_wire import canonical, keys, secret_ref, times, trigger, typed
 from torpor_wire.reason import Reason
 
 from torpor import sealing
@@ -62,9 +62,11 @@ def of_deferral(deferral: Deferral, place: Place) -> Suspension:
 def _trigger(given: object, place: Place) -> trigger.Trigger:
     class_name, kwargs = _serialized(given)
     try:
+        encoded = typed.encode(kwargs)
+        _check_references(class_name, encoded)
         return trigger.build(
             class_name,
-            sealing.seal_kwargs(typed.encode(kwargs), place.seal_key, place.namespace),
+            sealing.seal_kwargs(encoded, place.seal_key, place.namespace),
             namespace=place.namespace,
             pool=place.pool,
             now=place.now,
@@ -78,6 +80,14 @@ def _trigger(given: object, place: Place) -> trigger.Trigger:
         raise RejectedError(Reason.DEFERRAL_INVALID, f"trigger {class_name}: {error}") from error
     except trigger.TriggerError as error:
         raise RejectedError(Reason.DEFERRAL_INVALID, str(error)) from error
+
+
+def _check_references(class_name: str, encoded: Mapping[str, canonical.Json]) -> None:
+    """Refuse what claims to refer to a Secret and is no `SecretRef`: it may have come with a server's answer."""
+    try:
+        secret_ref.found(encoded)
+    except ValueError as error:
+        raise RejectedError(Reason.DEFERRAL_INVALID, f"trigger {class_name}: {error}") from error
 
 
 def _serialized(given: object) -> tuple[str, Mapping[str, canonical.Json]]:

@@ -1,16 +1,19 @@
 """Values that stand in a Secret: how a reference to one looks, and how a class tells what came from one.
 
-On a TaskRun stands the reference, `{"secretRef": {"name": ..., "key": ...}}`. The triggerer puts the text in its place
-before it makes the trigger, as `Revealed`: so a class can take a password from a Secret and refuse one that stands on
-the TaskRun for all to read. A class takes both forms, since a task pod makes it with the reference. Pure.
+A Workflow spells a reference `{"secretRef": {"name": ..., "key": ...}}`, a task `SecretRef(name, key)`; on a TaskRun
+both carry a mark (`torpor_wire.secret_ref`). The triggerer puts the text in its place before it makes the trigger, as
+`Revealed`: so a class can take a password from a Secret and refuse one that stands on the TaskRun for all to read. A
+class takes both forms, since a task pod makes it with the reference. Pure.
 """
 
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from torpor_wire import secret_ref
+from torpor_wire.secret_ref import SecretRef
+
 Reference: TypeAlias = Mapping[str, Mapping[str, str]]
-REFERENCE = "secretRef"
-_PARTS = {"name", "key"}
+REFERENCE = secret_ref.FIELD
 
 
 class Revealed(str):
@@ -28,10 +31,16 @@ def is_reference(value: object) -> bool:
 
 
 def reference(value: object, name: str) -> Reference:
-    """A reference, checked. Raises ValueError naming the argument where it names no key of a Secret."""
-    found = value[REFERENCE] if isinstance(value, Mapping) and set(value) == {REFERENCE} else None
-    if not isinstance(found, Mapping) or set(found) != _PARTS or not all(found[part] for part in _PARTS):
-        raise ValueError(f"{name} names a key of a Secret as {{secretRef: {{name: ..., key: ...}}}}, and nothing else")
-    if not all(isinstance(found[part], str) for part in _PARTS):
-        raise ValueError(f"{name}: the name and the key of a secretRef are text")
-    return {REFERENCE: {"name": found["name"], "key": found["key"]}}
+    """A reference, checked. Raises ValueError naming the argument where it names no key of a Secret.
+
+    What came without the mark of an author (`SecretRef`) stays without it, and is refused where it is written down.
+    """
+    if isinstance(value, SecretRef):
+        return value
+    try:
+        found = secret_ref.of_field(value if isinstance(value, Mapping) else {})
+    except ValueError as error:
+        raise ValueError(
+            f"{name} names a key of a Secret as {{secretRef: {{name: ..., key: ...}}}}, and nothing else: {error}"
+        ) from error
+    return {REFERENCE: found.parts()}

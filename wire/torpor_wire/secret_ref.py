@@ -1,0 +1,141 @@
+"""References to keys of Secrets among a trigger's arguments, and the mark that tells a reference from data.
+
+On a TaskRun a reference is `{"__type": "secretRef", "__var": {"name": ..., "key": ...}}`. The operator writes the mark
+for what a Workflow's author spelled out, a worker for a `SecretRef` object. Data cannot carry it: the encoding of typed
+values escapes whatever has that shape. An object that merely has the field `secretRef` is refused by each writer and by
+the triggerer, because an answer of an outside server may hold one. Pure.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+FIELD = "secretRef"
+_TYPE, _VAR = "__type", "__var"
+_WRITTEN = {_TYPE, _VAR}
+_PARTS = {"name", "key"}
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+
+UNMARKED = (
+    "holds a secretRef that came as data, and only a reference that an author wrote is followed: a task writes "
+    "torpor.SecretRef('NAME', 'KEY'), a Workflow spells {secretRef: {name: NAME, key: KEY}} out in trigger.kwargs"
+)
+
+
+class SecretRef(Mapping[str, Mapping[str, str]]):
+    """A key of a Secret, in the namespace of the task. Raises ValueError for what no Secret or key can be called."""
+
+    __slots__ = ("key", "name")
+
+    def __init__(self, name: object, key: object) -> None:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r:.100} is not the name of a Secret")
+        if not isinstance(key, str) or not _KEY.fullmatch(key):
+            raise ValueError(f"{key!r:.100} is not the key of a Secret")
+        self.name = name
+        self.key = key
+
+    def __getitem__(self, field: str) -> Mapping[str, str]:
+        if field != FIELD:
+            raise KeyError(field)
+        return self.parts()
+
+    def __iter__(self) -> Iterator[str]:
+        yield FIELD
+
+    def __len__(self) -> int:
+        return 1
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.key))
+
+    def __repr__(self) -> str:
+        return f"SecretRef({self.name!r}, {self.key!r})"
+
+    def parts(self) -> dict[str, str]:
+        """Name and key."""
+        return {"name": self.name, "key": self.key}
+
+    def written(self) -> dict[str, Any]:
+        """The reference as it stands on a TaskRun."""
+        return {_TYPE: FIELD, _VAR: self.parts()}
+
+
+def of_parts(parts: object) -> SecretRef:
+    """The reference of `{name, key}`. Raises ValueError for anything else."""
+    if not isinstance(parts, Mapping) or set(parts) != _PARTS:
+        raise ValueError("a secretRef is {secretRef: {name: ..., key: ...}}, and nothing else")
+    return SecretRef(parts["name"], parts["key"])
+
+
+def of_field(value: Mapping[str, Any]) -> SecretRef:
+    """The reference of `{secretRef: {name, key}}`. Raises ValueError for anything else."""
+    return of_parts(value[FIELD] if set(value) == {FIELD} else None)
+
+
+def is_marked(value: object) -> bool:
+    """Whether a value of a TaskRun is a reference, well formed or not."""
+    return isinstance(value, Mapping) and value.keys() == _WRITTEN and value[_TYPE] == FIELD
+
+
+def claims(value: object) -> bool:
+    """Whether a value means to be a reference, with the mark or without."""
+    return isinstance(value, Mapping) and (FIELD in value or value.get(_TYPE) == FIELD)
+
+
+def is_claimed(value: object) -> bool:
+    """Whether anything in a value claims to be a reference."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if claims(one):
+            return True
+        if isinstance(one, Mapping):
+            left.extend(one.values())
+        elif isinstance(one, list | tuple):
+            left.extend(one)
+    return False
+
+
+def found(value: Any) -> frozenset[SecretRef]:
+    """All references of the kwargs of a TaskRun. Raises ValueError for one without the mark, or malformed."""
+    references: list[SecretRef] = []
+    replaced(value, references.append)
+    return frozenset(references)
+
+
+def replaced(value: Any, put: Callable[[SecretRef], Any]) -> Any:
+    """The kwargs of a TaskRun with something in the place of each reference. Raises ValueError as `found` does."""
+    match value:
+        case Mapping() if is_marked(value):
+            return put(of_parts(value[_VAR]))
+        case Mapping() if value.keys() == _WRITTEN and isinstance(value[_VAR], Mapping):
+            return {**value, _VAR: _each(value[_VAR], put)}
+        case Mapping() if FIELD in value:
+            raise ValueError(f"the trigger {UNMARKED}")
+        case Mapping():
+            return _each(value, put)
+        case list() | tuple():
+            return [replaced(item, put) for item in value]
+        case _:
+            return value
+
+
+def _each(values: Mapping[str, Any], put: Callable[[SecretRef], Any]) -> dict[str, Any]:
+    if FIELD in values:
+        raise ValueError(f"the trigger {UNMARKED}")
+    return {name: replaced(item, put) for name, item in values.items()}
+
+
+def spelled(value: Any) -> Any:
+    """The value for people: each marked reference as an author spells it."""
+    match value:
+        case Mapping() if is_marked(value):
+            return {FIELD: value[_VAR]}
+        case Mapping():
+            return {name: spelled(item) for name, item in value.items()}
+        case list() | tuple():
+            return [spelled(item) for item in value]
+        case _:
+            return value
