@@ -29,6 +29,7 @@ from torpor_operator.reconciler import Reconciler
 from torpor_operator.settings import Settings
 from torpor_triggerer import registry, rendezvous, streams
 from torpor_triggerer.lent import Sources
+from torpor_triggerer.sessions import Owner
 from torpor_triggerer.settings import Settings as TriggererSettings
 from torpor_triggerer.triggerer import Triggerer
 from torpor_wire import keys
@@ -111,7 +112,7 @@ async def _watch(api: Api, observer: Observer, version: str) -> str:
 class Web:
     """There is none."""
 
-    async def request(self, asked: Request) -> Answer:
+    async def request(self, asked: Request, owner: Owner) -> Answer:
         raise OSError("no route to host")
 
 

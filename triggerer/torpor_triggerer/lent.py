@@ -22,6 +22,7 @@ from torpor_triggerer.clients import Clients, Kept
 from torpor_triggerer.crowd import Looks
 from torpor_triggerer.polls import Polls
 from torpor_triggerer.registry import Registry
+from torpor_triggerer.sessions import Owner
 from torpor_triggerer.source import Terms
 from torpor_triggerer.threads import Threads
 from torpor_triggerer.wait import Turn, Wait
@@ -36,8 +37,8 @@ log = logging.getLogger(__name__)
 class Web(Protocol):
     """What sends HTTP requests."""
 
-    async def request(self, asked: Request) -> Answer:
-        """The answer. Raises OSError where there is none in time."""
+    async def request(self, asked: Request, owner: Owner) -> Answer:
+        """The answer. Raises OSError where there is none in time, ValueError for headers that may not be set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,11 @@ class Lent:
     kept: Kept | None = None
 
     @property
+    def owner(self) -> Owner:
+        """Who waits: what is opened for one of them serves no other."""
+        return Owner(self.namespace, self.account)
+
+    @property
     def taskrun(self) -> TaskRunRef:
         """The TaskRun that waits."""
         return TaskRunRef(self.name, *self.turn)
@@ -122,7 +128,7 @@ class Lent:
 
     async def request(self, asked: Request) -> Answer:
         """One HTTP request."""
-        return await self.sources.web.request(asked)
+        return await self.sources.web.request(asked, self.owner)
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection and close it."""
@@ -138,7 +144,7 @@ class Lent:
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
         """The event of a trigger whose class has `poll_many`."""
         terms = Terms(
-            owner=(self.namespace, self.account),
+            owner=self.owner,
             clock=self.sources.api.clock,
             jitter=self.sources.api.jitter,
             lend=self._lend,
@@ -155,9 +161,9 @@ class Lent:
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
-        """The process's one client for a key."""
+        """The one client of this namespace and service account for a key."""
         clients = self.kept or self.sources.clients
-        return clients.lend(key, connect, close)
+        return clients.lend((self.owner, key), connect, close)
 
     @property
     def folders(self) -> Sequence[str]:

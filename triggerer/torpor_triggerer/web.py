@@ -1,4 +1,7 @@
-"""HTTP on behalf of triggers: one session for all, nothing kept from one wait to another.
+"""HTTP on behalf of triggers: a session for each namespace and service account, so that no connection is shared.
+
+A request that leaves its connection in another state than the client believes spoils the next one on it. Headers that
+could are refused, and were one to slip through, the next request would be the same account's.
 
 A poke reads 1 MB at most and follows redirects itself: only to http and https, never from https to http, and without
 the headers of the caller once the host is another.
@@ -8,8 +11,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
+from torpor.triggers import header_rules
 from torpor.triggers.services import Answer, Request
 from yarl import URL
+
+from torpor_triggerer.sessions import Owner, Sessions
 
 BODY_MAX = 1024**2
 CONNECTIONS = 256
@@ -23,15 +29,23 @@ _CHUNK = 64 * 1024
 class Web:
     """Sends requests."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
 
-    async def request(self, asked: Request) -> Answer:
-        """The answer at the end of the redirects. Raises OSError where a hop has none in time."""
-        at = URL(asked.url)
+    async def request(self, asked: Request, owner: Owner) -> Answer:
+        """The answer at the end of the redirects.
+
+        Raises OSError where a hop has none in time, ValueError for headers that are not the caller's to set.
+        """
+        header_rules.check(asked.headers)
+        async with self._sessions.hold(owner) as session:
+            return await self._follow(session, asked)
+
+    async def _follow(self, session: aiohttp.ClientSession, asked: Request) -> Answer:
         try:
+            at = URL(asked.url)
             for _ in range(REDIRECTS + 1):
-                answer = await self._hop(at, asked)
+                answer = await self._hop(session, at, asked)
                 to = _redirect(at, answer) if asked.follow else None
                 if to is None:
                     return answer
@@ -43,8 +57,8 @@ class Web:
             raise OSError(f"{type(error).__name__}: {error}") from error
         raise OSError(f"more than {REDIRECTS} redirects")
 
-    async def _hop(self, at: URL, asked: Request) -> Answer:
-        async with self._session.request(
+    async def _hop(self, session: aiohttp.ClientSession, at: URL, asked: Request) -> Answer:
+        async with session.request(
             asked.method,
             at,
             headers=asked.headers,
@@ -59,12 +73,17 @@ class Web:
 
 @asynccontextmanager
 async def connect() -> AsyncIterator[Web]:
-    """A session that keeps no cookies."""
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS, limit_per_host=CONNECTIONS_PER_HOST)
-    async with aiohttp.ClientSession(
+    """What sends requests until the block ends."""
+    async with Sessions(_session) as sessions:
+        yield Web(sessions)
+
+
+def _session(*, reuse: bool) -> aiohttp.ClientSession:
+    """A session that keeps no cookies, and only where it may `reuse` them its connections."""
+    connector = aiohttp.TCPConnector(limit=CONNECTIONS, limit_per_host=CONNECTIONS_PER_HOST, force_close=not reuse)
+    return aiohttp.ClientSession(
         connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": "torpor-triggerer"}
-    ) as session:
-        yield Web(session)
+    )
 
 
 def _same_place(at: URL, to: URL) -> bool:

@@ -50,6 +50,12 @@ REFUSED = {
         "task b has an argument named true or false, as YAML reads a bare y, n, yes, no, on or off: quote y",
     ),
     "a kwarg named on": (workflow({"name": "a", "trigger": {"class": "time", "kwargs": {"true": 1}}}), "task a has an"),
+    "a header that frames the message": (
+        workflow(
+            {"name": "a", "trigger": {"class": "http", "kwargs": {"url": "x", "headers": {"Content-Length": "9"}}}}
+        ),
+        "task a: trigger.kwargs.headers: Content-Length cannot be set: the HTTP client writes it; remove it",
+    ),
     "after a task that is not there": (
         workflow(_TRIGGER, _PYTHON | {"after": ["a", "c", "d"]}),
         "task b is to come after c, d, and there is no such task or group",

@@ -8,7 +8,10 @@ import pytest
 from aiohttp import web as server
 from torpor.triggers.services import Answer, Request
 from torpor_triggerer import web
+from torpor_triggerer.sessions import Owner
 from yarl import URL
+
+OWNER = Owner("workflows", "torpor-task")
 
 
 async def answered(request: server.Request) -> server.StreamResponse:
@@ -53,7 +56,7 @@ async def site() -> AsyncIterator[tuple[web.Web, str]]:
 
 
 async def get(client: web.Web, url: str, method: str = "GET") -> Answer:
-    return await client.request(Request(method, url, {"X-Own": "1"}, 1))
+    return await client.request(Request(method, url, {"X-Own": "1"}, 1), OWNER)
 
 
 async def test_redirects_are_followed_with_the_callers_headers_on_the_same_host_only() -> None:
@@ -71,9 +74,9 @@ async def test_a_redirect_turns_post_into_get() -> None:
 async def test_a_body_arrives_and_a_redirect_is_the_answer_for_who_does_not_follow() -> None:
     async with site() as (client, url):
         asked = Request("POST", f"{url}/body", {"Content-Type": "text/plain"}, 1, body=b"hello", follow=False)
-        assert b'"body": "hello"' in (await client.request(asked)).body
-        assert (await client.request(asked._replace(url=f"{url}/moved"))).status == 302
-        kept = await client.request(asked._replace(url=f"{url}/kept", follow=True))
+        assert b'"body": "hello"' in (await client.request(asked, OWNER)).body
+        assert (await client.request(asked._replace(url=f"{url}/moved"), OWNER)).status == 302
+        kept = await client.request(asked._replace(url=f"{url}/kept", follow=True), OWNER)
         assert (b'"method": "POST"' in kept.body, b'"body": "hello"' in kept.body) == (True, True)
 
 

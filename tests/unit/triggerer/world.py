@@ -20,6 +20,7 @@ from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_triggerer.seals import Seals
+from torpor_triggerer.sessions import Owner
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
 from torpor_triggerer.vault import SECRETS
@@ -38,7 +39,7 @@ class Web:
         self.answers: list[Answer | OSError] = [OSError("connection refused")]
         self.asked = 0
 
-    async def request(self, asked: Request) -> Answer:
+    async def request(self, asked: Request, owner: Owner) -> Answer:
         self.asked += 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, OSError):

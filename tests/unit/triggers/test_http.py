@@ -54,6 +54,10 @@ def test_it_reads_back_what_it_wrote() -> None:
         ({"headers": {"X": 1}}, ValueError, "quote numbers"),
         ({"headers": "X: y"}, TypeError, "headers takes"),
         ({"headers": {"X Y": "z"}}, ValueError, "'X Y' is no name of a header"),
+        *(
+            ({"headers": {name: "1"}}, ValueError, f"headers: {name} cannot be set")
+            for name in ("Content-Length", "transfer-encoding", "Host", "Connection", "Upgrade", "Proxy-Authorization")
+        ),
         ({"headers": {f"X-{number}": "y" for number in range(33)}}, ValueError, "32 fit"),
         ({"headers": {"X": {"secretRef": {"name": "s"}}}}, ValueError, "headers: X names a key of a Secret"),
         ({"url": {"secretRef": {"name": "s"}}}, ValueError, "url names a key of a Secret"),

@@ -79,7 +79,7 @@ class Services(Protocol):
         """The value of an expression. Raises NotYetError where it has none, ValueError where it never will."""
 
     async def request(self, asked: Request) -> Answer:
-        """One HTTP request. Raises OSError where there is no answer in time."""
+        """One HTTP request. Raises OSError where there is no answer in time, ValueError for a header not to be set."""
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection, close it, and say at which address. Raises OSError where none is accepted in time."""
@@ -102,7 +102,9 @@ class Services(Protocol):
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
-        """The process's one client for a key: `connect` makes it for who comes first, `close` ends it after the last.
+        """The one client of this namespace and service account for a key.
+
+        `connect` makes it for who comes first, `close` ends it after the last.
 
         `connect` only makes it and does not wait for a server. The key holds whatever makes a client another, secrets
         too, and begins with the name of a trigger.

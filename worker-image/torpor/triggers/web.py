@@ -4,21 +4,19 @@ An address and a header may come from a Secret (`secrets`); what stands on the T
 credentials nor headers that are made of them. Pure.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from torpor.triggers import secrets
+from torpor.triggers import header_rules, secrets
 from torpor.triggers.secrets import Reference, Revealed
 
 Headers: TypeAlias = "dict[str, str | Reference]"
 
-SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+SECRET_HEADERS = frozenset({"authorization", "cookie"})
 INTERVAL = 5.0
 TIMEOUT = 10.0
 _URL_MAX = 2048
 _HEADERS_MAX = 32
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 
 
 def url(value: object) -> str | Reference:
@@ -79,9 +77,10 @@ def headers(value: object) -> Headers:
 
 
 def _name(name: object) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"headers: {name!r:.100} is no name of a header")
-    return name
+    problem = header_rules.name_problem(name)
+    if problem:
+        raise ValueError(f"headers: {problem}")
+    return str(name)
 
 
 def _value(name: str, value: object) -> str | Reference:

@@ -1,0 +1,14 @@
+"""The door and the client refuse the same headers."""
+
+import re
+from pathlib import Path
+
+from torpor.triggers import header_rules
+
+_DOOR = Path(__file__).resolve().parents[3] / "manifests/base/policies/door.yaml"
+
+
+def test_the_door_names_the_headers_that_the_client_refuses() -> None:
+    listed = re.search(r"- name: clientHeaders.*?\[(.*?)\]", _DOOR.read_text(), re.DOTALL)
+    assert listed is not None
+    assert set(re.findall(r"'([^']+)'", listed.group(1))) == header_rules.CLIENT_OWNED

@@ -1,0 +1,51 @@
+"""Which headers a wait may set on its requests.
+
+Connections are reused. A wait that sets the length of its own request, or names another host, makes the server read
+the bytes of a later request as part of this one (request smuggling). So headers that frame the message, headers for
+one connection only, and Host are the client's alone. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+
+CLIENT_OWNED = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "http2-settings",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "trailers",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Framing, hop-by-hop headers (RFC 9110, 7.6.1) and Host, in lower case."""
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+def name_problem(name: object) -> str:
+    """Why a header of this name cannot be set; empty if it can."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return f"{name!r:.100} is no name of a header"
+    if name.lower() in CLIENT_OWNED:
+        return f"{name} cannot be set: the HTTP client writes it; remove it"
+    return ""
+
+
+def check(headers: Mapping[str, object]) -> None:
+    """Raise ValueError for what may not be sent: a name that is the client's, or a value with a line break."""
+    for name, value in headers.items():
+        problem = name_problem(name)
+        if problem:
+            raise ValueError(f"headers: {problem}")
+        if not isinstance(value, str) or _CONTROL.search(value):
+            raise ValueError(f"headers: the value of {name} holds a line break or another control character")
