@@ -16,6 +16,7 @@ from tests.fake_api.objects import DeniedError, Objects
 from tests.fake_api.routes import Routes
 from tests.fake_api.watches import Watches
 
+REVIEWS = "/selfsubjectaccessreviews"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -27,6 +28,11 @@ class Request:
     path: str
     query: Mapping[str, str]
     body: Any
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it changes an object; a review is a question."""
+        return self.method in WRITES and not self.path.endswith(REVIEWS)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,6 +66,10 @@ class FakeApi:
         self.history = History()
         self.objects = Objects(self.history, clock)
         self.requests: list[Request] = []
+        self.may_fire: Callable[[str], bool] = lambda _: True
+        """Whether a triggerer may fire in a namespace."""
+        self.reviews: list[str] = []
+        """The namespaces that this was asked of."""
         self.on_write: Callable[[Request], None] = lambda _: None
         self.latency = latency
         self._clock = clock
@@ -102,7 +112,7 @@ class FakeApi:
 
     def writes(self) -> list[Request]:
         """The requests that write."""
-        return [request for request in self.requests if request.method in WRITES]
+        return [request for request in self.requests if request.is_write]
 
     def inject(self, fault: Fault) -> None:
         """Let a fault befall the next requests that fit."""
@@ -146,7 +156,7 @@ class FakeApi:
         request = Request(method=method, path=path, query=query or {}, body=copied(body))
         self.requests.append(request)
         await self._clock.sleep(self.latency)
-        if method in WRITES:
+        if request.is_write:
             self.on_write(request)
         fault = self._fault(request)
         if fault and not fault.commit:
@@ -187,6 +197,8 @@ class FakeApi:
     def _carry_out(self, request: Request) -> Object:
         if request.method == "GET" and (rows := self._routes.discovery(request.path)):
             return {"kind": "APIResourceList", "resources": rows}
+        if request.path.endswith(REVIEWS):
+            return self._review(request.body)
         route = self._routes.of(request.path)
         address = Objects.address(route.resource, route.namespace, route.name)
         match request.method:
@@ -204,6 +216,11 @@ class FakeApi:
                 return self.objects.delete(address, request.body or {})
             case method:
                 raise DeniedError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", f"{method} is not supported")
+
+    def _review(self, asked: Object) -> Object:
+        """A question, which writes nothing."""
+        self.reviews.append(asked["spec"]["resourceAttributes"]["namespace"])
+        return asked | {"status": {"allowed": self.may_fire(self.reviews[-1])}}
 
     def _list(self, request: Request) -> Object:
         route = self._routes.of(request.path)

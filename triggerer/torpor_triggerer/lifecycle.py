@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, assert_never
 
 from torpor_api import limits
@@ -22,6 +23,7 @@ from torpor_triggerer.admission import Call
 from torpor_triggerer.alarms import Alarms
 from torpor_triggerer.conduct import Hosts
 from torpor_triggerer.ending import Evaluate
+from torpor_triggerer.fire_permission import FirePermission
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.notices import Notices
@@ -54,6 +56,7 @@ class Means:
     journal: Journal
     clock: Clock
     evaluate: Evaluate
+    permission: FirePermission
     revealer: Revealer
     hosts: Hosts
     lend: Callable[[Wait], Lent]
@@ -116,17 +119,19 @@ class Lifecycle:
         deadline = self._deadline(run.wait)
         if deadline is not None:
             run.timer = self.alarms.add(deadline, (run, Due.DEADLINE))
-        if reveal.is_hidden(call.kwargs):
-            self._spawn(run, self._unlock(run, call))
-        else:
+        granted = self._means.permission.is_granted(run.wait.namespace)
+        if granted and not reveal.is_hidden(call.kwargs):
             self._admit_or_fail(run, call)
+        else:
+            self._spawn(run, self._unlock(run, call))
 
     async def _unlock(self, run: Run, call: Call) -> None:
-        """Begin once what is hidden in the kwargs is revealed; what is missing may come to be."""
+        """Begin once that is allowed here, and what is hidden in the kwargs is revealed; what is missing may come."""
         run.page.open()
+        await self._means.permission.granted(run.wait.namespace, partial(self._forbid, run))
         delay = FIRST_LOOK
         while True:
-            found = await self._revealed(run, call)
+            found = await self._means.revealer.reveal(run.wait, call)
             if not isinstance(found, Missing) or run.wait.cancelled:
                 break
             run.hint = found.message
@@ -140,6 +145,12 @@ class Lifecycle:
         else:
             self._conclude(run, found if isinstance(found, Failed) and not run.wait.cancelled else Cancelled())
 
+    def _forbid(self, run: Run, message: str, is_sure: bool) -> None:
+        """An Event says it, once: who may not fire may not write the TaskRun's status either."""
+        if is_sure and run.hint != message:
+            self._means.notices.warn(run.wait, Reason.FIRE_FORBIDDEN, message)
+        run.hint = message if is_sure else f"asking again: {message}"
+
     def _admit_or_fail(self, run: Run, call: Call) -> None:
         try:
             self._admit(run, call)
@@ -147,13 +158,6 @@ class Lifecycle:
             log.exception("its trigger cannot be made")
             message = f"its trigger cannot be made: {type(error).__name__}: {outcome.said(error)}"
             self._conclude(run, Failed(reason=Reason.TRIGGER_INVALID, message=message))
-
-    async def _revealed(self, run: Run, call: Call) -> Open | Missing | Failed:
-        try:
-            return await self._means.revealer.reveal(run.wait, call)
-        except Exception as error:
-            log.exception("what is hidden in its kwargs cannot be revealed")
-            return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
 
     def _admit(self, run: Run, call: Call) -> None:
         """Let it be looked for: by a trigger that runs, by one of its own, or by none where the moment is known."""

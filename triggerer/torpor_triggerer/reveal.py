@@ -3,6 +3,7 @@
 What came from a Secret or out of a box is `Revealed`, so that a class can tell it from what stands on the TaskRun.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from torpor_triggerer.outcome import Failed
 from torpor_triggerer.seals import Seals
 from torpor_triggerer.vault import Missing, Reader, Reference, Vault
 from torpor_triggerer.wait import Wait
+
+log = logging.getLogger(__name__)
 
 _NUMBER_MIN = 4
 """A shorter number that was sealed is not blacked out: it would take half of each line with it."""
@@ -38,10 +41,15 @@ class Revealer:
 
     async def reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
         """The call with its references followed and its boxes opened."""
+        if not is_hidden(call.kwargs):
+            return Open(call=call, secrets=frozenset())
         try:
             return await self._reveal(wait, call)
         except (ValueError, RecursionError) as error:
             return Failed(reason=Reason.TRIGGER_INVALID, message=f"trigger {call.class_name[:100]}: {error}")
+        except Exception as error:
+            log.exception("what is hidden in its kwargs cannot be revealed")
+            return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
 
     async def _reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
         kwargs: Mapping[str, Any] = call.kwargs

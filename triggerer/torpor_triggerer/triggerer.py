@@ -14,6 +14,7 @@ from torpor_wire.reason import Reason
 from torpor_triggerer import metrics, rendezvous, streams
 from torpor_triggerer.blame import Blame
 from torpor_triggerer.budget import Budget
+from torpor_triggerer.fire_permission import FirePermission
 from torpor_triggerer.health import LATE, Heartbeat
 from torpor_triggerer.hosts import Blocked, Hosts
 from torpor_triggerer.journal import Journal
@@ -92,6 +93,7 @@ class Triggerer:
             journal=journal,
             clock=sources.api.clock,
             evaluate=sources.evaluate,
+            permission=FirePermission(sources.api, self._settings.pool),
             revealer=Revealer(vault=Vault(sources.api), seals=self._seals),
             hosts=self.hosts,
             lend=lambda wait: sources.lend(wait, registry),

@@ -31,6 +31,7 @@ class Reason(StrEnum):
     DEFERRAL_TIMEOUT = "DeferralTimeout"
     FAIL_WHEN = "FailWhen"
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
+    FIRE_FORBIDDEN = "FireForbidden"  # the triggerers of the pool may not fire in the TaskRun's namespace
     SEAL_INVALID = "SealInvalid"
     WAITING = "Waiting"
     QUEUED = "Queued"  # it waits, and the triggerer whose it is has no room to look

@@ -164,12 +164,12 @@ class World:
         return OddClock(self.log, **kwargs)
 
     def taskrun(self, name: str, class_name: str = "odd", kwargs: Any = None, **given: Any) -> None:
-        """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger`: laid over what would stand there."""
+        """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger` overlay."""
         kwargs = {"does": "waits", "name": name} if kwargs is None else kwargs
         waiting = trigger.build(
             class_name,
             kwargs,
-            namespace=NAMESPACE,
+            namespace=given.get("namespace", NAMESPACE),
             pool="default",
             now=self.now,
             account=given.get("account", keys.TASK_ACCOUNT),
@@ -189,7 +189,7 @@ class World:
         }
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "triggerPool": "default"}
         body = {
-            "metadata": {"name": name, "namespace": NAMESPACE},
+            "metadata": {"name": name, "namespace": given.get("namespace", NAMESPACE)},
             "spec": {**spec, **given.get("spec", {"python": "m:f", "image": "i"})},
             "status": status,
         }

@@ -1,0 +1,46 @@
+"""A real API server: a pool that is bound in one namespace runs no trigger of another."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.integration
+
+_GROUP = "rbac.authorization.k8s.io"
+
+
+def bind_in_its_namespace_only(pool: Any) -> None:
+    """What docs/pools.md says: a RoleBinding in place of the ClusterRoleBinding."""
+    path = f"/apis/{_GROUP}/v1/clusterrolebindings/{pool.name}"
+    binding = pool.server.request("GET", path).expect(200)
+    pool.server.request("DELETE", path).expect(200)
+    pool.server.apply(
+        {
+            "apiVersion": f"{_GROUP}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": pool.name, "namespace": pool.namespace},
+            "roleRef": binding["roleRef"],
+            "subjects": binding["subjects"],
+        }
+    )
+
+
+def test_a_trigger_of_a_namespace_that_the_pool_is_not_bound_in_does_not_run(
+    empty_pool: Any, open_namespace: Callable[[], str], tmp_path: Path
+) -> None:
+    pool = empty_pool
+    bind_in_its_namespace_only(pool)
+    mine, theirs = pool.namespace, open_namespace()
+    pool.start()
+    pool.namespace = theirs
+    refused = pool.deferred("shows", {"given": "their word", "then": "fires", "path": str(tmp_path)})
+    pool.until(lambda: bool(pool.events(refused)), "an Event tells it", patience=60)
+    ((reason, note),) = pool.events(refused)
+    assert reason == "FireForbidden"
+    assert f"the triggerers of pool {pool.name} may not fire in namespace {theirs}" in note
+    assert pool.waits(refused)
+    assert "their word" not in pool.replicas[0].text()
+    pool.namespace = mine
+    assert pool.ends(pool.deferred("shows", {"given": "my word", "then": "fires", "path": str(tmp_path)})).event
