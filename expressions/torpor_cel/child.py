@@ -10,6 +10,8 @@ import json
 import resource
 import signal
 import sys
+import time
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from torpor_cel import errors, evaluation, frames
@@ -20,7 +22,7 @@ RESULT_MAX = 64 * 1024
 
 
 def main() -> None:
-    """Say ready, then answer one frame after the other until the input ends."""
+    """Say ready, then answer one frame after the other until the input ends: by the outcome, and by what it took."""
     seconds, memory = float(sys.argv[1]), int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -29,12 +31,26 @@ def main() -> None:
     while (body := frames.read(requests)) is not None:
         # Of its own time, not the clock's: a crowded node must not fail an innocent expression. The default action of
         # SIGPROF ends the process even inside native code, where a handler would wait.
+        began = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, seconds)
         frame = _answer(body)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        _send(answers, frame)
-        if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > memory // 2:
-            return  # What it has taken it may not give back, and the next expression would pay for it.
+        # What it has taken it may not give back, and the next expression would pay for it.
+        ends = _address_space() > memory // 2
+        # An expression after which a child must be replaced costs the start of a child, too.
+        used = time.process_time() - (0.0 if ends else began)
+        _send(answers, frame + frames.encode({"used": used, "ends": ends}))
+        if ends:
+            return
+
+
+def _address_space() -> int:
+    """Bytes that the limit counts. Not ru_maxrss, which begins with what the parent had when it forked."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[0]
+    except OSError:
+        return 0  # Without a /proc, as on macOS, the limit alone protects.
+    return int(pages) * resource.getpagesize()
 
 
 def _answer(body: bytes) -> bytes:

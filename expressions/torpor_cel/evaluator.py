@@ -1,11 +1,13 @@
 """Evaluating what users wrote, in child processes that can be killed.
 
-A few children serve a queue, first come, first served. A child that exceeds its time or memory, or crashes, is
-replaced, and only the evaluation it was at is answered with an error. The package's only module that does I/O.
+A few children serve a queue that is fair by share (`fair_queue`): who asks names one, and one share's many or slow
+expressions do not hold up another's. A child that exceeds its time or memory, or crashes, is replaced, and only the
+evaluation it was at is answered with an error. The package's only module that does I/O.
 """
 
 import asyncio
 import contextlib
+import logging
 import signal
 import sys
 from collections.abc import Mapping
@@ -15,12 +17,19 @@ from typing import Protocol, Self
 
 from torpor_cel import errors, evaluation, frames
 from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.fair_queue import FairQueue
 from torpor_cel.value import JSON, Value
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _WALL_FACTOR = 10
 """How much longer than its processor time a child may take by the clock: it may wait for a crowded node."""
+_REPLACEMENT_SECONDS = 0.5
+"""Processor time of a child's start, charged to the share whose expression ended the child before."""
+_REQUEST_MAX = 4 * 1024**2
+"""Bytes of JSON that an expression's variables may have: decoded, they take a multiple of that of a child's memory."""
+
+_LOG = logging.getLogger(__name__)
 
 
 class Unavailable(Exception):  # noqa: N818, it names a condition of the machine, not of an expression
@@ -30,8 +39,14 @@ class Unavailable(Exception):  # noqa: N818, it names a condition of the machine
 class Evaluating(Protocol):
     """What gives an expression its value: an `Evaluator`, or `InProcess` where nothing has to be killed."""
 
-    async def evaluate(self, expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
-        """The value over these variables, whose keys are the names the expression may use."""
+    async def evaluate(
+        self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
+    ) -> Value | ExpressionError:
+        """The value over these variables, whose keys are the names the expression may use.
+
+        `share` is who pays for its processor time: expressions of one share wait for each other before those of
+        another wait for them.
+        """
         ...
 
 
@@ -43,29 +58,53 @@ def evaluate_here(expression: str, variables: Mapping[str, JSON]) -> Value | Exp
 class InProcess:
     """Evaluates in this process: for simulations, where time is virtual and expressions are trusted."""
 
-    async def evaluate(self, expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
-        """The value over these variables."""
+    async def evaluate(
+        self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
+    ) -> Value | ExpressionError:
+        """The value over these variables; here nobody waits for a share."""
+        del share
         return evaluate_here(expression, variables)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    frame: bytes
+    """What is asked; encoded only when a child takes it, as many requests may wait and each may be large."""
+
+    expression: str
+    variables: Mapping[str, JSON]
     answer: "asyncio.Future[Value | ExpressionError]"
+
+    def frame(self) -> bytes | ExpressionError:
+        """What is sent to the child."""
+        try:
+            frame = frames.encode({"expression": self.expression, "variables": self.variables})
+        except UnicodeEncodeError:
+            return errors.failed("the values hold half a surrogate pair, which is no text")
+        except RecursionError:
+            return errors.failed("the values are nested too deep")
+        if len(frame) > _REQUEST_MAX:
+            size, most = f"{len(frame) // 1024:,} kB", f"{_REQUEST_MAX // 1024:,} kB"
+            return errors.too_expensive(f"the values that it uses have {size} of JSON; {most} are allowed")
+        return frame
 
 
 class Evaluator:
     """A pool of children; an async context manager, to be entered once.
 
     `seconds` of processor time limit one evaluation from the moment a child has read it, `memory_bytes` a child's
-    address space.
+    address space, of which its start takes 40 MiB. A share that uses more than `budget` seconds of processor time in a
+    minute waits behind the others until it has used less.
     """
 
-    def __init__(self, *, children: int = 2, seconds: float = 1.0, memory_bytes: int = 512 * 1024**2) -> None:
+    def __init__(
+        self, *, children: int = 2, seconds: float = 1.0, memory_bytes: int = 128 * 1024**2, budget: float = 20.0
+    ) -> None:
         self._children = children
         self._seconds = seconds
         self._memory_bytes = memory_bytes
-        self._requests: asyncio.Queue[_Request] = asyncio.Queue()
+        self._budget = budget
+        self._queue: FairQueue[_Request] = FairQueue(servers=children, budget=budget, cost_max=seconds)
+        self._changed = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
         self._workers: list[asyncio.Task[None]] = []
 
@@ -82,36 +121,47 @@ class Evaluator:
         try:
             await self._tasks.__aexit__(kind, error, trace)
         finally:
-            while not self._requests.empty():
-                self._requests.get_nowait().answer.cancel()
+            for request in self._queue.drain():
+                request.answer.cancel()
 
-    async def evaluate(self, expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
+    async def evaluate(
+        self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
+    ) -> Value | ExpressionError:
         """The expression's value, or what is wrong with it. Raises Unavailable where no child can be started."""
-        return _told(expression, await self._asked(expression, variables))
-
-    async def _asked(self, expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
-        try:
-            frame = frames.encode({"expression": expression, "variables": variables})
-        except UnicodeEncodeError:
-            return errors.failed("the values hold half a surrogate pair, which is no text")
-        except RecursionError:
-            return errors.failed("the values are nested too deep")
         answer: asyncio.Future[Value | ExpressionError] = asyncio.get_running_loop().create_future()
-        self._requests.put_nowait(_Request(frame, answer))
-        return await answer
+        self._queue.put(share, _Request(expression, variables, answer))
+        self._changed.set()
+        return _told(expression, await answer)
 
     async def _work(self) -> None:
         child = _Child(self._seconds, self._memory_bytes)
         try:
             while True:
-                request = await self._requests.get()
+                share, request = await self._next()
                 try:
                     if not request.answer.done():
                         await _serve(child, request)
                 finally:
                     request.answer.cancel()
+                    self._done(share, child.charge())
         finally:
             await child.end()
+
+    async def _next(self) -> tuple[str, _Request]:
+        clock = asyncio.get_running_loop().time
+        while (taken := self._queue.take(clock())) is None:
+            self._changed.clear()
+            await self._changed.wait()
+        return taken
+
+    def _done(self, share: str, seconds: float) -> None:
+        if self._queue.done(share, seconds, asyncio.get_running_loop().time()):
+            _LOG.warning(
+                "%s: expressions used more than %g s of processor time in a minute; others are evaluated first",
+                share,
+                self._budget,
+            )
+        self._changed.set()
 
 
 def _told(expression: str, found: Value | ExpressionError) -> Value | ExpressionError:
@@ -120,8 +170,12 @@ def _told(expression: str, found: Value | ExpressionError) -> Value | Expression
 
 async def _serve(child: "_Child", request: _Request) -> None:
     """Answer the request; one that was cancelled meanwhile has nobody to hear it."""
+    frame = request.frame()
+    if isinstance(frame, ExpressionError):
+        request.answer.set_result(frame)
+        return
     try:
-        outcome = await child.evaluate(request.frame)
+        outcome = await child.evaluate(frame)
     except (OSError, Unavailable) as error:
         if not request.answer.done():
             request.answer.set_exception(Unavailable(f"no child process for expressions: {error}"))
@@ -136,11 +190,17 @@ class _Child:
     def __init__(self, seconds: float, memory_bytes: int) -> None:
         self._seconds = seconds
         self._memory_bytes = memory_bytes
+        self._used = 0.0
         self._process: asyncio.subprocess.Process | None = None
 
     async def evaluate(self, frame: bytes) -> Value | ExpressionError:
         """What the child answers. A death that neither time nor memory explains is given a second try."""
         return await self._once(frame) or await self._once(frame) or errors.failed("the expression crashes CEL")
+
+    def charge(self) -> float:
+        """Seconds of processor time used since this was last asked."""
+        used, self._used = self._used, 0.0
+        return used
 
     async def _once(self, frame: bytes) -> Value | ExpressionError | None:
         process = self._process or await self._start()
@@ -150,11 +210,17 @@ class _Child:
                 requests.write(frame)
                 await requests.drain()
                 answer = await frames.receive(answers)
+                cost = await frames.receive(answers)
         except TimeoutError:
+            self._used += self._seconds + _REPLACEMENT_SECONDS
             await self.end()
             return self._too_long()
         except (asyncio.IncompleteReadError, ConnectionError):
+            self._used += self._seconds + _REPLACEMENT_SECONDS
             return self._too_long() if await self._ended() == -signal.SIGPROF else None
+        self._used += cost["used"]
+        if cost["ends"]:
+            await self.end()
         if "value" in answer:
             return Value(json=answer["value"])
         return ExpressionError(reason=Reason(answer["reason"]), message=answer["message"])

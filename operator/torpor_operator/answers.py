@@ -42,12 +42,12 @@ class Answerer:
         self._evaluator = evaluator
         self._keep = keep
 
-    async def answer(self, needs: Iterable[Need]) -> dict[Need, Answer]:
-        """The answer to each need, some of them side by side."""
+    async def answer(self, needs: Iterable[Need], *, share: str = "") -> dict[Need, Answer]:
+        """The answer to each need, some of them side by side. `share` is who pays for evaluations: a namespace."""
         asked, room = list(needs), asyncio.Semaphore(_AT_ONCE)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._in_turn(need, room)) for need in asked]
+                tasks = [group.create_task(self._in_turn(need, room, share)) for need in asked]
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
         return {need: task.result() for need, task in zip(asked, tasks, strict=True)}
@@ -66,14 +66,14 @@ class Answerer:
             if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= int(version)
         ]
 
-    async def _in_turn(self, need: Need, room: asyncio.Semaphore) -> Answer:
+    async def _in_turn(self, need: Need, room: asyncio.Semaphore, share: str) -> Answer:
         async with room:
-            return await self._one(need)
+            return await self._one(need, share)
 
-    async def _one(self, need: Need) -> Answer:
+    async def _one(self, need: Need, share: str) -> Answer:
         match need:
             case Evaluate():
-                return await self._value(need)
+                return await self._value(need, share)
             case ReadVariables():
                 return await self._variables(need)
             case ArchiveRun():
@@ -87,9 +87,9 @@ class Answerer:
             case _:
                 assert_never(need)
 
-    async def _value(self, need: Evaluate) -> Answer:
+    async def _value(self, need: Evaluate, share: str) -> Answer:
         try:
-            return await self._evaluator.evaluate(need.expression, need.variables)
+            return await self._evaluator.evaluate(need.expression, need.variables, share=share)
         except Unavailable as error:
             raise errors.Unavailable(str(error)) from error
 

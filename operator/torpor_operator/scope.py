@@ -95,7 +95,8 @@ class Scope:
             more[VARIABLES] = variables.json
         sources = tuple((name, self._version(name)) for name in sorted(found.tasks))
         sources += tuple((root, canonical.plain(value)) for root, value in sorted(more.items()))
-        values: dict[str, JSON] = {PARAMS: dict(self.workflow.spec.params), TASKS: tasks, **more}
+        params = dict(self.workflow.spec.params) if PARAMS in found.roots else {}
+        values: dict[str, JSON] = {PARAMS: params, TASKS: tasks, **more}
         return Evaluate(expression, sources, values)
 
     def _hidden(self, found: references.References) -> ExpressionError | None:

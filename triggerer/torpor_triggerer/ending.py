@@ -16,21 +16,22 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.outcome import Done, Failed, Fired
 from torpor_triggerer.wait import Ending
 
-Evaluate: TypeAlias = Callable[[str, Mapping[str, Json]], Awaitable[Value | ExpressionError]]
+Evaluate: TypeAlias = Callable[[str, Mapping[str, Json], str], Awaitable[Value | ExpressionError]]
+"""The value of an expression, over these variables, of a namespace."""
 
 _EVENT_SHOWN = 300
 
 
-async def judged(evaluate: Evaluate, ending: Ending, fired: Fired) -> Fired | Done | Failed:
-    """The outcome of a wait whose event has come."""
+async def judged(evaluate: Evaluate, namespace: str, ending: Ending, fired: Fired) -> Fired | Done | Failed:
+    """The outcome of a wait of a namespace whose event has come."""
     variables = {"event": json.loads(fired.event), "params": json.loads(ending.params)}
     if ending.fail_when is not None:
-        failed = _verdict(ending.fail_when, await evaluate(ending.fail_when, variables), fired)
+        failed = _verdict(ending.fail_when, await evaluate(ending.fail_when, variables, namespace), fired)
         if failed is not None:
             return failed
     if ending.result is None:
         return fired
-    return _result(await evaluate(ending.result, variables))
+    return _result(await evaluate(ending.result, variables, namespace))
 
 
 def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> Failed | None:

@@ -65,11 +65,12 @@ class Sources:
             registry=registry,
         )
 
-    async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Value | ExpressionError:
-        """What an expression comes to, as soon as there is a process to compute it in."""
+    async def evaluate(self, expression: str, variables: Mapping[str, Json], namespace: str) -> Value | ExpressionError:
+        """What an expression of a namespace comes to, as soon as there is a process to compute it in."""
         while True:
             try:
-                return await self.evaluator.evaluate(expression, cast("Mapping[str, JSON]", variables))
+                values = cast("Mapping[str, JSON]", variables)
+                return await self.evaluator.evaluate(expression, values, share=namespace)
             except Unavailable as error:
                 log.warning("no expression can be evaluated, trying again: %s", error)
                 await self.api.clock.sleep(UNAVAILABLE_DELAY)
@@ -124,7 +125,7 @@ class Lent:
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """The value of an expression, as soon as there is a process to compute it in."""
-        return _value(await self.sources.evaluate(expression, variables))
+        return _value(await self.sources.evaluate(expression, variables, self.namespace))
 
     async def request(self, asked: Request) -> Answer:
         """One HTTP request."""

@@ -283,7 +283,7 @@ class Lifecycle:
         if isinstance(ends, Fired) and not run.wait.resumes:
             ends = outcome.without_types(ends, run.page)
             if run.wait.ending is not None:
-                ends = await ending.judged(self._means.evaluate, run.wait.ending, ends)
+                ends = await ending.judged(self._means.evaluate, run.wait.namespace, run.wait.ending, ends)
         return outcome.told(ends, run.page)
 
     def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:

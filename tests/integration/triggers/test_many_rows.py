@@ -149,9 +149,9 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
         evaluator = them.sources.evaluator
         evaluate = evaluator.evaluate
 
-        async def counted(expression: str, variables: Any) -> Any:
+        async def counted(expression: str, variables: Any, *, share: str) -> Any:
             evaluated.append(variables)
-            return await evaluate(expression, variables)
+            return await evaluate(expression, variables, share=share)
 
         evaluator.evaluate = counted
         for number in range(100):

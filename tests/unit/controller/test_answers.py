@@ -18,7 +18,8 @@ from tests.unit.controller.rig import Rig
 class NoChildren:
     """An evaluator on a machine that starts no more processes."""
 
-    async def evaluate(self, expression: str, variables: Mapping[str, JSON]) -> NoReturn:
+    async def evaluate(self, expression: str, variables: Mapping[str, JSON], *, share: str = "") -> NoReturn:
+        del share
         raise Unavailable(f"no process for {expression} over {len(variables)} values")
 
 

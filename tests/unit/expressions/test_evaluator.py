@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -140,6 +141,64 @@ async def test_an_attack_disturbs_no_other_evaluation(evaluator: Evaluator) -> N
     assert outcomes[3:] == [Value(json=index + 1) for index in range(200)]
 
 
+@pytest.mark.parametrize(
+    ("expression", "variables"),
+    [
+        ("'%s%s%s%s%s%s%s%s'.format([s, s, s, s, s, s, s, s]).replace('', s).size()", {"s": "x" * 400_000}),
+        ("json(s).size()", {"s": "[" + "[]," * 900_000 + "1]"}),
+        ("s.split('').map(x, s.split('')).size()", {"s": "ab" * 20_000}),
+        (DOUBLING, {"s": ["x" * 1000]}),
+    ],
+)
+async def test_a_child_takes_no_more_than_128_mib(
+    evaluator: Evaluator, expression: str, variables: dict[str, Any]
+) -> None:
+    assert await good(evaluator)
+    limits = [resource.prlimit(child, resource.RLIMIT_AS) for child in children()]
+    assert limits
+    assert set(limits) == {(128 * 1024**2, 128 * 1024**2)}
+    outcome = await evaluator.evaluate(expression, variables)
+    assert reason(outcome) is Reason.TOO_EXPENSIVE
+    assert "memory" in str(outcome)
+    assert await good(evaluator)
+
+
+async def test_values_of_more_than_four_megabytes_are_refused_and_never_sent(evaluator: Evaluator) -> None:
+    outcome = await evaluator.evaluate("l.size()", {"l": ["x" * 1000] * 5000})
+    assert reason(outcome) is Reason.TOO_EXPENSIVE
+    assert "4,096 kB are allowed" in str(outcome)
+
+
+async def test_slow_expressions_of_one_share_do_not_hold_up_those_of_another() -> None:
+    async with Evaluator(budget=0.5) as pool:
+        slow = [asyncio.ensure_future(pool.evaluate(SLOW, {"s": "ab" * 800}, share="loud")) for _ in range(40)]
+        await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
+        for index in range(20):
+            outcome = await pool.evaluate("params.x + 1", {"params": {"x": index}}, share="quiet")
+            assert outcome == Value(json=index + 1)
+        # All of them had asked before the quiet one did, and the quiet one asked twenty times, one after the other.
+        assert sum(not one.done() for one in slow) > 10
+        await asyncio.gather(*slow)
+
+
+async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.LogCaptureFixture) -> None:
+    async with Evaluator(children=1, budget=0.01) as pool:
+        assert await good(pool)
+        assert caplog.messages == []
+        await pool.evaluate(SLOW, {"s": "ab" * 1200}, share="loud")
+        await pool.evaluate("1", {}, share="loud")
+    (said,) = caplog.messages
+    assert said.startswith("loud: expressions used more than 0.01 s of processor time in a minute")
+
+
+async def test_who_comes_after_an_expression_that_filled_a_child_is_not_charged_for_its_successor() -> None:
+    async with Evaluator(children=1, budget=0.4) as pool:
+        assert reason(await pool.evaluate(DOUBLING, {"s": ["x" * 1000]}, share="loud")) is Reason.TOO_EXPENSIVE
+        assert await pool.evaluate("1", {}, share="quiet") == Value(json=1)
+        used = {name: share.used for name, share in pool._queue._shares.items()}
+    assert used.get("quiet", 0.0) < used["loud"]
+
+
 async def test_what_takes_too_long_is_stopped_by_the_child_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GRACE_SECONDS", 1000)
     async with asyncio.timeout(30), Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
@@ -183,6 +242,16 @@ async def test_a_stopped_child_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         assert await good(pool)
 
 
+async def test_a_child_serves_on_whatever_memory_its_parent_has() -> None:
+    ballast = bytearray(200 * 1024**2)
+    async with Evaluator(children=1) as pool:
+        assert await good(pool)
+        first = children()
+        assert await good(pool)
+        assert children() == first != []
+    del ballast
+
+
 async def test_cancelled_evaluations_leave_the_children_whole(evaluator: Evaluator) -> None:
     assert await good(evaluator)
     waiting = [asyncio.ensure_future(evaluator.evaluate("l.map(a, a).size()", {"l": [0] * 900})) for _ in range(20)]
@@ -196,7 +265,7 @@ async def test_cancelled_evaluations_leave_the_children_whole(evaluator: Evaluat
 
 async def test_closing_leaves_no_process_and_no_task() -> None:
     before = asyncio.all_tasks()
-    async with Evaluator(children=3) as pool:
+    async with Evaluator(children=3, memory_bytes=8 * 1024**3) as pool:
         assert await good(pool)
         abandoned = asyncio.ensure_future(pool.evaluate(SLOW, {"s": "ab" * 20_000}))
         await asyncio.sleep(0.05)
