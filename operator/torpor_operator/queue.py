@@ -2,13 +2,18 @@
 
 What is added while it is being worked on is handed out again afterwards, so no change is lost and none is doubled. A
 key may be given a rest, since looking at a large Workflow at each of its changes costs more the larger it is.
+Namespaces take turns, and only so many keys of one are worked on at a time: one that has thousands of Workflows does
+not hold up the others.
 """
 
 import asyncio
 import heapq
+from collections import Counter
 from typing import NamedTuple
 
 from torpor_api.clock import Clock
+
+AT_ONCE = 16
 
 
 class Key(NamedTuple):
@@ -19,12 +24,15 @@ class Key(NamedTuple):
 
 
 class WorkQueue:
-    """A set of due keys in the order in which they came, and a heap of those that are due later."""
+    """Due keys by namespace, in the order in which they came, and a heap of those that are due later."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, at_once: int = AT_ONCE) -> None:
+        """`at_once`: keys of one namespace that are handed out before one of them is done."""
         self._clock = clock
-        self._due: dict[Key, None] = {}
+        self._at_once = at_once
+        self._due: dict[str, dict[Key, None]] = {}
         self._working: set[Key] = set()
+        self._working_of: Counter[str] = Counter()
         self._again: set[Key] = set()
         self._later: list[tuple[float, Key]] = []
         self._soonest: dict[Key, float] = {}
@@ -40,7 +48,7 @@ class WorkQueue:
             self._after_rest.add(key)
             self._changed.set()
         else:
-            self._due[key] = None
+            self._due.setdefault(key.namespace, {})[key] = None
             self._changed.set()
 
     def add_at(self, key: Key, moment: float) -> None:
@@ -54,20 +62,34 @@ class WorkQueue:
         """Wait for a due key; `done` gives it back."""
         while True:
             self._ripen()
-            if self._due:
-                key = next(iter(self._due))
-                del self._due[key]
-                self._working.add(key)
+            key = self._take()
+            if key is not None:
                 return key
             await self._until_changed()
 
     def done(self, key: Key, *, rests_until: float = 0.0) -> None:
         """The key has been worked on, and is not handed out again before a moment of the monotonic clock."""
         self._working.discard(key)
+        self._working_of -= Counter((key.namespace,))
+        self._changed.set()
         self._rests[key] = rests_until
         if key in self._again:
             self._again.discard(key)
             self.add(key)
+
+    def _take(self) -> Key | None:
+        """The first due key of the namespace whose turn is next, which then is behind the others."""
+        chosen = next((name for name in self._due if self._working_of[name] < self._at_once), None)
+        if chosen is None:
+            return None
+        due = self._due.pop(chosen)
+        key = next(iter(due))
+        del due[key]
+        if due:
+            self._due[chosen] = due
+        self._working.add(key)
+        self._working_of[chosen] += 1
+        return key
 
     def _ripen(self) -> None:
         self._wake()

@@ -1,7 +1,7 @@
 """The loop: take a Workflow's key, observe, plan, answer, apply, write the status, and come back when it is time.
 
 Nothing is planned before all stores are synced. One Workflow's trouble is logged and put off with growing delays;
-it never stops the others.
+it never stops the others. Nor does one that waits for an answer: meanwhile others are worked on.
 """
 
 import asyncio
@@ -73,6 +73,7 @@ class Reconciler:
         self._settings = settings
         self._jitter = jitter
         self._memories: defaultdict[Key, Memory] = defaultdict(Memory)
+        self._slots = asyncio.Semaphore(settings.reconcilers)
 
     async def run(self) -> None:
         """Work until cancelled; what is being written then is written to its end, for the next leader to see."""
@@ -83,19 +84,23 @@ class Reconciler:
                 group.create_task(self._observer.ledger.run())
                 group.create_task(self._orphans.run(self._applier))
                 group.create_task(strays.run(self._applier))
-                for _ in range(self._settings.reconcilers):
-                    group.create_task(self._work())
+                group.create_task(self._dispatch(group))
         finally:
             await self._applier.settled()
 
-    async def _work(self) -> Never:
+    async def _dispatch(self, group: asyncio.TaskGroup) -> Never:
         while True:
             key = await self._queue.get()
-            memory = self._memories[key]
-            try:
-                await self._attempt(key, memory)
-            finally:
-                self._queue.done(key, rests_until=memory.rests_until)
+            await self._slots.acquire()
+            group.create_task(self._work(key))
+
+    async def _work(self, key: Key) -> None:
+        memory = self._memories[key]
+        try:
+            await self._attempt(key, memory)
+        finally:
+            self._queue.done(key, rests_until=memory.rests_until)
+            self._slots.release()
 
     async def _resync(self) -> Never:
         """Looks at every Workflow now and then, in case a change was missed or a clock was wrong."""
@@ -190,12 +195,20 @@ class Reconciler:
             open_needs = [need for need in made.needs if need not in memory.known]
             if not open_needs:
                 break
-            memory.known |= remembered(await self._answerer.answer(open_needs))
+            memory.known |= remembered(await self._answered(key, open_needs))
         # That an object is there was true then; the next plan asks anew.
         memory.known = {
             need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence | NotArchived)
         }
         return snapshot, made
+
+    async def _answered(self, key: Key, needs: Sequence[Need]) -> dict[Need, Answer]:
+        """The answers; others are worked on while this one waits, since an expression or a server may take long."""
+        self._slots.release()
+        try:
+            return await self._answerer.answer(needs, share=key.namespace)
+        finally:
+            await self._slots.acquire()
 
     async def _stated(self, workflow: Workflow, made: Plan, memory: Memory) -> float | errors.ApiError | None:
         """When to write the status again; or why it could not be written, which is no reason to stop what goes on."""
