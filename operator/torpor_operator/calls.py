@@ -60,7 +60,7 @@ def _marked(written: dict[str, JSON], resolved: JSON, added: dict[str, JSON]) ->
     return (given if isinstance(given, dict) else {}) | items
 
 
-def variables(task: Task, params: dict[str, JSON]) -> tuple[Argument, ...]:
+def variables(task: Task, params: dict[str, JSON]) -> tuple[Argument, ...] | Outcome:
     """What `result` and `failWhen` of a task that is only a wait can see beside its event: the params they use."""
     used: set[str] = set()
     for expression in filter(None, (task.result, task.fail_when)):
@@ -70,7 +70,11 @@ def variables(task: Task, params: dict[str, JSON]) -> tuple[Argument, ...]:
         used |= found.params or set(params)
     if not used:
         return ()
-    return (Argument(name=_PARAMS, value=canonical.plain({name: params[name] for name in sorted(used)})),)
+    text = canonical.plain({name: params[name] for name in sorted(used)})
+    if (size := len(text.encode())) > keys.RESULT_MAX:
+        message = f"the params that result and failWhen use are {size:,} bytes; {keys.RESULT_MAX:,} fit"
+        return failed(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
+    return (Argument(name=_PARAMS, value=text),)
 
 
 def _added(items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str:

@@ -68,10 +68,11 @@ class Product:
 
 
 class Allowed(NamedTuple):
-    """How many instances there may be here, of how many over all indexes of the groups around."""
+    """How many instances there may be here, of how many over all indexes of the groups around, and those indexes."""
 
     here: int
     everywhere: int
+    indexes: int = 1
 
 
 Resolved: TypeAlias = "Product | Outcome | Unknown"

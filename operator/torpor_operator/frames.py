@@ -104,11 +104,12 @@ class Frames:
 
     def allowed(self, chain: Chain, frame: Path) -> Allowed:
         """How many instances a task may have there: the indexes of a group share what the run may have."""
-        here = self._allowed
+        here, indexes = self._allowed, 1
         for depth in range(len(frame)):
             product = self._width(chain[: depth + 1], frame[:depth])
-            here //= product.total if isinstance(product, Product) else 1
-        return Allowed(max(here, 1), self._allowed)
+            width = product.total if isinstance(product, Product) else 1
+            here, indexes = here // width, indexes * width
+        return Allowed(max(here, 1), self._allowed, indexes)
 
     def seen(self, task: str, chain: Chain, frame: Path) -> Outcome:
         """How a task stands, seen from a frame of these groups."""

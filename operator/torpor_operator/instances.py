@@ -14,7 +14,7 @@ from torpor_api.workflow import TaskState
 from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
-from torpor_operator import arguments, calls, expansion, inputs
+from torpor_operator import arguments, calls, expansion, inputs, size_limits
 from torpor_operator.expansion import Allowed, Product
 from torpor_operator.outcome import Outcome, decided, failed, not_json
 from torpor_operator.scope import MAPPING, Scope, Unknown
@@ -46,6 +46,7 @@ class Instances:
     product: Product
     scope: Scope
     constants: tuple[Argument, ...]
+    width: int = 1  # how many there are in all indexes of the groups around together
 
     @property
     def total(self) -> int:
@@ -68,13 +69,16 @@ class Instances:
         given = arguments.of_instance(self.task, self.product.items(position), scope)
         if isinstance(given, Outcome | Unknown):
             return given
+        every = (*self.constants, *given)
+        if (large := size_limits.problem(self.task, every, self.width)) is not None:
+            return failed(self.task.name, Reason.ARGUMENTS_TOO_LARGE, large)
         trigger = calls.resolve(self.task, self.product.items(position), scope) if self.task.trigger else None
         if isinstance(trigger, Outcome | Unknown):
             return trigger
         named = arguments.display_name(self.task, scope)
         if isinstance(named, Outcome | Unknown):
             return named
-        return Instance(arguments=(*self.constants, *given), trigger=trigger, display_name=named)
+        return Instance(arguments=every, trigger=trigger, display_name=named)
 
 
 def resolve(task: Task, scope: Callable[[], Scope], allowed: Callable[[], Allowed]) -> Resolved:
@@ -98,7 +102,10 @@ def _resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
     constants = arguments.constants(task, scope)
     if isinstance(constants, Outcome | Unknown):
         return constants
-    return Instances(task=task, product=product, scope=scope, constants=constants)
+    width = product.total * allowed.indexes
+    if (large := size_limits.problem(task, constants, width)) is not None:
+        return failed(task.name, Reason.ARGUMENTS_TOO_LARGE, large)
+    return Instances(task=task, product=product, scope=scope, constants=constants, width=width)
 
 
 def _asked_for_each(task: Task) -> bool:

@@ -59,6 +59,17 @@ def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = Non
     }
 
 
+def completed(body: dict[str, Any], taskrun: TaskRun) -> dict[str, Any]:
+    """The pod of a container task with what the operator does not hold of its TaskRun: program and arguments."""
+    program = taskrun.spec.container
+    main, *others = body["spec"]["containers"]
+    given = _arguments(taskrun)
+    names = {variable["name"] for variable in given}
+    own = [variable for variable in main["env"] if variable["name"] not in names]
+    words = {} if program is None else {"command": list(program.command), "args": list(program.args)}
+    return body | {"spec": body["spec"] | {"containers": [main | words | {"env": [*own, *given]}, *others]}}
+
+
 def _metadata(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
     metadata = taskrun.metadata
     return {

@@ -18,14 +18,13 @@ from torpor_api.decoding import UNREADABLE
 from torpor_api.reflector import Notice, Reflector, Unreadable
 from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.taskrun import TaskRun
-from torpor_api.taskrun import parse as parse_taskrun
 from torpor_api.workflow import Workflow
 from torpor_wire import keys
 from torpor_wire.indexes import Indexes
 from torpor_wire.paths import Path
 from torpor_wire.state import TERMINAL
 
-from torpor_operator import pods, surroundings, taskruns
+from torpor_operator import cached_taskrun, pods, surroundings, taskruns
 from torpor_operator.actions import Need
 from torpor_operator.ledger import Ledger, Place, word
 from torpor_operator.pods import Pod
@@ -34,7 +33,6 @@ from torpor_operator.settings import Settings
 from torpor_operator.snapshot import Answer, Snapshot
 
 _LOG = logging.getLogger(__name__)
-_NONE_GIVEN: frozenset[str] = frozenset()
 
 
 class Observer:
@@ -60,7 +58,12 @@ class Observer:
         self._created: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
         """By uid of the Workflow, by task and clears, by frame."""
         self.taskruns: Reflector[TaskRun] = Reflector(
-            api, TASKRUNS, _read, on_change=self._taskrun_changed, index=_by_workflow_and_pool, jitter=jitter
+            api,
+            TASKRUNS,
+            cached_taskrun.read,
+            on_change=self._taskrun_changed,
+            index=_by_workflow_and_pool,
+            jitter=jitter,
         )
         self.pods: Reflector[Pod] = Reflector(
             api,
@@ -229,17 +232,6 @@ class Observer:
 
 def _version(text: str | None) -> int:
     return int(text or 0)
-
-
-def _read(body: Mapping[str, Any]) -> TaskRun:
-    """A TaskRun without pydantic's notes of which fields were given: 4 of the 10 kB that each would be held with."""
-    run = parse_taskrun(body)
-    spec, status = run.spec, run.status
-    parts = (run, run.metadata, spec, spec.workflow, spec.retries, status, status.pod)
-    for part in (*parts, *spec.arguments, *status.conditions):
-        if part is not None:
-            object.__setattr__(part, "__pydantic_fields_set__", _NONE_GIVEN)
-    return run
 
 
 def _by_workflow_and_pool(run: TaskRun) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """Writing task pods: creating each once, lifting gate and finalizer; and what it means where the server will not.
 
 A pod whose creation was not answered is noted on the observer: no other of its TaskRun is made before it was looked
-for.
+for. What a container is given is read from its TaskRun first, since the operator does not hold it (`cached_taskrun`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,11 +10,12 @@ from http import HTTPStatus
 from torpor_api import errors
 from torpor_api.api import Api, Object
 from torpor_api.clock import Clock
-from torpor_api.resources import PODS
+from torpor_api.resources import PODS, TASKRUNS
+from torpor_api.taskrun import parse
 from torpor_wire import edge, keys, retry
 from torpor_wire.reason import Reason
 
-from torpor_operator import pods
+from torpor_operator import launch, pods
 from torpor_operator.actions import CreatePod, LetGo, LiftGate, PatchTaskRun
 from torpor_operator.observe import Observer
 from torpor_operator.pods import Pod
@@ -48,8 +49,9 @@ class PodWriter:
         """Create the pod, or find the one that was created before; one that never can be fails its TaskRun."""
         taskrun = action.taskrun
         namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
+        body = await self._completed(action)
         try:
-            stored = await self._api.create(PODS, namespace, action.body)
+            stored = await self._api.create(PODS, namespace, body)
         except errors.Unavailable:
             self._observer.unclear[taskrun.metadata.uid] = name
             raise
@@ -65,6 +67,16 @@ class PodWriter:
             return
         self._observer.unclear.pop(taskrun.metadata.uid, None)
         self._observer.pods.store.absorb(stored)
+
+    async def _completed(self, action: CreatePod) -> Object:
+        """The pod with its container's program and arguments. Raises errors.NotFound where the TaskRun is gone."""
+        metadata = action.taskrun.metadata
+        if action.taskrun.spec.container is None:
+            return action.body
+        found = await self._api.get(TASKRUNS, metadata.namespace, metadata.name)
+        if found["metadata"]["uid"] != metadata.uid:
+            raise errors.NotFound(f"TaskRun {metadata.name} is another one now")
+        return launch.completed(action.body, parse(found))
 
     async def _taken(self, action: CreatePod, other: Pod) -> None:
         """The name is another's; a former TaskRun of our name is gone, and takes its pod with it: a lost one, never."""

@@ -52,6 +52,8 @@ class Scope:
     items: Mapping[tuple[str, str], Item] = field(default_factory=dict)  # of the groups around, by group and entry
     read: dict[tuple[str, str], JSON | ExpressionError] = field(default_factory=dict)  # of a task before: its fields
     versions: dict[str, str] = field(default_factory=dict)  # both once for all instances that ask
+    parsed: dict[tuple[int, str], tuple[Outcome, JSON | ExpressionError]] = field(default_factory=dict)
+    """Results by the outcome that they are of, once for the plan: each index of a group may ask for the same ones."""
 
     def within(self, root: str, value: JSON) -> "Scope":
         """The scope with one more root."""
@@ -141,10 +143,12 @@ class Scope:
         """A field of a task before; the graph has refused what is none, and one result where there are many."""
         outcome = self.outcomes[name]
         match field:
-            case "result":
-                return _result(name, outcome)
-            case "results":
-                return self._results(name, outcome)
+            case "result" | "results":
+                key = (id(outcome), field)
+                if key not in self.parsed:
+                    found = _result(name, outcome) if field == "result" else self._results(name, outcome)
+                    self.parsed[key] = (outcome, found)  # held, so that its id is nobody else's
+                return self.parsed[key][1]
             case "indexes":
                 return _indexes(outcome)
             case _:

@@ -50,6 +50,12 @@ NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
 LOG_MAX = 4 * 1024
 ARGUMENT_INLINE_MAX = 1024
+ARGUMENTS_MAX = 64 * 1024
+"""Bytes of all arguments, and of the command, of one TaskRun."""
+ARGUMENTS_TOTAL_MAX = 8 * 1024**2
+"""The same of all instances of a task together, as long as each may have `ARGUMENTS_FLOOR`."""
+ARGUMENTS_FLOOR = 2 * 1024
+"""What each instance may have however many there are: no more than the rest of a TaskRun takes."""
 MISSING_MAX = 1024
 """Characters that say which results of a mapped task are missing."""
 

@@ -14,6 +14,7 @@ class Reason(StrEnum):
     MODULE_NOT_FOUND = "ModuleNotFound"
     FUNCTION_NOT_FOUND = "FunctionNotFound"
     ARGUMENTS_INVALID = "ArgumentsInvalid"
+    ARGUMENTS_TOO_LARGE = "ArgumentsTooLarge"  # what each instance would be given, times how many there are
     RESULT_INVALID = "ResultInvalid"
     RESULT_NOT_STORED = "ResultNotStored"  # the archive did not take it
     DEFERRAL_INVALID = "DeferralInvalid"

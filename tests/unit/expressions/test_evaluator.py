@@ -1,9 +1,7 @@
 """The pool of children: what attacks end as, and that nobody else notices."""
 
 import asyncio
-import contextlib
 import os
-import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -17,12 +15,9 @@ from torpor_cel.errors import ExpressionError, Reason
 from torpor_cel.evaluator import Evaluator, InProcess, Unavailable
 from torpor_cel.value import JSON, Value
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
+from tests.unit.expressions.attacks import DOUBLING, SLOW, children, good, note_strangers, reason
 
-# Each round doubles what the one before it made: 40 rounds of a string of 10 characters are 10 terabytes.
-DOUBLING = "s" + ".map(x, x + x)" * 30
-# Quadratic in native code and without a step that the library counts.
-SLOW = "s.split('').map(x, s.replace(x, s)).size()"
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
 
 
 @pytest_asyncio.fixture
@@ -31,37 +26,14 @@ async def evaluator() -> AsyncIterator[Evaluator]:
         yield pool
 
 
-STRANGERS: set[int] = set()
-
-
 @pytest.fixture(autouse=True)
 def _strangers() -> None:
-    """Children that this process had before the test: servers of other tests in the same run."""
-    STRANGERS.clear()
-    STRANGERS.update(children())
-
-
-def children() -> list[int]:
-    """The direct children of this process that the test has made, zombies too."""
-    found: list[int] = []
-    for thread in Path("/proc/self/task").iterdir():
-        # A thread of another test's may end meanwhile.
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, (thread / "children").read_text().split())
-    return [pid for pid in found if pid not in STRANGERS]
+    note_strangers()
 
 
 def alive(process: Path) -> bool:
     """Whether there is such a process and it is no zombie, which nobody may collect here."""
     return process.exists() and (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def reason(outcome: Value | ExpressionError) -> Reason | None:
-    return outcome.reason if isinstance(outcome, ExpressionError) else None
-
-
-async def good(pool: Evaluator) -> bool:
-    return await pool.evaluate("params.x + 1", {"params": {"x": 1}}) == Value(json=2)
 
 
 async def test_a_value_comes_back(evaluator: Evaluator) -> None:
@@ -141,64 +113,6 @@ async def test_an_attack_disturbs_no_other_evaluation(evaluator: Evaluator) -> N
     assert outcomes[3:] == [Value(json=index + 1) for index in range(200)]
 
 
-@pytest.mark.parametrize(
-    ("expression", "variables"),
-    [
-        ("'%s%s%s%s%s%s%s%s'.format([s, s, s, s, s, s, s, s]).replace('', s).size()", {"s": "x" * 400_000}),
-        ("json(s).size()", {"s": "[" + "[]," * 900_000 + "1]"}),
-        ("s.split('').map(x, s.split('')).size()", {"s": "ab" * 20_000}),
-        (DOUBLING, {"s": ["x" * 1000]}),
-    ],
-)
-async def test_a_child_takes_no_more_than_128_mib(
-    evaluator: Evaluator, expression: str, variables: dict[str, Any]
-) -> None:
-    assert await good(evaluator)
-    limits = [resource.prlimit(child, resource.RLIMIT_AS) for child in children()]
-    assert limits
-    assert set(limits) == {(128 * 1024**2, 128 * 1024**2)}
-    outcome = await evaluator.evaluate(expression, variables)
-    assert reason(outcome) is Reason.TOO_EXPENSIVE
-    assert "memory" in str(outcome)
-    assert await good(evaluator)
-
-
-async def test_values_of_more_than_four_megabytes_are_refused_and_never_sent(evaluator: Evaluator) -> None:
-    outcome = await evaluator.evaluate("l.size()", {"l": ["x" * 1000] * 5000})
-    assert reason(outcome) is Reason.TOO_EXPENSIVE
-    assert "4,096 kB are allowed" in str(outcome)
-
-
-async def test_slow_expressions_of_one_share_do_not_hold_up_those_of_another() -> None:
-    async with Evaluator(budget=0.5) as pool:
-        slow = [asyncio.ensure_future(pool.evaluate(SLOW, {"s": "ab" * 800}, share="loud")) for _ in range(40)]
-        await asyncio.wait(slow, return_when=asyncio.FIRST_COMPLETED)
-        for index in range(20):
-            outcome = await pool.evaluate("params.x + 1", {"params": {"x": index}}, share="quiet")
-            assert outcome == Value(json=index + 1)
-        # All of them had asked before the quiet one did, and the quiet one asked twenty times, one after the other.
-        assert sum(not one.done() for one in slow) > 10
-        await asyncio.gather(*slow)
-
-
-async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.LogCaptureFixture) -> None:
-    async with Evaluator(children=1, budget=0.01) as pool:
-        assert await good(pool)
-        assert caplog.messages == []
-        await pool.evaluate(SLOW, {"s": "ab" * 1200}, share="loud")
-        await pool.evaluate("1", {}, share="loud")
-    (said,) = caplog.messages
-    assert said.startswith("loud: expressions used more than 0.01 s of processor time in a minute")
-
-
-async def test_who_comes_after_an_expression_that_filled_a_child_is_not_charged_for_its_successor() -> None:
-    async with Evaluator(children=1, budget=0.4) as pool:
-        assert reason(await pool.evaluate(DOUBLING, {"s": ["x" * 1000]}, share="loud")) is Reason.TOO_EXPENSIVE
-        assert await pool.evaluate("1", {}, share="quiet") == Value(json=1)
-        used = {name: share.used for name, share in pool._queue._shares.items()}
-    assert used.get("quiet", 0.0) < used["loud"]
-
-
 async def test_what_takes_too_long_is_stopped_by_the_child_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GRACE_SECONDS", 1000)
     async with asyncio.timeout(30), Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
@@ -240,16 +154,6 @@ async def test_a_stopped_child_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         os.kill(child, signal.SIGSTOP)
         assert reason(await pool.evaluate("1", {})) is Reason.TOO_EXPENSIVE
         assert await good(pool)
-
-
-async def test_a_child_serves_on_whatever_memory_its_parent_has() -> None:
-    ballast = bytearray(200 * 1024**2)
-    async with Evaluator(children=1) as pool:
-        assert await good(pool)
-        first = children()
-        assert await good(pool)
-        assert children() == first != []
-    del ballast
 
 
 async def test_cancelled_evaluations_leave_the_children_whole(evaluator: Evaluator) -> None:

@@ -1,0 +1,40 @@
+"""Attacks on the evaluator, and the child processes that a test has made."""
+
+import contextlib
+from pathlib import Path
+
+from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.evaluator import Evaluator
+from torpor_cel.value import Value
+
+# Each round doubles what the one before it made: 40 rounds of a string of 10 characters are 10 terabytes.
+DOUBLING = "s" + ".map(x, x + x)" * 30
+# Quadratic in native code and without a step that the library counts.
+SLOW = "s.split('').map(x, s.replace(x, s)).size()"
+
+
+_STRANGERS: set[int] = set()
+
+
+def note_strangers() -> None:
+    """Children that this process had before the test: servers of other tests in the same run."""
+    _STRANGERS.clear()
+    _STRANGERS.update(children())
+
+
+def children() -> list[int]:
+    """The direct children of this process that the test has made, zombies too."""
+    found: list[int] = []
+    for thread in Path("/proc/self/task").iterdir():
+        # A thread of another test's may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (thread / "children").read_text().split())
+    return [pid for pid in found if pid not in _STRANGERS]
+
+
+def reason(outcome: Value | ExpressionError) -> Reason | None:
+    return outcome.reason if isinstance(outcome, ExpressionError) else None
+
+
+async def good(pool: Evaluator) -> bool:
+    return await pool.evaluate("params.x + 1", {"params": {"x": 1}}) == Value(json=2)
