@@ -6,16 +6,22 @@ same segment (a stale operator's) never runs. A finalizer keeps the pod until it
 
 import json
 import re
+from dataclasses import dataclass
 
-from torpor_wire import canonical, edge, keys
+from torpor_wire import canonical, edge, keys, retry
 from torpor_wire.edge import Claim
+from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
+from torpor_operator import steps
 from torpor_operator.actions import LetGo, LiftGate, PatchTaskRun
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.view import Step, View
 
 CLAIMANT = "operator"
+TERMINATION_MAX = 4096
+"""Bytes of a termination message; the kubelet keeps the last 4,096 of a longer one and does not say that it was cut."""
+_JSON_STARTS = ("{", "[", '"')
 _NAMED = re.compile(r"-a([0-9]+)-s([0-9]+)(?:-l([0-9]+))?$")
 
 
@@ -32,9 +38,14 @@ def release(pod: Pod) -> Step:
 
 
 def success(view: View, pod: Pod) -> Step:
-    """Exit code 0: the result is the termination message, as JSON if it is JSON and else as a string."""
-    patch = edge.succeed(view.taskrun.pin(launch=True), _result(pod.said), now=view.now)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+    """Exit code 0: the result is the termination message; one that cannot be trusted or read fails the TaskRun."""
+    match result(pod.said):
+        case Invalid(message):
+            # The work is done, and doing it again would write the same message.
+            return steps.fail(view, Reason.RESULT_INVALID, message, policy=retry.Policy())
+        case text:
+            patch = edge.succeed(view.taskrun.pin(launch=True), text, now=view.now)
+            return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def let_go(view: View) -> Step:
@@ -75,12 +86,36 @@ def _numbers(pod: Pod) -> tuple[int, int, int]:
     return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
 
 
-def _result(said: str) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Why a termination message is no result."""
+
+    message: str
+
+
+def result(said: str) -> str | Invalid | None:
+    """The result as JSON text that a termination message holds; None for an empty one.
+
+    A message that begins with `{`, `[` or `"` must be JSON. Any other message is JSON if it is a number, true, false or
+    null, and else plain text, which becomes a string.
+    """
+    if (size := len(said.encode(errors="replace"))) >= TERMINATION_MAX:
+        return Invalid(
+            f"the termination message is {size} bytes, and the kubelet cuts off what is longer than {TERMINATION_MAX}: "
+            f"write less than {TERMINATION_MAX} bytes to /dev/termination-log, such as the place where the result is"
+        )
     text = said.strip()
     if not text:
         return None
     try:
         value = canonical.plain(json.loads(text))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if text.startswith(_JSON_STARTS):
+            return Invalid(
+                f"the termination message begins with {text[0]} and is not JSON ({error}): "
+                "write valid JSON to /dev/termination-log, or text that begins with another character"
+            )
         value = canonical.plain(text)
-    return value if len(value.encode()) <= keys.RESULT_MAX else canonical.plain(text[: keys.RESULT_MAX // 4])
+    if (size := len(value.encode())) > keys.RESULT_MAX:
+        return Invalid(f"the result is {size} bytes as JSON, and {keys.RESULT_MAX} fit: write less")
+    return value

@@ -57,6 +57,50 @@ def test_the_result_is_the_termination_message(said: str, result: str | None) ->
     assert world.condition()[0] == "True"
 
 
+@pytest.mark.parametrize("said", ["x" * 4096, "[" + "1," * 2048 + "1]"])
+def test_a_message_that_the_kubelet_may_have_cut_fails_the_task_with_its_size(said: str) -> None:
+    world = ended(World(container("load", retries={"limit": 2})).settle(), "load", 0, said)
+    status = world.run("load").status
+    assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
+    assert f"{len(said)} bytes" in (status.message or "")
+    assert "4096" in (status.message or "")
+
+
+def test_a_message_just_below_the_limit_is_the_result() -> None:
+    world = ended(World(container("load")).settle(), "load", 0, "x" * 4095)
+    assert world.run("load").status.result == '"' + "x" * 4095 + '"'
+
+
+@pytest.mark.parametrize("said", ['{"rows": 3', "[1, 2", '"text', "[NaN]", "[INFO] done", "[" * 3000])
+def test_a_message_that_begins_like_json_and_is_not_fails_the_task(said: str) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, said)
+    status = world.run("load").status
+    assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
+    assert "is not JSON" in (status.message or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        ("7", "7"),
+        (" true\n", "true"),
+        ("null", "null"),
+        ("NaN", '"NaN"'),
+        ("1.2.3", '"1.2.3"'),
+        ("12 rows", '"12 rows"'),
+    ],
+)
+def test_any_other_message_is_json_where_it_is_json_and_else_text(said: str, result: str) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, said)
+    assert world.run("load").status.result == result
+
+
+def test_text_that_does_not_fit_as_json_fails_the_task_instead_of_being_cut() -> None:
+    world = ended(World(container("load")).settle(), "load", 0, "a" + "\x01" * 2000)
+    assert world.run("load").status.reason == "ResultInvalid"
+    assert "8192 fit" in (world.run("load").status.message or "")
+
+
 def test_a_container_that_fails_says_its_exit_code_and_its_last_words() -> None:
     world = ended(World(container("load")).settle(), "load", 3, "no such file")
     assert world.state("load") is State.FAILED
