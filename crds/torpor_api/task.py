@@ -141,8 +141,8 @@ class Task(Model):
         Field(
             description="Any program of the task's `image` instead of a function. `args` arrive as environment "
             "variables (strings as they are, others as JSON); the result is what it writes to /dev/termination-log, "
-            "less than 4,096 bytes: JSON where it begins with {, [ or a quote, or is a number, true, false or null; else "
-            "a string."
+            "less than 4,096 bytes: JSON where it begins with {, [ or a quote, or is a number, true, false or null; "
+            "else a string."
         ),
     ] = None
     trigger: Annotated[
