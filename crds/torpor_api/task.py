@@ -240,9 +240,13 @@ class Task(Model):
         ),
     ] = Rule.ALL_SUCCESS
     retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()
-    timeout: Annotated[Duration | None, Field(description="Total time an attempt may take over all its segments.")] = (
-        None
-    )
+    timeout: Annotated[
+        Duration | None,
+        Field(
+            description="Total time an attempt may take over all its segments, from its first claim; "
+            "and how long its pod may take to start."
+        ),
+    ] = None
     timeout_while_deferred: Annotated[
         bool, Field(description="Whether the time spent deferred counts in `timeout`, as in Airflow.")
     ] = True

@@ -171,4 +171,13 @@ class ArchiveRun:
     uid: str
 
 
-Need: TypeAlias = Evaluate | ReadVariables | ArchiveRun | ConfirmTaskRun | ConfirmPod | ConfirmPods
+@dataclass(frozen=True, slots=True)
+class ReadPodWarning:
+    """The latest Warning among the Events of a pod that does not start; `look` counts how often it is read."""
+
+    namespace: str
+    uid: str
+    look: int
+
+
+Need: TypeAlias = Evaluate | ReadVariables | ArchiveRun | ConfirmTaskRun | ConfirmPod | ConfirmPods | ReadPodWarning

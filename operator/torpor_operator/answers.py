@@ -1,13 +1,14 @@
 """Finding out what a plan says it needs: an expression's value, or whether an object the store lacks is really gone."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
 from torpor_api import errors
 from torpor_api.api import Api, Object
-from torpor_api.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
+from torpor_api.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_api.taskrun import parse
 from torpor_api.workflow import Workflow
 from torpor_cel.errors import ExpressionError, Reason
@@ -16,13 +17,25 @@ from torpor_cel.value import Value
 from torpor_wire import keys
 
 from torpor_operator import pods
-from torpor_operator.actions import ArchiveRun, ConfirmPod, ConfirmPods, ConfirmTaskRun, Evaluate, Need, ReadVariables
+from torpor_operator.actions import (
+    ArchiveRun,
+    ConfirmPod,
+    ConfirmPods,
+    ConfirmTaskRun,
+    Evaluate,
+    Need,
+    ReadPodWarning,
+    ReadVariables,
+)
 from torpor_operator.archive import NotArchivedError
 from torpor_operator.observe import Observer
-from torpor_operator.snapshot import Answer, NotArchived, Presence
+from torpor_operator.snapshot import Answer, NotArchived, PodWarning, Presence
 from torpor_operator.taskruns import is_named_for_its_spec
 
+_LOG = logging.getLogger(__name__)
 _AT_ONCE = 32
+_EVENTS = 50
+"""Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
 Keep: TypeAlias = Callable[[str, str, str], Awaitable[None]]
 """Puts a finished Workflow, by namespace, name and uid, into the archive. Raises NotArchivedError."""
@@ -84,6 +97,8 @@ class Answerer:
                 return await self._pod(need)
             case ConfirmPods():
                 return await self._pods(need)
+            case ReadPodWarning():
+                return await self._warning(need)
             case _:
                 assert_never(need)
 
@@ -143,6 +158,27 @@ class Answerer:
             self._observer.pods.store.absorb(found)
         self._observer.unclear.pop(need.taskrun_uid, None)
         return Presence.PRESENT if page.items else Presence.GONE
+
+    async def _warning(self, need: ReadPodWarning) -> PodWarning:
+        """Not being told is no reason to stop the plan: an older role may not read Events."""
+        try:
+            async for page in self._api.pages(
+                EVENTS, need.namespace, field_selector=f"regarding.uid={need.uid},type=Warning", limit=_EVENTS
+            ):
+                return _latest(page.items)
+        except errors.ApiError as error:
+            _LOG.warning("the Events of a pod in %s cannot be read: %s", need.namespace, error.message)
+        return PodWarning()
+
+
+def _latest(events: Iterable[Object]) -> PodWarning:
+    last = max(events, key=_moment, default=None)
+    return PodWarning() if last is None else PodWarning(str(last.get("reason") or ""), str(last.get("note") or ""))
+
+
+def _moment(event: Object) -> str:
+    series = (event.get("series") or {}).get("lastObservedTime")
+    return str(series or event.get("deprecatedLastTimestamp") or event.get("eventTime") or "")
 
 
 def _is_seen(found: Object) -> bool:

@@ -9,7 +9,7 @@ from torpor_wire import edge, keys, retry, times, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
-from torpor_operator import containers, going, steps
+from torpor_operator import containers, going, starting, steps
 from torpor_operator.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.pods import Pod, name_of
 from torpor_operator.snapshot import Presence
@@ -119,7 +119,7 @@ def _alive(view: View, pod: Pod) -> Step:
         return _stuck(view, pod)
     if pod.overdue is not None:
         return _overdue(view, pod)
-    return Step(again_at=_attempt_deadline(view))
+    return both(starting.step(view, pod), Step(again_at=_attempt_deadline(view)))
 
 
 def _overdue(view: View, pod: Pod) -> Step:
@@ -190,18 +190,39 @@ def _timed_out(view: View) -> Step | None:
     if deadline is None or view.now < deadline:
         return None
     stop = tuple(steps.delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
-    message = f"the attempt ran longer than its timeout of {view.taskrun.spec.timeout}"
-    failed = steps.fail(view, Reason.TIMEOUT, message)
+    failed = steps.fail(view, Reason.TIMEOUT, _too_long(view))
     return Step(actions=(*failed.actions, *stop))
 
 
+def _too_long(view: View) -> str:
+    status, timeout = view.taskrun.status, view.taskrun.spec.timeout
+    if status.started_at is not None:
+        return f"the attempt ran longer than its timeout of {timeout}"
+    why = f": {status.reason}: {status.message}" if status.reason else ""
+    return f"the pod of the attempt did not start within its timeout of {timeout}{why}"
+
+
 def _attempt_deadline(view: View) -> float | None:
-    """When the attempt has run too long; time that stands still while it is deferred is added."""
-    started, timeout = view.taskrun.status.started_at, view.taskrun.spec.timeout
+    """When the attempt has run too long; time that stands still while it is deferred is added.
+
+    Before its first claim it counts from the creation of its pod, or of one that the quota refuses. Waiting for a slot
+    does not count.
+    """
+    started, timeout = view.taskrun.status.started_at or _launched_at(view), view.taskrun.spec.timeout
     if started is None or timeout is None:
         return None
     still = 0.0 if view.taskrun.spec.timeout_while_deferred else view.taskrun.status.deferred_seconds or 0.0
     return times.epoch(started) + times.seconds(timeout) + still
+
+
+def _launched_at(view: View) -> str | None:
+    """When the pod of an attempt that nobody has claimed was made, or first refused for want of quota."""
+    taskrun, pod = view.taskrun, view.current_pod
+    if pod is not None:
+        return pod.created or None
+    if taskrun.status.reason == Reason.QUOTA_EXCEEDED:
+        return taskrun.status.retry_at or taskrun.metadata.creation_timestamp
+    return None
 
 
 def _ended_silently(view: View, pod: Pod) -> Step:

@@ -19,6 +19,8 @@ class Pod:
     phase: str
     owner_name: str = ""
     created: str = ""
+    node: str = ""
+    unschedulable: str = ""  # what the scheduler says where it finds no node
     taken_up: str | None = None  # when a kubelet began with it
     deleting: bool = False
     overdue: str | None = None  # when its process must have ended, if it is being deleted
@@ -56,6 +58,7 @@ def parse(body: Mapping[str, Any]) -> Pod:
     terminated: Mapping[str, Any] = container.get("state", {}).get("terminated") or {}
     waiting = container.get("state", {}).get("waiting") or {}
     conditions = {entry["type"]: entry["status"] for entry in status.get("conditions", [])}
+    spec = body.get("spec", {})
     return Pod(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -64,10 +67,12 @@ def parse(body: Mapping[str, Any]) -> Pod:
         owner_name=owner.get("name", ""),
         phase=status.get("phase", "Pending"),
         created=metadata.get("creationTimestamp", ""),
+        node=spec.get("nodeName") or "",
+        unschedulable=_unschedulable(status),
         taken_up=status.get("startTime"),
         deleting="deletionTimestamp" in metadata,
         overdue=metadata.get("deletionTimestamp"),
-        gates=tuple(gate["name"] for gate in body.get("spec", {}).get("schedulingGates", [])),
+        gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
         waiting_reason=waiting.get("reason", ""),
@@ -88,6 +93,14 @@ def name_of(taskrun: TaskRun) -> str:
     """The name of the pod that runs the TaskRun's present attempt, segment and launch."""
     status = taskrun.status
     return names.pod(taskrun.metadata.name, status.attempt, status.segment, status.launch)
+
+
+def _unschedulable(status: Mapping[str, Any]) -> str:
+    found = (entry for entry in status.get("conditions", []) if entry["type"] == "PodScheduled")
+    for entry in found:
+        if entry["status"] == "False" and entry.get("reason") == "Unschedulable":
+            return str(entry.get("message") or "the scheduler does not say why")
+    return ""
 
 
 def _ending(status: Mapping[str, Any], terminated: Mapping[str, Any]) -> str:

@@ -92,7 +92,9 @@ class PodWriter:
         if _NO_ROLE in error.message:
             raise error
         if _QUOTA in error.message:
-            await self._explain(action, Reason.LAUNCH_FAILED, f"waits for quota: {error.message}")
+            message = f"its pod waits for quota of the namespace: {error.message}"
+            if action.taskrun.status.reason != Reason.QUOTA_EXCEEDED:  # what is used up changes with each try
+                await self._explain(action, Reason.QUOTA_EXCEEDED, message)
             raise error
         hint = _SET_UP if "service account" in error.message else ""
         await self._launch_failed(action, f"its pod was refused: {error.message}{hint}")

@@ -23,7 +23,7 @@ from torpor_wire.state import TERMINAL
 
 from torpor_operator.actions import Evaluate, Need, ReadVariables
 from torpor_operator.outcome import Outcome
-from torpor_operator.snapshot import Answer, NotArchived, Presence
+from torpor_operator.snapshot import Answer, NotArchived, PodWarning, Presence
 from torpor_operator.sources import Item
 from torpor_operator.spread import Spread
 
@@ -71,7 +71,9 @@ class Scope:
         if at_hand is not None:
             return at_hand
         answer = self.known.get(request)
-        return Unknown((request,)) if answer is None or isinstance(answer, Presence | NotArchived) else answer
+        if answer is None or isinstance(answer, Presence | NotArchived | PodWarning):
+            return Unknown((request,))
+        return answer
 
     def _plain(self, name: str, field: str) -> Value | ExpressionError:
         seen = self._field(name, field)
@@ -126,7 +128,9 @@ class Scope:
         metadata = self.workflow.metadata
         asked = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
         answer = self.known.get(asked)
-        return Unknown((asked,)) if answer is None or isinstance(answer, Presence | NotArchived) else answer
+        if answer is None or isinstance(answer, Presence | NotArchived | PodWarning):
+            return Unknown((asked,))
+        return answer
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}

@@ -33,7 +33,15 @@ class NotArchived:
     message: str
 
 
-Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived
+@dataclass(frozen=True, slots=True)
+class PodWarning:
+    """The latest Warning among a pod's Events; empty where there is none, or Events may not be read."""
+
+    reason: str = ""
+    message: str = ""
+
+
+Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

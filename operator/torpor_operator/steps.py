@@ -10,9 +10,13 @@ from torpor_operator.pods import Pod
 from torpor_operator.view import NOTHING, Step, View
 
 
-def explain(view: View, reason: Reason, message: str, again_at: float | None = None) -> Step:
-    """Say on the object, once, why it does not move; what has ended keeps its last word, and there is the Event."""
-    if view.taskrun.status.reason == reason:
+def explain(view: View, reason: Reason, message: str, again_at: float | None = None, *, renew: bool = False) -> Step:
+    """Say on the object, once, why it does not move; what has ended keeps its last word, and there is the Event.
+
+    `renew`: a message that has changed is written again.
+    """
+    status = view.taskrun.status
+    if status.reason == reason and not (renew and status.message != edge.shorten(message)):
         return Step(again_at=again_at)
     told = event(view, reason, message)
     if view.taskrun.status.state in TERMINAL:

@@ -23,6 +23,7 @@ class View:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
+    reads_events: bool = False  # whether the Events of its pod may be read, where that does not start
 
     @property
     def waits_first(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from torpor_api.taskrun import TaskRun
 from torpor_wire.state import State
 
-from torpor_operator import announce, launch, lifecycle
+from torpor_operator import announce, launch, lifecycle, starting
 from torpor_operator.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
 from torpor_operator.planned import Plan
 from torpor_operator.room import Room
@@ -23,7 +23,8 @@ def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
     """What these tasks ask for."""
     workflow, batch = snapshot.workflow, snapshot.settings.batch
     views = [view_of(snapshot, run.metadata.name) for turn in turns for run in turn.runs]
-    steps = [lifecycle.next_step(view) for view in views]
+    readers = starting.readers(views)
+    steps = [lifecycle.next_step(_reading(view, readers)) for view in views]
     holders = [view.taskrun for view in views if _holds_slot(snapshot, view)]
     room = Room.of(workflow.spec, holders, snapshot.slots)
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
@@ -61,6 +62,10 @@ def view_of(snapshot: Snapshot, name: str) -> View:
         settings=snapshot.settings,
         now=snapshot.now,
     )
+
+
+def _reading(view: View, readers: frozenset[str]) -> View:
+    return replace(view, reads_events=True) if view.taskrun.metadata.uid in readers else view
 
 
 def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:

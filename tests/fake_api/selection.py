@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 METADATA = frozenset({"metadata.name", "metadata.namespace"})
 SELECTABLE = {
     "taskruns": METADATA | {"spec.triggerPool", "status.state", "status.trigger.shard"},
+    "events": METADATA | {"regarding.uid", "type"},
     "pods": METADATA | {"spec.nodeName", "status.phase"},
 }
 _COMMA = re.compile(r",(?![^(]*\))")

@@ -152,6 +152,11 @@ def explain(pin: Pin, *, reason: Reason, message: str) -> Patch:
     return [*_tests(pin), *_values(pin, pin.state, {"reason": reason, "message": shorten(message)})]
 
 
+def unexplain(pin: Pin) -> Patch:
+    """Takes back what `explain` said: it moves again."""
+    return [*_tests(pin), *_values(pin, pin.state, {"reason": None, "message": None})]
+
+
 def shorten(message: str, limit: int = keys.MESSAGE_MAX) -> str:
     """The message within its limit of bytes of UTF-8, its middle left out: beginning and end say the most."""
     data = message.encode(errors="replace")

@@ -23,6 +23,10 @@ class Reason(StrEnum):
     NODE_LOST = "NodeLost"  # the pod was to end, and its node does not say that it did
     LAUNCH_FAILED = "LaunchFailed"
     IMAGE_PULL_FAILED = "ImagePullFailed"
+    UNSCHEDULABLE = "Unschedulable"  # no node takes its pod
+    QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota of the namespace refuses its pod
+    MOUNT_FAILED = "MountFailed"  # a volume of its pod cannot be mounted
+    POD_PENDING = "PodPending"  # its pod does not start, for another reason or none that is known
     REPORT_REFUSED = "ReportRefused"
     TRIGGER_UNKNOWN = "TriggerUnknown"
     TRIGGER_INVALID = "TriggerInvalid"

@@ -24,11 +24,12 @@ from torpor_operator.actions import (
     Need,
     PatchTaskRun,
     PostEvent,
+    ReadPodWarning,
     ReadVariables,
     RemoveAnnotation,
     SetFinalizers,
 )
-from torpor_operator.snapshot import Answer, NotArchived, Presence
+from torpor_operator.snapshot import Answer, NotArchived, PodWarning, Presence
 from torpor_operator.surroundings import ArchiveSeat, Pool
 from torpor_wire import keys, times
 from torpor_wire.edge import Patch
@@ -59,6 +60,8 @@ class Stored:
         self.archive: ArchiveSeat | None = None
         self.archive_trouble = ""
         self.confirmed: list[Need] = []
+        self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
+        self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
         self.pools: Callable[[str], Pool] = lambda _: Pool()
         self._numbers = itertools.count(1)
 
@@ -186,6 +189,9 @@ class Stored:
                 owned = [body["metadata"] for body in self.pods.values()]
                 self.unseen -= {meta["name"] for meta in owned if meta["ownerReferences"][0]["uid"] == uid}
                 return Presence.PRESENT
+            case ReadPodWarning(uid=uid):
+                self.looks.add(need)
+                return self.warnings.get(uid, PodWarning())
             case _:
                 assert_never(need)
 

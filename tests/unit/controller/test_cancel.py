@@ -96,9 +96,10 @@ def test_a_run_deleted_before_it_began_starts_nothing() -> None:
 
 def test_a_run_that_takes_too_long_is_cancelled() -> None:
     world = World(python("a"), wait("drop"), timeout="1h").settle()
-    assert world.plan().again_at == NOW + 3600
+    world.claim("a")
+    assert world.settle().plan().again_at == NOW + 3600
     world.advance(3599)
-    assert world.state("a") is State.SCHEDULED
+    assert world.state("a") is State.RUNNING
     world.advance(1).advance(GRACE)
     assert world.tasks() == {"a": "Cancelled", "drop": "Cancelled"}
     assert world.condition() == ("False", "Timeout", "the run took longer than its timeout of 1h")

@@ -1,0 +1,121 @@
+"""A pod that cannot start, on a real API server: its TaskRun and its Workflow say why, and go on when it can.
+
+The scheduler and the node are played by the test: they write what the real ones write.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.controller.kubelet import NODE
+from tests.integration.controller.stage import Object, Stage, python
+
+KEPT_BACK = {"nodeSelector": {"no": "such"}}
+"""The stage's node has no labels: the pod is the test's to play with."""
+_CORE = "/api/v1/namespaces"
+_QUOTA = "small"
+
+
+def _status(stage: Stage, workflow: str, task: str = "load") -> Object:
+    return dict(stage.taskrun(workflow, task)["status"])
+
+
+def _pod(stage: Stage, workflow: str) -> Object:
+    run = stage.taskrun(workflow, "load")
+    stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
+    return stage.pods_of(run)[0]
+
+
+def _says(stage: Stage, workflow: str, reason: str, text: str) -> None:
+    """Within ten seconds on a quiet machine; the limit bounds a hang."""
+    stage.until(lambda: _status(stage, workflow).get("reason") == reason, f"it says {reason}", 40)
+    assert text in _status(stage, workflow)["message"]
+    stage.until(lambda: text in _message(stage, workflow), "the Workflow says so", 20)
+
+
+def _message(stage: Stage, workflow: str) -> str:
+    conditions = stage.status(workflow).get("conditions", [])
+    return "".join(str(one["message"]) for one in conditions if one["type"] == "Succeeded")
+
+
+def test_a_pod_that_no_node_takes_is_told_and_its_timeout_ends_it(stage: Stage) -> None:
+    name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK, timeout="12s")])
+    pod = _pod(stage, name)
+    said = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    stage.change("pods", pod["metadata"]["name"], [_add("/status/conditions", [condition])], "status")
+    _says(stage, name, "Unschedulable", said)
+    assert _status(stage, name)["state"] == "Scheduled"
+    assert stage.ends(name)["state"] == "Failed"
+    assert _status(stage, name)["reason"] == "Timeout"
+
+
+def test_a_volume_that_cannot_be_mounted_is_told_from_the_events_of_the_pod(stage: Stage) -> None:
+    name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK)])
+    pod = _pod(stage, name)
+    said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
+    _bind(stage, pod)
+    _tell(stage, pod, "FailedMount", said)
+    _says(stage, name, "MountFailed", said)
+    stage.cancel(name)
+    stage.ends(name)
+
+
+@pytest.fixture
+def quota(stage: Stage) -> Iterator[str]:
+    path = f"{_CORE}/{stage.namespace}/resourcequotas"
+    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": _QUOTA}}
+    hard = {"requests.memory": "1Gi"}
+    stage.server.request("POST", path, body | {"spec": {"hard": hard}}).expect(201)
+    # What the controller of quotas would write; without it the admission has nothing to count by.
+    ops = [_add("/status", {"hard": hard, "used": {"requests.memory": "0"}})]
+    stage.server.request("PATCH", f"{path}/{_QUOTA}/status", ops, content_type="application/json-patch+json").expect(
+        200
+    )
+    yield f"{path}/{_QUOTA}"
+    stage.server.request("DELETE", f"{path}/{_QUOTA}")
+
+
+def test_a_pod_that_the_quota_refuses_is_told_and_made_when_there_is_room(stage: Stage, quota: str) -> None:
+    large = {"resources": {"requests": {"memory": "2Gi"}}}
+    name = stage.submit([python("load", "listed", args={"count": 1}, pod=large)])
+    _says(stage, name, "QuotaExceeded", "exceeded quota")
+    assert _status(stage, name)["state"] == "Scheduled"
+    stage.server.request("DELETE", quota).expect(200)
+    assert stage.ends(name, 90)["state"] == "Succeeded"
+    assert "reason" not in _status(stage, name)
+
+
+def _add(path: str, value: Any) -> Object:
+    return {"op": "add", "path": path, "value": value}
+
+
+def _bind(stage: Stage, pod: Object) -> None:
+    """A node takes the pod, and says that it creates its container."""
+    metadata = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+    target = {"kind": "Node", "name": NODE}
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+    path = f"{_CORE}/{stage.namespace}/pods/{pod['metadata']['name']}/binding"
+    stage.server.request("POST", path, body).expect(201)
+    state = {"waiting": {"reason": "ContainerCreating"}}
+    container = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
+    stage.change("pods", pod["metadata"]["name"], [_add("/status/containerStatuses", [container])], "status")
+
+
+def _tell(stage: Stage, pod: Object, reason: str, message: str) -> None:
+    """An Event of the kubelet's, by the core API as it writes them."""
+    metadata = pod["metadata"]
+    about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.1"},
+        "involvedObject": about,
+        "reason": reason,
+        "message": message,
+        "type": "Warning",
+        "source": {"component": "kubelet"},
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+    stage.server.request("POST", f"{_CORE}/{stage.namespace}/events", body).expect(201)
