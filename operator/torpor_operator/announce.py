@@ -7,6 +7,7 @@ from torpor_api.workflow import TaskState, Workflow
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
+from torpor_operator import trouble
 from torpor_operator.actions import PostEvent
 from torpor_operator.outcome import Outcome
 from torpor_operator.status import Verdict
@@ -17,12 +18,20 @@ def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
     return tuple(_failure(run) for run in runs if run.status.state in {State.FAILED, State.UP_FOR_RETRY})
 
 
-def task_problems(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
-    """An Event on the Workflow for each task that failed before it had a TaskRun, or waits for what is not there."""
+def troubles(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each task as soon as one of its instances has failed, or waits for help."""
+    found = trouble.of(outcomes)
+    if verdict.final and len(found) == 1:
+        return ()  # the Event that the run is over says it too
     return tuple(
-        _problem(workflow, outcome, f"task {outcome.task}: {outcome.message}", f"{outcome.task}/{outcome.reason}")
-        for outcome in outcomes
-        if (outcome.state is TaskState.FAILED and not outcome.runs) or outcome.reason == Reason.POOL_UNKNOWN
+        PostEvent(
+            regarding=None,
+            reason=one.reason,
+            message=trouble.sentence(one),
+            warning=True,
+            key=f"{_run_key(workflow)}/{one.task}/{'failed' if one.failed else one.reason}",
+        )
+        for one in found[: trouble.TASKS_MAX]
     )
 
 
@@ -45,7 +54,7 @@ def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
             reason=final.reason,
             message=final.message or "every task ended well",
             warning=final.succeeded == "False",
-            key=f"{workflow.metadata.uid}/{workflow.status.clears}/{final.reason}",
+            key=f"{_run_key(workflow)}/{final.reason}",
         ),
     )
 
@@ -57,7 +66,7 @@ def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
         reason=reason,
         message=message,
         warning=reason is Reason.CLEAR_REFUSED,
-        key=f"{workflow.metadata.uid}/{workflow.status.clears}/{reason}/{message}",
+        key=f"{_run_key(workflow)}/{reason}/{message}",
     )
 
 
@@ -79,5 +88,9 @@ def _problem(workflow: Workflow, outcome: Outcome, message: str, key: str) -> Po
         reason=outcome.reason or Reason.TASK_FAILED,
         message=message,
         warning=True,
-        key=f"{workflow.metadata.uid}/{workflow.status.clears}/{key}",
+        key=f"{_run_key(workflow)}/{key}",
     )
+
+
+def _run_key(workflow: Workflow) -> str:
+    return f"{workflow.metadata.uid}/{workflow.status.clears}"

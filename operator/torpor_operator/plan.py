@@ -133,7 +133,12 @@ def _stated(
     workflow, every = snapshot.workflow, (*outcomes, *hooks)
     verdict = status.finishing(result, hooks)
     runs = [run for outcome in every for run in outcome.runs.values()]
-    told = (*announce.failures(runs), *announce.hooks(workflow, hooks), *announce.verdict(workflow, verdict))
+    told = (
+        *announce.troubles(workflow, outcomes, verdict),
+        *announce.failures(runs),
+        *announce.hooks(workflow, hooks),
+        *announce.verdict(workflow, verdict),
+    )
     kept = next(filter(None, map(going.kept_by, _old(snapshot))), "")
     stands = status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot), kept=kept)
     return replace(made, status=stands, events=(*made.events, *told))

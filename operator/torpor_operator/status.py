@@ -7,9 +7,12 @@ from torpor_api.schema import Condition
 from torpor_api.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import TERMINAL
 
+from torpor_operator import trouble
 from torpor_operator.outcome import BROKEN, Outcome
+
+_GOING_ON = frozenset({"Running", "Suspended"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,9 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
         return Verdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
     if open_tasks:
         state = "Suspended" if workflow.spec.suspend else "Running"
-        return Verdict(state=state, succeeded="Unknown", reason=state, message=_trouble(outcomes))
+        troubles = trouble.of(outcomes)
+        reason = troubles[0].reason if troubles else state
+        return Verdict(state=state, succeeded="Unknown", reason=reason, message=trouble.told(troubles))
     broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
     broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
     if broken is None:
@@ -111,24 +116,14 @@ def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus]
 
 def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> tuple[Condition, ...]:
     stalled = result.succeeded == "False" or bool(lost)
-    reason, message = (Reason.NODE_LOST, lost) if lost else (result.reason, result.message)
+    going_on = result.state if result.state in _GOING_ON else result.reason
+    reason, message = (Reason.NODE_LOST, lost) if lost else (going_on, result.message)
     wanted = (
         ("Succeeded", result.succeeded, result.reason, result.message),
-        ("Reconciling", "False" if result.final else "True", result.reason, ""),
+        ("Reconciling", "False" if result.final else "True", going_on, ""),
         ("Stalled", "True" if stalled else "False", reason, message if stalled else ""),
     )
     return tuple(_condition(workflow, now, *entry) for entry in wanted)
-
-
-def _trouble(outcomes: Sequence[Outcome]) -> str:
-    """What keeps a task from moving, as an image that cannot be pulled; empty where nothing does."""
-    waiting = next((outcome for outcome in outcomes if outcome.reason == Reason.POOL_UNKNOWN), None)
-    if waiting is not None:
-        return f"task {waiting.task}: {waiting.message}"
-    runs = (run for outcome in outcomes for run in outcome.runs.values())
-    stuck = (run for run in runs if run.status.state in {State.SCHEDULED, State.RUNNING} and run.status.reason)
-    first = next(stuck, None)
-    return f"TaskRun {first.metadata.name}: {first.status.message}" if first else ""
 
 
 def _lost(outcomes: Sequence[Outcome], kept: str) -> str:

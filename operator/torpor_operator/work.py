@@ -9,7 +9,7 @@ from dataclasses import replace
 from torpor_api.taskrun import TaskRun
 from torpor_wire.state import State
 
-from torpor_operator import announce, launch, lifecycle, starting
+from torpor_operator import launch, lifecycle, starting
 from torpor_operator.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent
 from torpor_operator.planned import Plan
 from torpor_operator.room import Room
@@ -34,7 +34,7 @@ def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
     return Plan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
         needs=_needs(turns, steps),
-        events=(*announce.task_problems(workflow, [turn.outcome for turn in turns]), *_events(steps)),
+        events=_events(steps),
         again_at=soonest(step.again_at for step in steps),
     )
 

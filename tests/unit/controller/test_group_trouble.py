@@ -126,4 +126,4 @@ def test_a_status_of_another_hand_is_no_set_of_paths() -> None:
 def test_a_pool_that_is_not_there_is_told_of_the_whole_task() -> None:
     world = run(FETCH | {"pool": "db"})
     assert world.task("fetch").reason == "PoolUnknown"
-    assert world.condition()[2].startswith("task fetch: fetch/0: pool db: the ConfigMap torpor-pools")
+    assert world.condition()[2].startswith("task fetch waits: fetch/0: pool db: the ConfigMap torpor-pools")

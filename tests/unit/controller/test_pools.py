@@ -105,7 +105,8 @@ def test_a_wait_that_nobody_looks_at_says_so_and_where_to_look() -> None:
     assert (status.state, status.reason) == (State.DEFERRED, "PoolUnserved")
     assert "no triggerer of pool tides" in (status.message or "")
     assert "kubectl get pods -A -l torpor.dev/trigger-pool=tides" in (status.message or "")
-    assert [event.reason for event in world.events] == ["PoolUnserved"]
+    assert [event.reason for event in world.events if event.regarding] == ["PoolUnserved"]
+    assert [event.reason for event in world.events if not event.regarding] == ["PoolUnserved"]
 
 
 def test_a_wait_in_a_pool_that_is_served_says_nothing_of_it() -> None:

@@ -109,3 +109,54 @@ def test_what_keeps_a_taskrun_from_moving_is_said_on_the_workflow() -> None:
     status, _, message = world.condition()
     assert status == "Unknown"
     assert "no such host" in message
+
+
+def test_a_run_that_goes_on_says_at_once_which_tasks_have_failed_and_why() -> None:
+    world = World(python("a"), python("b"), python("c"), python("d")).settle()
+    world.fail("a", "no disk").fail("c", "no tape")
+    status, reason, message = world.condition()
+    assert (world.status.state, status, reason) == ("Running", "Unknown", "Error")
+    assert message.startswith(f"task a failed: Error: TaskRun {world.name('a', -1)}: no disk; task c failed: ")
+    assert "no tape" in message
+    assert world.condition("Reconciling")[:2] == ("True", "Running")
+    told = [event.message for event in world.events if event.regarding is None]
+    assert [message.partition(":")[0] for message in told] == ["task a failed", "task c failed"]
+
+
+def test_the_first_failed_instance_of_a_mapped_task_is_told_while_the_others_run() -> None:
+    mapped = python("load", expand=[{"name": "n", "over": list(range(4))}])
+    world = World(mapped).settle().fail("load", "no disk", 2).fail("load", "no tape", 1)
+    assert world.tasks() == {"load": "Running"}
+    assert "task load failed: Error" in world.condition()[2]
+    assert len([event for event in world.events if event.regarding is None]) == 1
+
+
+def test_many_failed_tasks_are_counted() -> None:
+    world = World(*(python(f"t{number:02}") for number in range(30))).settle()
+    for number in range(29):
+        world.fail(f"t{number:02}", "x" * 500)
+    message = world.condition()[2]
+    assert message.endswith("; and 26 more")
+    assert len(message) < 1024
+    assert len([event for event in world.events if event.regarding is None]) == 20
+
+
+def test_an_attempt_that_will_be_tried_again_is_told_only_where_somebody_must_help() -> None:
+    world = World(python("a", retries={"limit": 1}), python("b", image="lost:1", retries={"limit": 1})).settle()
+    world.fail("a", "no disk")
+    assert world.condition()[1:] == ("Running", "")
+    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
+    world.kubelet("b", {"phase": "Pending", "containerStatuses": [waiting]}).advance(60)
+    assert world.run("b").status.state == "UpForRetry"
+    assert "task b waits: ImagePullFailed" in world.condition()[2]
+    told = [(event.reason, event.regarding) for event in world.events if event.regarding is None]
+    assert told == [("ImagePullFailed", None)]
+
+
+def test_a_run_that_recovers_says_nothing_of_it() -> None:
+    waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
+    world = World(python("a")).settle().kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]})
+    world.settle()
+    assert world.condition()[1] == "ImagePullFailed"
+    world.claim("a")
+    assert world.settle().condition()[1:] == ("Running", "")
