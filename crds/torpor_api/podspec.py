@@ -31,10 +31,20 @@ class EnvVar(Model):
     """One environment variable."""
 
     name: Annotated[Text, Field(description="Name of the variable.")]
-    value: Annotated[Word | None, Field(description="Its value.")] = None
+    value: Annotated[
+        Word | None,
+        Field(description="Its value, which may hold `${...}` expressions as `args` do; `$${` is a literal `${`."),
+    ] = None
     value_from: Annotated[
         Object | None, Field(description="Where the value comes from: secretKeyRef, configMapKeyRef or fieldRef.")
     ] = None
+
+
+class EnvValue(Model):
+    """One environment variable, by its value."""
+
+    name: Annotated[Text, Field(description="Name of the variable.")]
+    value: Annotated[Word, Field(description="Its value.")]
 
 
 class EnvSource(Model):

@@ -139,7 +139,8 @@ class Task(Model):
     container: Annotated[
         Command | None,
         Field(
-            description="Any program of the task's `image` instead of a function. `args` arrive as environment "
+            description="Any program of the task's `image` instead of a function. `command` and `args` may hold "
+            "`${...}` expressions; `$${` is a literal `${`. The task's own `args` arrive as environment "
             "variables (strings as they are, others as JSON); the result is what it writes to /dev/termination-log, "
             "less than 4,096 bytes: JSON where it begins with {, [ or a quote, or is a number, true, false or null; "
             "else a string."

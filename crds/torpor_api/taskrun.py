@@ -12,6 +12,7 @@ from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
 from torpor_api.deferred import Resume, Waiting
+from torpor_api.podspec import EnvValue
 from torpor_api.schema import (
     Condition,
     Count,
@@ -25,6 +26,7 @@ from torpor_api.schema import (
     Name,
     ObjectName,
 )
+from torpor_api.segment import PodRef
 from torpor_api.stored import StoredResult
 
 JsonText = Annotated[str, Field(max_length=keys.RESULT_MAX)]
@@ -122,7 +124,7 @@ class Argument(Model):
 
 
 class Command(Model):
-    """What a container task runs; literal, but for Kubernetes' own `$(name)` of environment variables."""
+    """What a container task runs; Kubernetes replaces `$(name)` of environment variables in it."""
 
     command: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
@@ -163,7 +165,13 @@ class TaskRunSpec(Model):
     python: Annotated[
         str | None, Field(max_length=253, description="The function to call: `package.module:function`.")
     ] = None
-    container: Annotated[Command | None, Field(description="The program to run in the image.")] = None
+    container: Annotated[
+        Command | None, Field(description="The program to run in the image, its expressions evaluated.")
+    ] = None
+    env: Annotated[
+        tuple[EnvValue, ...],
+        Field(max_length=100, description="The variables of `pod.env` whose values hold expressions, evaluated."),
+    ] = ()
     trigger: Annotated[
         TriggerCall | None, Field(description="The wait that is this task, or that comes before its first pod.")
     ] = None
@@ -196,16 +204,6 @@ class TaskRunSpec(Model):
     def path(self) -> tuple[int, ...]:
         """Its frame, and its own index where it is mapped itself."""
         return self.frame if self.map_index == keys.UNMAPPED else (*self.frame, self.map_index)
-
-
-class PodRef(Model):
-    """The pod that runs, or ran, the present segment."""
-
-    name: Annotated[ObjectName, Field(description="Name of the pod.")]
-    uid: Annotated[str | None, Field(max_length=63, description="uid of the pod that claimed this segment.")] = None
-    claim: Annotated[str | None, Field(max_length=63, description="Random word of the process that won the claim.")] = (
-        None
-    )
 
 
 class TaskRunStatus(Model):

@@ -179,7 +179,7 @@ class _Written:
         said = f"{said}: {where}"
         found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
         if isinstance(found, ExpressionError):
-            raise _ProblemError(found.reason, f"{said}: {found.message}")
+            raise _ProblemError(found.reason, f"{said}: {found.message}{_literal(where)}")
         self._is_there(said, found)
         self._can_be_seen(said, found, chain, alone=alone)
         return found
@@ -233,6 +233,12 @@ class _Written:
                 return f"tasks.{name} is used whole: write tasks.{name}.{right}"
             case _:
                 return f"tasks.{name}.{field}: a task has `result`, `results`, `indexes` and `state`"
+
+
+def _literal(where: str) -> str:
+    """A word of a shell's where an expression cannot be read: the author may mean a variable of the shell."""
+    shell = where.startswith((inputs.CONTAINER, inputs.ENV))
+    return "; for a variable of the shell write $${NAME}, or $NAME" if shell else ""
 
 
 def _unknown(place: str, kind: str, name: str, known: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from torpor_operator.scope import GROUPS, MAPPING, ROOTS, RUN, Scope, Unknown
 
 OF_LIST = ROOTS | {GROUPS}
 OF_INSTANCE = OF_LIST | {MAPPING}
+CONTAINER, ENV = "container", "pod.env"
 OF_EVENT = frozenset({"event", "params"})
 
 
@@ -35,12 +36,21 @@ def expressions(task: Task) -> Iterator[Place]:
         yield from _within(f"expand {entry.name}", entry.over, OF_LIST | run)
     yield from _within("expandKwargs", task.expand_kwargs, OF_LIST | run)
     yield from _within("displayName", task.display_name, OF_INSTANCE | run)
+    yield from _of_pod(task, OF_INSTANCE | run)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
             yield from _within(f"trigger: {name}", value, OF_INSTANCE | run)
     for where, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
             yield Place(where, text, OF_EVENT)
+
+
+def _of_pod(task: Task, roots: frozenset[str]) -> Iterator[Place]:
+    if task.container is not None:
+        for where, words in (("command", task.container.command), ("args", task.container.args)):
+            yield from _within(f"{CONTAINER}.{where}", list(words), roots)
+    for variable in task.pod.env if task.pod is not None else ():
+        yield from _within(f"{ENV}: {variable.name}", variable.value, roots)
 
 
 def of_group(group: Group) -> Iterator[Place]:

@@ -14,7 +14,8 @@ from torpor_api.workflow import TaskState
 from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
-from torpor_operator import arguments, calls, expansion, inputs, size_limits
+from torpor_operator import arguments, calls, commands, expansion, inputs, size_limits
+from torpor_operator.commands import Program
 from torpor_operator.expansion import Allowed, Product
 from torpor_operator.outcome import Outcome, decided, failed, not_json
 from torpor_operator.scope import MAPPING, Scope, Unknown
@@ -28,6 +29,7 @@ class Instance:
     arguments: tuple[Argument, ...]
     trigger: TriggerCall | None
     display_name: str | None
+    program: Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,10 @@ class Instances:
         named = arguments.display_name(self.task, scope)
         if isinstance(named, Outcome | Unknown):
             return named
-        return Instance(arguments=every, trigger=trigger, display_name=named)
+        program = commands.resolve(self.task, scope)
+        if isinstance(program, Outcome | Unknown):
+            return program
+        return Instance(arguments=every, trigger=trigger, display_name=named, program=program)
 
 
 def resolve(task: Task, scope: Callable[[], Scope], allowed: Callable[[], Allowed]) -> Resolved:

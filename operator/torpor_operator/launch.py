@@ -105,12 +105,12 @@ def _container(taskrun: TaskRun, around: Surroundings, chosen: PodFields) -> dic
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
-    own = [variable.to_json() for variable in chosen.env]
+    own = _chosen(taskrun, chosen)
     if program is not None:
         return body | {
             "command": list(program.command),
             "args": list(program.args),
-            "env": [*own, *_arguments(taskrun)],
+            "env": [*own, *_identity(taskrun), *_arguments(taskrun)],
             "volumeMounts": mounts,
         }
     credentials = {"name": "torpor-credentials", "mountPath": keys.CREDENTIALS, "readOnly": True}
@@ -130,10 +130,36 @@ def _credentials(around: Surroundings) -> dict[str, Any]:
     return {"name": "torpor-credentials", "projected": {"sources": sources}}
 
 
+def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:
+    """The author's variables, with the values of their expressions."""
+    evaluated = {variable.name: variable.to_json() for variable in taskrun.spec.env}
+    return [evaluated.get(variable.name) or variable.to_json() for variable in chosen.env]
+
+
+def _identity(taskrun: TaskRun) -> list[dict[str, Any]]:
+    """What a container is told of itself, as `context()` tells a function."""
+    metadata, spec, status = taskrun.metadata, taskrun.spec, taskrun.status
+    values = {
+        keys.ENV_WORKFLOW: spec.workflow.name,
+        keys.ENV_TASK: spec.task,
+        keys.ENV_INDEX: paths.written(spec.path),
+        keys.ENV_TASKRUN: metadata.name,
+        keys.ENV_TASKRUN_UID: metadata.uid,
+        keys.ENV_NAMESPACE: metadata.namespace,
+        keys.ENV_ATTEMPT: str(status.attempt),
+        keys.ENV_SEGMENT: str(status.segment),
+        keys.ENV_IDEMPOTENCY_KEY: f"{metadata.uid}-{status.segment}",
+    }
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
 def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
-    """A container's arguments as environment variables: strings as they are, other values as JSON text."""
+    """A container's arguments as environment variables: strings as they are, other values as JSON text.
+
+    A `$` is doubled, which Kubernetes takes for one: else it would look for variables in the values.
+    """
     values = {argument.name: argument.value or "null" for argument in taskrun.spec.arguments}
-    return [{"name": name, "value": _plain(text)} for name, text in values.items()]
+    return [{"name": name, "value": _plain(text).replace("$", "$$")} for name, text in values.items()]
 
 
 def _plain(text: str) -> str:

@@ -8,6 +8,7 @@ from torpor_api.workflow import Workflow, parse
 from torpor_operator import taskruns
 from torpor_operator.actions import CreateTaskRun, DeletePod
 from torpor_operator.apply import Applier
+from torpor_operator.commands import Program
 from torpor_operator.instances import Instance
 from torpor_operator.observe import Observer
 from torpor_operator.settings import Settings
@@ -43,7 +44,7 @@ def workflow(name: str) -> Workflow:
 
 
 def creations(of: Workflow, task: int, count: int) -> list[CreateTaskRun]:
-    given = Instance(arguments=(), trigger=None, display_name=None)
+    given = Instance(arguments=(), trigger=None, display_name=None, program=Program(container=None, env=()))
     bodies = (taskruns.build(of, of.spec.tasks[task], index, instance=given, account="sa") for index in range(count))
     return [CreateTaskRun(body=body) for body in bodies]
 
