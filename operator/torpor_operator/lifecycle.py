@@ -234,7 +234,19 @@ def _ended_silently(view: View, pod: Pod) -> Step:
         return steps.fail(view, Reason.LAUNCH_FAILED, f"the container cannot be started: {pod.ending}")
     if view.taskrun.spec.container is not None and pod.exit_code is not None:
         return steps.fail(view, Reason.ERROR, pod.ending)
+    if status.state is State.SCHEDULED and pod.exit_code == keys.EXIT_FORBIDDEN:
+        return steps.fail(view, Reason.FORBIDDEN, _no_role(view))
     return steps.fail(view, Reason.LOST, f"pod {pod.name} ended without a report ({pod.ending or pod.phase})")
+
+
+def _no_role(view: View) -> str:
+    namespace = view.taskrun.metadata.namespace
+    account = view.taskrun.spec.service_account or view.settings.task_service_account
+    binding = f"kubectl -n {namespace} create rolebinding torpor-task-{account} --clusterrole=torpor-task"
+    return (
+        f"ServiceAccount {account} may not claim TaskRuns in namespace {namespace}, so no code of the task was run: "
+        f"{binding} --serviceaccount={namespace}:{account}"
+    )
 
 
 def _relaunch(view: View) -> Step:

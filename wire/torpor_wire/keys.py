@@ -59,6 +59,9 @@ ARGUMENTS_FLOOR = 2 * 1024
 MISSING_MAX = 1024
 """Characters that say which results of a mapped task are missing."""
 
+EXIT_FORBIDDEN = 77
+"""With what a task pod exits whose ServiceAccount has no role to claim (EX_NOPERM of sysexits.h)."""
+
 ENV_TASKRUN = "TORPOR_TASKRUN"
 ENV_NAMESPACE = "TORPOR_NAMESPACE"
 ENV_TASKRUN_UID = "TORPOR_TASKRUN_UID"

@@ -37,6 +37,7 @@ class Reason(StrEnum):
     FAIL_WHEN = "FailWhen"
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
     FIRE_FORBIDDEN = "FireForbidden"  # the triggerers of the pool may not fire in the TaskRun's namespace
+    FORBIDDEN = "Forbidden"  # the ServiceAccount of its pod has no role to claim it
     SEAL_INVALID = "SealInvalid"
     WAITING = "Waiting"
     QUEUED = "Queued"  # it waits, and the triggerer whose it is has no room to look

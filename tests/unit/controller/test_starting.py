@@ -149,3 +149,21 @@ def test_an_attempt_that_the_quota_keeps_without_a_pod_ends_with_its_timeout() -
     world.now += 60
     world.settle()
     assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "Timeout")
+
+
+def test_an_account_without_its_role_is_told_with_the_command_that_binds_it() -> None:
+    world = started(python("a", pod={"serviceAccountName": "loader"}))
+    state = {"terminated": {"exitCode": 77, "reason": "Error", "message": "torpor: could not be claimed"}}
+    world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
+    status = world.run("a").status
+    assert (status.state, status.reason) == (State.FAILED, "Forbidden")
+    command = "kubectl -n ns create rolebinding torpor-task-loader --clusterrole=torpor-task --serviceaccount=ns:loader"
+    assert (status.message or "").endswith(command)
+
+
+def test_a_task_that_ends_its_process_with_that_code_after_its_claim_is_lost() -> None:
+    world = started(python("a"))
+    world.claim("a")
+    state = {"terminated": {"exitCode": 77, "reason": "Error"}}
+    world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
+    assert world.run("a").status.reason == "Lost"

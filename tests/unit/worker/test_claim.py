@@ -110,6 +110,21 @@ def test_a_claim_is_repeated_while_the_api_server_has_not_read_the_roles(
     assert cluster.begun == 1
 
 
+def test_a_claim_that_no_role_allows_ends_within_seconds_with_an_exit_code_of_its_own(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task(COUNTED)
+    began = cluster.clock
+    forbidden = trouble.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
+    cluster.troubles = [forbidden] * 100
+    cluster.reads = [trouble.answered(403, message='User "pod" cannot get resource "taskruns"')] * 100
+
+    assert pod.run() == 77
+    assert cluster.begun == 0
+    assert cluster.clock - began < 10
+    assert "cannot patch resource" in capsys.readouterr().err
+
+
 def test_a_claim_that_breaks_the_schema_names_the_cause(
     task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,8 @@ from torpor.runtime.api import Exchange
 from torpor.runtime.launch import Launch
 
 LIMIT_S = 60.0
+FORBIDDEN_S = 5.0
+"""An API server that has just started reads the roles within a second or two; what it says after five is meant."""
 REPEATS = frozenset({settle.CONFLICT, settle.TOO_MANY})
 
 
@@ -22,6 +24,7 @@ def claim(exchange: Exchange, launch: Launch, patience: settle.Patience, *, now:
     """Claims the segment for this process."""
     who = edge.Claim(launch.pod, launch.pod_uid, launch.nonce)
     patch = edge.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
+    patience = patience._replace(forbidden=FORBIDDEN_S)
     return settle.write(exchange, launch.path(), patch, looking(launch), patience)
 
 

@@ -1,7 +1,8 @@
 """Claim, run, report: the whole of a task pod's process.
 
 Exit codes are for `kubectl get pods`: 0 where the outcome is stored as a success or a wait, or where somebody else has
-the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 143 after SIGTERM.
+the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 77 where the pod's account may not
+claim, which the operator tells of; 143 after SIGTERM.
 """
 
 import atexit
@@ -81,7 +82,8 @@ def run(world: World, launched: Launch) -> int:
         case settle.Lost():
             return DONE
         case settle.Refused(message) | settle.Unsettled(message):
-            return _unable(f"{launched.taskrun} could not be claimed, and no code of the task was run: {message}")
+            code = _unable(f"{launched.taskrun} could not be claimed, and no code of the task was run: {message}")
+            return keys.EXIT_FORBIDDEN if isinstance(claimed, settle.Refused) and settle.has_no_role(message) else code
         case _:
             assert_never(claimed)
 

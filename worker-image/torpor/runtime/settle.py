@@ -66,11 +66,13 @@ class Patience(NamedTuple):
     sleep: Callable[[float], None]
     jitter: Callable[[], float]
     """A number from 0 to 1: a whole cluster's pods must not come back at the same moment."""
+    forbidden: float | None = None
+    """After how many seconds of being told that there is no role this is believed; None: never before `limit`."""
 
 
 def write(exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Verdict], patience: Patience) -> Settled:
     """Sends the patch to the TaskRun's status until it is known what became of it."""
-    unclear = ""
+    unclear, began = "", patience.monotonic()
     for _ in tries(patience):
         said = _send(exchange, path, patch, patience)
         if isinstance(said, Lost) and unclear:
@@ -81,7 +83,15 @@ def write(exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Ver
         found = _find(exchange, path, look, patience)
         if not isinstance(found, Unsettled):
             return found
+        late = patience.forbidden is not None and patience.monotonic() - began >= patience.forbidden
+        if late and has_no_role(unclear) and has_no_role(found.message):
+            return Refused(unclear, _FORBIDDEN, invalid=False)
     return Unsettled(unclear)
+
+
+def has_no_role(message: str) -> bool:
+    """Whether the API server says that the account has no role for the request."""
+    return any(words in message for words in _NO_ROLE)
 
 
 def read(exchange: Exchange, path: str, patience: Patience) -> Settled:
@@ -133,7 +143,7 @@ def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
             return Stored(body)
         case status if _OK <= status < _OK + 100 or status in repeats or status >= _BROKEN:
             return Unsettled(message)
-        case status if status == _FORBIDDEN and any(words in message for words in _NO_ROLE):
+        case status if status == _FORBIDDEN and has_no_role(message):
             return Unsettled(message)
         case status if status == _UNPROCESSABLE:
             causes = (body.get("details") or {}).get("causes")
