@@ -12,7 +12,7 @@ from typing import Never, Protocol
 from torpor_api import errors
 from torpor_api.api import Api, Object
 from torpor_api.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
-from torpor_wire import keys
+from torpor_wire import keys, names
 
 from torpor_operator.surroundings import ArchiveSeat
 
@@ -68,7 +68,7 @@ class Archive:
         if seat is None:
             raise NotArchivedError("there is no archive any more")
         workflow = await self._api.get(WORKFLOWS, namespace, name)
-        selector = f"{keys.LABEL_WORKFLOW}={name[:63].rstrip('-.')}"
+        selector = f"{keys.LABEL_WORKFLOW}={names.label(name)}"
         found = (await self._api.list(TASKRUNS, namespace, label_selector=selector)).items
         runs = [run for run in found if run["spec"]["workflow"]["uid"] == uid]
         await self._put(seat, f"/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])

@@ -10,7 +10,7 @@ from typing import Any
 
 from torpor_api.podspec import PodFields
 from torpor_api.taskrun import TaskRun
-from torpor_wire import keys, paths
+from torpor_wire import keys, names, paths
 
 from torpor_operator.owner import reference
 from torpor_operator.pods import name_of
@@ -86,9 +86,8 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     spec = taskrun.spec
     return {
         keys.LABEL_TASKRUN_UID: taskrun.metadata.uid,
-        keys.LABEL_TASK: spec.task.rstrip("_"),
-        # A label holds 63 characters, a Workflow's name 253: the owner reference is what counts.
-        keys.LABEL_WORKFLOW: spec.workflow.name[:63].rstrip("-."),
+        keys.LABEL_TASK: names.label(spec.task),
+        keys.LABEL_WORKFLOW: names.label(spec.workflow.name),
         keys.LABEL_INDEX: paths.written(spec.path) or "unmapped",
     }
 

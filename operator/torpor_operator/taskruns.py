@@ -59,7 +59,7 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         "metadata": {
             "name": name_of(workflow, task.name, index, frame),
             "namespace": metadata.namespace,
-            "labels": {keys.LABEL_WORKFLOW: metadata.name[:63].rstrip("-."), keys.LABEL_TASK: task.name.rstrip("_")},
+            "labels": {keys.LABEL_WORKFLOW: names.label(metadata.name), keys.LABEL_TASK: names.label(task.name)},
             "ownerReferences": [reference("Workflow", metadata.name, metadata.uid)],
         },
         "spec": spec.to_json(),

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from torpor_wire import canonical, keys
 
+_LABEL_MAX = 63
+
 
 def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAPPED, groups: Sequence[int] = ()) -> str:
     """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first.
@@ -24,6 +26,17 @@ def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAP
 def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
     """`<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
     return f"{taskrun_name}-a{attempt}-s{segment}" + (f"-l{launch}" if launch else "")
+
+
+def label(value: str) -> str:
+    """A name as the value of a label, which has 63 characters and ends with a letter or a digit.
+
+    What does not fit is cut and gets a hash, so that no two names have one label.
+    """
+    if len(value) <= _LABEL_MAX and value[-1:].isalnum():
+        return value
+    tail = f"-{canonical.digest(value)[:5]}"
+    return value[: _LABEL_MAX - len(tail)].rstrip("-._") + tail
 
 
 def _label(name: str) -> str:

@@ -83,3 +83,20 @@ def test_the_name_of_a_pod_fits_a_host_name(workflow: str, task: str, attempt: i
     name = names.pod(names.taskrun(workflow, "uid", task, 1023), attempt, segment, launch)
     assert len(name) <= 64
     assert SUBDOMAIN.fullmatch(name)
+
+
+@given(st.one_of(workflows.map(lambda name: name[:253]), tasks))
+def test_a_label_is_valid_and_a_short_name_is_its_own(name: str) -> None:
+    label = names.label(name)
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9_.]{0,61}[a-z0-9])?", label)
+    assert label == name or len(name) > 63 or name.endswith("_")
+
+
+def test_two_names_that_differ_after_63_characters_have_two_labels() -> None:
+    assert names.label("a" * 70 + "1") != names.label("a" * 70 + "2")
+    assert names.label("load_") != names.label("load")
+    assert names.label("a" * 63) == "a" * 63
+
+
+def test_the_label_of_a_long_name_never_changes() -> None:
+    assert names.label("ingest-" + "x" * 93) == "ingest-" + "x" * 50 + "-7c811"
