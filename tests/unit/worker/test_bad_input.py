@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.unit.worker.conftest import Cluster, Pod
 
@@ -213,3 +215,41 @@ def test_the_interrupt_of_a_pod_is_not_reported(task: Callable[..., Pod], cluste
         pod.run()
     assert pod.status["state"] == "Running"
     assert len(cluster.patches) == 1
+
+
+DEEP = """
+import json
+def parse(text):
+    return json.loads(text)
+def load():
+    return parse("{")
+"""
+
+
+def test_a_failure_within_a_library_names_the_line_of_the_task_that_called_it(task: Callable[..., Pod]) -> None:
+    pod = task(DEEP)
+
+    assert pod.run() == 1
+    message = pod.status["message"]
+    at = re.search(r"\(at (.*)\)$", message)
+    assert at is not None
+    own, caller, library = at[1].split(", ")
+    assert own.endswith(":4 parse")
+    assert caller.startswith("in ")
+    assert caller.endswith(":6 load")
+    assert library.startswith("raised in json/")
+
+
+def test_the_code_of_a_task_that_is_installed_as_a_package_is_its_own(
+    task: Callable[..., Pod], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    (site / "acme").mkdir(parents=True)
+    (site / "acme" / "__init__.py").touch()
+    (site / "acme" / "rows.py").write_text("def first(rows):\n    return rows[0]\n")
+    (site / "acme" / "tasks.py").write_text("from acme import rows\ndef load():\n    return rows.first([])\n")
+    monkeypatch.syspath_prepend(str(site))
+    pod = task("", spec={"python": "acme.tasks:load"})
+
+    assert pod.run() == 1
+    assert "(at acme/rows.py:2 first, in acme/tasks.py:3 load)" in pod.status["message"]

@@ -3,8 +3,10 @@
 The exception is user code's and so are its text and its frames: nothing here raises, whatever they do.
 """
 
+import os
 import sys
 from types import TracebackType
+from typing import NamedTuple
 
 from torpor_wire.reason import Reason
 
@@ -14,15 +16,23 @@ from torpor.errors import RejectedError
 _FRAMES = 3
 _TEXT_MAX = 600
 _INSIDE = (__file__.rpartition("/")[0], "<frozen ")
+_STANDARD = (f"{os.path.dirname(os.__file__)}/", "<")  # noqa: PTH120 - pathlib costs 5 ms
+_INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
 def describe(error: BaseException) -> str:
-    """Type, text and innermost frames of an exception, in one line."""
+    """Type and text of an exception, and where in the task's own code it came up, in one line."""
     text = f"{type(error).__name__}: {said(error)}"
     if isinstance(error, BaseExceptionGroup):
         text += "".join(f"; {type(one).__name__}: {said(one)}" for one in error.exceptions[:_FRAMES])
     frames = _frames(error.__traceback__)
-    return text + (f" (at {', in '.join(frames)})" if frames else "")
+    return text + (f" (at {_listed(frames)})" if frames else "")
+
+
+def _listed(frames: list[str]) -> str:
+    return ", ".join(
+        frame if not number or frame.startswith("raised") else f"in {frame}" for number, frame in enumerate(frames)
+    )
 
 
 def said(error: BaseException) -> str:
@@ -52,15 +62,45 @@ def show(error: BaseException) -> None:
 
 
 def _frames(found: TracebackType | None) -> list[str]:
-    """The innermost frames outside of this package, the last call first."""
-    frames: list[str] = []
+    """The innermost frames of the task's own code, the last call first, and where a library that it called raised."""
+    every: list[_Frame] = []
     while found is not None:
         code = found.tb_frame.f_code
         if not code.co_filename.startswith(_INSIDE):
-            name = "/".join(code.co_filename.rsplit("/", 2)[-2:])
-            frames = [f"{name}:{found.tb_lineno} {code.co_name}", *frames[: _FRAMES - 1]]
+            every.append(_Frame(code.co_filename, found.tb_lineno, code.co_name))
         found = found.tb_next
-    return frames
+    if not every:
+        return []
+    # What calls the task, such as asyncio or importlib, is of the standard library; what it calls first is its own.
+    home = _package(next((frame.file for frame in every if not frame.file.startswith(_STANDARD)), every[0].file))
+    own = [frame for frame in every if _is_own(frame.file, home)]
+    shown = [str(frame) for frame in own[-_FRAMES:][::-1]]
+    return shown if own[-1] is every[-1] else [*shown, f"raised in {every[-1]}"]
+
+
+class _Frame(NamedTuple):
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{'/'.join(self.file.rsplit('/', 2)[-2:])}:{self.line} {self.function}"
+
+
+def _is_own(file: str, home: str) -> bool:
+    """Whether a file is the task's own: of the package that was called, or installed with no library."""
+    if file.startswith(home):
+        return True
+    return not file.startswith(_STANDARD) and not any(folder in file for folder in _INSTALLED)
+
+
+def _package(file: str) -> str:
+    """The file, or of one that is installed the package that it is in."""
+    for folder in _INSTALLED:
+        before, found, rest = file.partition(folder)
+        if found:
+            return f"{before}{found}{rest.partition('/')[0]}"
+    return file
 
 
 def _outside(found: TracebackType | None) -> TracebackType | None:
