@@ -1,10 +1,12 @@
 """What nobody needs any more goes: bodies that were never finished, and results of Workflows that are gone.
 
 Whether a Workflow is gone, the API server says, asked after the results were looked up: a Workflow is there before any
-result of it. Where it does not say so in full, nothing goes. One database is therefore of one cluster.
+result of it. It is asked by namespace, so that a namespace whose list cannot be read keeps its own results and no
+others. One database is therefore of one cluster.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Never
 
@@ -25,19 +27,28 @@ async def run(database: Database, api: Api, interval: float, jitter: Callable[[]
         await api.clock.sleep(interval * (0.75 + 0.5 * jitter()))
         try:
             await _swept(database, api, interval)
-        except (ApiError, RefusedError) as error:
+        except RefusedError as error:
             log.warning("what nobody needs stays for now: %s", error)
+        except Exception:
+            log.exception("what nobody needs stays for now")
 
 
 async def orphans(database: Database, api: Api, before: float) -> int:
-    """Delete the results, put before a moment, of Workflows that are gone; gives how many. Raises errors.ApiError."""
-    owners = await store.owners(database, before)
-    if not owners:
-        return 0
-    standing = await _workflows(api)
+    """Delete the results, put before a moment, of Workflows that are gone; gives how many. Raises RefusedError."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for namespace, workflow in await store.owners(database, before):
+        owners[namespace].add(workflow)
     count = 0
-    for namespace, workflow in sorted(owners):
-        if workflow not in standing:
+    for namespace in sorted(owners):
+        try:
+            gone = owners[namespace] - await _workflows(api, namespace)
+        except ApiError as error:
+            log.warning("results of namespace %s stay for now: its Workflows cannot be listed: %s", namespace, error)
+            continue
+        except Exception:  # such as RecursionError, of one object that nobody foresaw
+            log.exception("results of namespace %s stay for now: its Workflows cannot be read", namespace)
+            continue
+        for workflow in sorted(gone):
             count += await store.delete_results(database, namespace, workflow)
     return count
 
@@ -50,9 +61,9 @@ async def _swept(database: Database, api: Api, age: float) -> None:
         log.info("deleted %d bodies that were never finished, %d results of runs that are gone", unfinished, gone)
 
 
-async def _workflows(api: Api) -> set[str]:
-    """The uids of all there are. A list that cannot be finished raises, and is none."""
+async def _workflows(api: Api, namespace: str) -> set[str]:
+    """The uids of all that a namespace has. A list that cannot be finished raises, and is none."""
     found: set[str] = set()
-    async for page in api.pages(WORKFLOWS):
+    async for page in api.pages(WORKFLOWS, namespace):
         found.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
     return found
