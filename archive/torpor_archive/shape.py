@@ -7,6 +7,7 @@ only, since to parse it would be to hold it.
 
 import codecs
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Never, Protocol
 
@@ -18,6 +19,9 @@ from torpor_archive.refusal import RefusedError
 
 LINE_MAX = 8 * 1024 * 1024
 """Bytes of one item, and of any JSON value that is no list, object or string."""
+CONTAINERS_MAX = 250_000
+"""Lists and objects in one item: each takes some 200 bytes of memory while the item is parsed, for 3 bytes of text."""
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 class Shape(Protocol):
@@ -139,11 +143,17 @@ class Value:
 
 def parse(text: bytes, what: str, number: int | None = None) -> Any:
     """JSON, without the constants that JSON has not. Raises RefusedError, naming what it was, and which."""
+    named = what if number is None else f"{what} {number}"
+    if _containers(text) > CONTAINERS_MAX and _containers(_STRING.sub(b"", text)) > CONTAINERS_MAX:
+        raise RefusedError(refusal.too_large(f"{named} has more than {CONTAINERS_MAX} lists and objects in it"))
     try:
         return _DECODER.decode(text.decode())
     except (ValueError, RecursionError) as error:
-        named = what if number is None else f"{what} {number}"
         raise RefusedError(refusal.invalid(f"{named} {_wrong(error)}")) from error
+
+
+def _containers(text: bytes) -> int:
+    return text.count(b"[") + text.count(b"{")
 
 
 def _wrong(error: Exception) -> str:

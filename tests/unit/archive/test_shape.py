@@ -117,3 +117,14 @@ def test_a_files_name_leads_nowhere(name: str) -> None:
 
 def test_a_name_is_given_back_as_it_came() -> None:
     assert Kind(type="file", name="é?").headers()["Torpor-Name"] == "%C3%A9%3F"
+
+
+def test_an_item_of_very_many_lists_is_refused_before_it_is_parsed() -> None:
+    many = b"[" + b"[]," * shape.CONTAINERS_MAX + b"1]\n"
+    with pytest.raises(RefusedError, match="more than 250000 lists and objects") as caught:
+        look("list", many, len(many))
+    assert caught.value.refusal.status == 413
+
+
+def test_brackets_in_strings_are_no_lists() -> None:
+    look("list", b'"' + b'\\"[{' * shape.CONTAINERS_MAX + b'"\n', 1_000_000)
