@@ -8,8 +8,7 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Never
 
@@ -22,8 +21,11 @@ from torpor_api.errors import ApiError, Unconfigured
 
 from torpor_archive import door, settings, sweep
 from torpor_archive.certificate import Pair
+from torpor_archive.connections import ConnectionLimits, Connections
 from torpor_archive.database import Database
 from torpor_archive.health import Health
+from torpor_archive.intake import Intake
+from torpor_archive.listener import listening
 from torpor_archive.metrics import Metrics
 from torpor_archive.publication import Publication
 from torpor_archive.refusal import RefusedError
@@ -34,7 +36,7 @@ from torpor_archive.settings import Settings
 CONNECTIONS = 32
 FIRST_DELAY, LAST_DELAY = 0.5, 3.0
 PUBLISH_SECONDS = 300.0
-STOP_SECONDS = 20.0
+PROBES = ConnectionLimits(total=128, per_address=32)
 
 log = logging.getLogger("torpor_archive")
 
@@ -51,10 +53,11 @@ async def serve(given: Settings) -> None:
     health = Health(database, metrics)
     async with (
         connect(given.kubeconfig, program="torpor-archive", connections=CONNECTIONS) as transport,
-        _listening(health.application(), given.health_port),
+        listening(health.application(), given.health_port, Connections(PROBES)),
     ):
         api = Api(transport, clock)
-        routes = Routes(database, Reviews(api), metrics, clock)
+        intake = Intake(database, metrics, clock, rate=given.rate, quota=given.quota)
+        routes = Routes(database, Reviews(api), metrics, clock, intake)
         tasks = [
             asyncio.create_task(_kept(database, api, given.sweep)),
             asyncio.create_task(_served(given, Publication(api, given.namespace), routes, health, metrics)),
@@ -104,7 +107,9 @@ async def _served(given: Settings, publication: Publication, routes: Routes, hea
     pair = found[0]
     application = web.Application(middlewares=[door.middleware(metrics)])
     routes.add_to(application)
-    async with _listening(application, given.port, _context(pair)):
+    connections = Connections(given.connections, metrics.refused_connections.inc)
+    metrics.connections.set_function(lambda: len(connections))
+    async with listening(application, given.port, connections, _context(pair)):
         health.serves = True
         log.info("serving %s on port %d", given.url, given.port)
         while True:
@@ -123,19 +128,6 @@ async def _until_done(work: Callable[[], Awaitable[None]], trouble: str) -> None
             log.warning("%s: %s", trouble, error)
             await asyncio.sleep(delay)
             delay = min(LAST_DELAY, 2 * delay)
-
-
-@asynccontextmanager
-async def _listening(
-    application: web.Application, port: int, context: ssl.SSLContext | None = None
-) -> AsyncIterator[None]:
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=STOP_SECONDS)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, port=port, ssl_context=context).start()
-        yield
-    finally:
-        await runner.cleanup()
 
 
 def _context(pair: Pair) -> ssl.SSLContext:

@@ -51,6 +51,8 @@ class Standing:
     workflow: str
     state: str
     pod_uid: str
+    launch: tuple[int, int, int] = (0, 0, 0)
+    """Attempt, segment, launch."""
 
 
 def caller(review: Mapping[str, Any]) -> Caller | None:
@@ -75,6 +77,7 @@ def standing(taskrun: Mapping[str, Any]) -> Standing:
         workflow=taskrun["spec"]["workflow"]["uid"],
         state=status.get("state", ""),
         pod_uid=(status.get("pod") or {}).get("uid") or "",
+        launch=(status.get("attempt") or 0, status.get("segment") or 0, status.get("launch") or 0),
     )
 
 

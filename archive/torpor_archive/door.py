@@ -5,6 +5,7 @@ What a client gets of a fault of ours is that there was one; the log has the res
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -20,6 +21,7 @@ from torpor_archive.refusal import Refusal, RefusedError
 T = TypeVar("T")
 
 RETRY_AFTER = "2"
+_IDENTIFIER = re.compile(r"[A-Za-z0-9.-]{1,253}")
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,16 @@ def token(headers: Mapping[str, str]) -> str:
     if scheme.lower() != "bearer" or not given.strip():
         raise RefusedError(refusal.unauthenticated("send a header `Authorization: Bearer` with a token"))
     return given.strip()
+
+
+def identifier(request: web.Request, name: str) -> str:
+    """A part of the path: a name, a uid or a digest. Raises RefusedError (400)."""
+    text = request.match_info[name]
+    if not _IDENTIFIER.fullmatch(text):
+        raise RefusedError(
+            refusal.invalid(f"{name} is {text[:40]!r}; it has letters, digits, '-' and '.', 253 at most")
+        )
+    return text
 
 
 def accepted(found: T | Refusal) -> T:

@@ -10,20 +10,20 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from sqlalchemy import Table
+from torpor_api.clock import Clock
 
 from torpor_archive import framing, refusal
 from torpor_archive.database import Database
 from torpor_archive.framing import Cutter, Limits
 from torpor_archive.kinds import Kind
 from torpor_archive.metrics import Metrics
+from torpor_archive.pace import RATE, Pace
+from torpor_archive.quota import QUOTA, Quota
 from torpor_archive.refusal import RefusedError
 from torpor_archive.shape import Shape
+from torpor_archive.slots import UPLOADS, Slots
 from torpor_archive.store import Described, Upload
 
-UPLOADS = 16
-"""At a time: each may hold one chunk and one line."""
-ROOM_SECONDS = 30.0
-IDLE_SECONDS = 60.0
 UPLOAD_SECONDS = 900.0
 
 log = logging.getLogger(__name__)
@@ -37,51 +37,76 @@ class Source(Protocol):
 
 
 class Intake:
-    """All uploads of a process."""
+    """All uploads of a process. `rate` is the least number of bytes a second, `quota` the bytes of a namespace."""
 
-    def __init__(self, database: Database, metrics: Metrics) -> None:
+    def __init__(
+        self, database: Database, metrics: Metrics, clock: Clock, *, rate: int = RATE, quota: int = QUOTA
+    ) -> None:
         self._database = database
         self._metrics = metrics
-        self._room = asyncio.Semaphore(UPLOADS)
+        self._clock = clock
+        self._rate = rate
+        self._quota = Quota(database, clock, quota)
+        self._slots = Slots(UPLOADS, "uploads")
 
     @asynccontextmanager
-    async def upload(self, kind: Kind, limits: Limits, now: float) -> AsyncIterator["Arrival"]:
-        """Room for one body. Raises RefusedError (503) where there is none for too long."""
-        try:
-            await asyncio.wait_for(self._room.acquire(), ROOM_SECONDS)
-        except TimeoutError:
-            busy = refusal.unavailable("Busy", f"{UPLOADS} bodies are coming in already: try again later")
-            raise RefusedError(busy) from None
-        arrival = Arrival(Upload(self._database, kind, now), Cutter(limits, lined=kind.lined), self._metrics)
-        with self._metrics.uploads.track_inprogress():
-            try:
-                async with asyncio.timeout(UPLOAD_SECONDS):
-                    yield arrival
-            except TimeoutError:
-                raise RefusedError(refusal.invalid(f"the body took more than {UPLOAD_SECONDS:g} s")) from None
-            finally:
-                self._room.release()
-                await arrival.left()
+    async def upload(self, table: Table, namespace: str, kind: Kind, limits: Limits) -> AsyncIterator["Arrival"]:
+        """Room for one body. Raises RefusedError (503) where there is none for too long, 507 over the quota."""
+        async with self._slots.held(namespace):
+            room = await self._quota.room(table, namespace)
+            upload = Upload(self._database, kind, self._clock.now())
+            full = None if room is None else (room, self._quota.exceeded(table, namespace))
+            arrival = Arrival(
+                upload,
+                cutter=Cutter(limits, lined=kind.lined),
+                metrics=self._metrics,
+                pace=Pace(self._rate),
+                clock=self._clock,
+                full=full,
+            )
+            with self._metrics.uploads.track_inprogress():
+                try:
+                    async with asyncio.timeout(UPLOAD_SECONDS):
+                        yield arrival
+                except TimeoutError:
+                    raise RefusedError(refusal.too_slow(f"the body took more than {UPLOAD_SECONDS:g} s")) from None
+                finally:
+                    await arrival.left()
+            self._quota.add(table, namespace, arrival.described().size)
 
 
 class Arrival:
-    """One body that comes in."""
+    """One body that comes in. `full` is how many bytes there is room for, and what is said of more."""
 
-    def __init__(self, upload: Upload, cutter: Cutter, metrics: Metrics) -> None:
+    def __init__(  # noqa: PLR0913 - what one body needs; `Intake` alone makes one
+        self,
+        upload: Upload,
+        *,
+        cutter: Cutter,
+        metrics: Metrics,
+        pace: Pace,
+        clock: Clock,
+        full: tuple[int, refusal.Refusal] | None = None,
+    ) -> None:
         self._upload = upload
         self._cutter = cutter
         self._metrics = metrics
+        self._pace = pace
+        self._clock = clock
+        self._full = full
         self._begun = False
         self._done = False
 
     async def receive(self, source: Source, shape: Shape) -> framing.Chunk:
         """Take it in but for its last chunk, which is given. Raises RefusedError for what must not be kept."""
-        while data := await _read(source):
+        while data := await self._read(source):
             self._metrics.bytes.labels("in").inc(len(data))
             shape.feed(data)
             for chunk in self._cutter.feed(data):
                 self._begun = True
                 await self._upload.add(chunk)
+            if self._full is not None and self._cutter.size > self._full[0]:
+                raise RefusedError(self._full[1])
         shape.end()
         return self._cutter.end()
 
@@ -107,10 +132,13 @@ class Arrival:
         except RefusedError:
             log.info("a body that was not finished is left for later")
 
-
-async def _read(source: Source) -> bytes:
-    try:
-        async with asyncio.timeout(IDLE_SECONDS):
-            return await source.readany()
-    except TimeoutError:
-        raise RefusedError(refusal.invalid(f"nothing came for {IDLE_SECONDS:g} s")) from None
+    async def _read(self, source: Source) -> bytes:
+        began = self._clock.monotonic()
+        try:
+            async with asyncio.timeout(self._pace.left):
+                data = await source.readany()
+        except TimeoutError:
+            raise RefusedError(self._pace.too_slow()) from None
+        if data:
+            self._pace.note(self._clock.monotonic() - began, len(data))
+        return data

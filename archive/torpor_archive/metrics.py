@@ -37,6 +37,14 @@ class Metrics:
         self.abandoned = Counter(
             "torpor_archive_abandoned", "Bodies that were begun and not finished.", registry=self._registry
         )
+        self.connections = Gauge(
+            "torpor_archive_connections", "Open connections of the port for results.", registry=self._registry
+        )
+        self.refused_connections = Counter(
+            "torpor_archive_connections_refused",
+            "Connections that were refused, or closed to make room for another.",
+            registry=self._registry,
+        )
         self._up = Gauge(
             "torpor_archive_database_up", "1 where the database did what it was last asked.", registry=self._registry
         )

@@ -50,6 +50,16 @@ def too_large(message: str) -> Refusal:
     return Refusal(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason="TooLarge", message=message)
 
 
+def too_slow(message: str) -> Refusal:
+    """408: the body did not come fast enough."""
+    return Refusal(status=HTTPStatus.REQUEST_TIMEOUT, reason="TooSlow", message=message)
+
+
+def quota_exceeded(message: str) -> Refusal:
+    """507: there is no room for more of this namespace."""
+    return Refusal(status=HTTPStatus.INSUFFICIENT_STORAGE, reason="QuotaExceeded", message=message)
+
+
 def out_of_range(message: str) -> Refusal:
     """416: there is no such item."""
     return Refusal(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, reason="OutOfRange", message=message)

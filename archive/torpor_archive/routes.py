@@ -13,27 +13,32 @@ from torpor_api.clock import Clock
 from torpor_archive import access, door, framing, kinds, runs, shape, store
 from torpor_archive.access import Caller
 from torpor_archive.database import Database
-from torpor_archive.intake import IDLE_SECONDS, Intake
+from torpor_archive.intake import Intake
 from torpor_archive.kinds import LENGTH_HEADER, RUN, Kind
 from torpor_archive.metrics import Metrics
 from torpor_archive.refusal import RefusedError, forbidden, invalid, not_found
 from torpor_archive.reviews import Reviews
+from torpor_archive.slots import DOWNLOADS, Slots
 from torpor_archive.store import Span, Stored
 from torpor_archive.tables import RESULTS, RUNS
 
 TASKRUN_HEADER = "Torpor-TaskRun"
 COUNT_MAX = 1_000_000
+IDLE_SECONDS = 60.0
+"""For which a reader may take nothing."""
+DOWNLOAD_SECONDS = 900.0
 
 
 class Routes:
     """The handlers, over what they need."""
 
-    def __init__(self, database: Database, reviews: Reviews, metrics: Metrics, clock: Clock) -> None:
+    def __init__(self, database: Database, reviews: Reviews, metrics: Metrics, clock: Clock, intake: Intake) -> None:
         self._database = database
         self._reviews = reviews
         self._metrics = metrics
         self._clock = clock
-        self._intake = Intake(database, metrics)
+        self._intake = intake
+        self._downloads = Slots(DOWNLOADS, "downloads")
 
     def add_to(self, application: web.Application) -> None:
         """Each at its path; the names are those of the metrics."""
@@ -50,57 +55,60 @@ class Routes:
 
     async def put_result(self, request: web.Request) -> web.StreamResponse:
         """A pod's own result, once it has been claimed and while it runs."""
-        namespace, name = request.match_info["namespace"], request.match_info["name"]
+        namespace, name = door.identifier(request, "namespace"), door.identifier(request, "name")
         who = await self._pod(request, namespace)
         stands = await self._reviews.stands(namespace, name)
         door.accepted(access.may_write(who, name, stands))
         kind = door.accepted(kinds.of(request.headers))
         _check_length(request, framing.RESULT)
         look, entries = shape.of(kind)
-        async with self._intake.upload(kind, framing.RESULT, self._clock.now()) as arrival:
+        async with self._intake.upload(RESULTS, namespace, kind, framing.RESULT) as arrival:
             last = await arrival.receive(request.content, look)
             if entries is not None:
                 entries.checked()
             described = arrival.described(entries.keys if entries else None)
-            row = {"namespace": namespace, "taskrun": stands.uid, "digest": described.digest}
-            await arrival.finish(last, described, RESULTS, row | {"workflow": stands.workflow})
+            # The upload may have taken minutes, in which another pod may have claimed the TaskRun.
+            door.accepted(access.may_write(who, name, await self._reviews.stands(namespace, name)))
+            attempt, segment, launch = stands.launch
+            row = {"namespace": namespace, "taskrun": stands.uid, "workflow": stands.workflow}
+            order = {"attempt": attempt, "segment": segment, "launch": launch}
+            await arrival.finish(last, described, RESULTS, {**row, **order, "digest": described.digest})
         answer = asdict(described) | {"type": kind.type, "name": kind.name}
         return web.json_response(answer, status=HTTPStatus.CREATED)
 
     async def get_result(self, request: web.Request) -> web.StreamResponse:
         """A result, or items of it, for a pod of the same Workflow."""
-        namespace = request.match_info["namespace"]
+        namespace = door.identifier(request, "namespace")
         who = await self._pod(request, namespace)
         name = request.headers.get(TASKRUN_HEADER, "")
         if not name:
             raise RefusedError(invalid(f"send a header {TASKRUN_HEADER} with the name of the TaskRun that reads"))
         stands = await self._reviews.stood(namespace, name, who)
-        uid, digest = request.match_info["uid"], request.match_info["digest"]
+        uid, digest = door.identifier(request, "uid"), door.identifier(request, "digest")
         found = await store.result(self._database, namespace, uid, digest)
         door.accepted(access.may_read(who, name, stands, found[1] if found else stands.workflow))
         if found is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
-        return await self._send(request, found[0])
+        return await self._send(request, namespace, found[0])
 
     async def put_run(self, request: web.Request) -> web.StreamResponse:
         """A finished run; what is there already stays as it is."""
-        namespace, uid = request.match_info["namespace"], request.match_info["uid"]
+        namespace, uid = door.identifier(request, "namespace"), door.identifier(request, "uid")
         await self._operator(request, namespace)
         _check_length(request, framing.RUN)
         incoming = runs.Incoming(namespace, uid)
-        now = self._clock.now()
-        async with self._intake.upload(Kind(type=RUN), framing.RUN, now) as arrival:
+        async with self._intake.upload(RUNS, namespace, Kind(type=RUN), framing.RUN) as arrival:
             last = await arrival.receive(request.content, shape.Lines(incoming.look))
             if not incoming.summary:
                 raise RefusedError(invalid("a run begins with its Workflow, and the body is empty"))
             described = arrival.described()
-            row = {"namespace": namespace, "uid": uid, "archived": now, **incoming.summary}
+            row = {"namespace": namespace, "uid": uid, "archived": self._clock.now(), **incoming.summary}
             new = await arrival.finish(last, described, RUNS, row)
         return web.json_response({"uid": uid, "new": new, "size": described.size, "digest": described.digest})
 
     async def list_runs(self, request: web.Request) -> web.StreamResponse:
         """A page of the runs of a namespace, for whoever may list Workflows there."""
-        namespace = request.match_info["namespace"]
+        namespace = door.identifier(request, "namespace")
         await self._reader(request, "list", namespace)
         limit = door.number(request.query, "limit", runs.PAGE, runs.PAGE_MAX) or runs.PAGE
         given = request.query.get("continue")
@@ -109,12 +117,12 @@ class Routes:
 
     async def get_run(self, request: web.Request) -> web.StreamResponse:
         """One run, its Workflow and its TaskRuns, for whoever may get Workflows there."""
-        namespace, uid = request.match_info["namespace"], request.match_info["uid"]
+        namespace, uid = door.identifier(request, "namespace"), door.identifier(request, "uid")
         await self._reader(request, "get", namespace)
         found = await store.run_body(self._database, namespace, uid)
         if found is None:
             raise RefusedError(not_found(f"the archive has no run of uid {uid} in namespace {namespace}"))
-        return await self._send(request, found)
+        return await self._send(request, namespace, found)
 
     async def _pod(self, request: web.Request, namespace: str) -> Caller:
         who = await self._reviews.pod(door.token(request.headers))
@@ -131,7 +139,11 @@ class Routes:
         if not await self._reviews.may(who, verb, "workflows", namespace):
             raise RefusedError(forbidden(f"{who.user} may not {verb} Workflows in namespace {namespace}"))
 
-    async def _send(self, request: web.Request, stored: Stored) -> web.StreamResponse:
+    async def _send(self, request: web.Request, namespace: str, stored: Stored) -> web.StreamResponse:
+        async with self._downloads.held(namespace):
+            return await self._stream(request, stored)
+
+    async def _stream(self, request: web.Request, stored: Stored) -> web.StreamResponse:
         """The body, or what the query asks of it. A database that goes away in the middle breaks the connection."""
         span = Span(start=0, end=stored.size)
         if "item" in request.query:
@@ -144,11 +156,12 @@ class Routes:
         piece = await anext(pieces, b"")  # before the answer begins, so that a refusal can still be said
         await response.prepare(request)
         try:
-            while piece:
-                self._metrics.bytes.labels("out").inc(len(piece))
-                async with asyncio.timeout(IDLE_SECONDS):
-                    await response.write(piece)
-                piece = await anext(pieces, b"")
+            async with asyncio.timeout(DOWNLOAD_SECONDS):
+                while piece:
+                    self._metrics.bytes.labels("out").inc(len(piece))
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        await response.write(piece)
+                    piece = await anext(pieces, b"")
         except Exception as error:
             # Whatever it is, an answer of its own would be taken for a part of the body.
             if request.transport is not None:

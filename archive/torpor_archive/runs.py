@@ -52,10 +52,12 @@ class After:
 def after(text: str) -> After | Refusal:
     """Read it again."""
     try:
-        archived, uid = json.loads(base64.urlsafe_b64decode(text.encode()))
-        return After(archived=float(archived), uid=str(uid))
-    except (ValueError, TypeError, binascii.Error):
-        return refusal.invalid("continue is what the page before gave, and nothing else")
+        match json.loads(base64.urlsafe_b64decode(text.encode())):
+            case [float(archived), str(uid)] if "\0" not in uid:
+                return After(archived=archived, uid=uid)
+    except (ValueError, RecursionError, binascii.Error):
+        pass
+    return refusal.invalid("continue is what the page before gave, and nothing else")
 
 
 async def page(database: Database, namespace: str, limit: int, start: After | None) -> Mapping[str, Any]:

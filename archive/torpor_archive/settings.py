@@ -2,8 +2,12 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from torpor_archive.connections import ConnectionLimits
+from torpor_archive.pace import RATE
+from torpor_archive.quota import QUOTA
 
 PORT, HEALTH_PORT = 8443, 8081
 DATABASE = "sqlite:////data/archive.db"
@@ -13,7 +17,10 @@ SWEEP = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One replica. `patience` and `sweep` are in seconds; `namespace` is where its Secret and ConfigMap are."""
+    """One replica. `patience` and `sweep` are in seconds; `namespace` is where its Secret and ConfigMap are.
+
+    `rate` is the least number of bytes a second of an upload, `quota` the most bytes that a namespace keeps.
+    """
 
     namespace: str = "torpor-system"
     url: str
@@ -22,6 +29,9 @@ class Settings:
     database: str = DATABASE
     patience: float = PATIENCE
     sweep: float = SWEEP
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    rate: int = RATE
+    quota: int = QUOTA
     kubeconfig: str | None = None
 
     @property
@@ -41,6 +51,13 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         database=environ.get("DATABASE_URL") or DATABASE,
         patience=given.database_patience,
         sweep=given.sweep_interval,
+        connections=ConnectionLimits(
+            total=given.max_connections,
+            per_address=given.max_connections_per_address,
+            idle=given.idle_timeout,
+        ),
+        rate=given.min_upload_rate,
+        quota=given.namespace_quota,
         kubeconfig=given.kubeconfig,
     )
 
@@ -59,8 +76,41 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz, /readyz and /metrics are")
     add("--database-patience", type=float, default=PATIENCE, help="seconds for which a transaction is repeated")
     add("--sweep-interval", type=float, default=SWEEP, help="seconds between looks for what nobody needs any more")
+    limits = ConnectionLimits()
+    add("--max-connections", type=_count, default=limits.total, help="open connections")
+    add(
+        "--max-connections-per-address",
+        type=_count,
+        default=limits.per_address,
+        help="open connections from one address",
+    )
+    add(
+        "--idle-timeout",
+        type=float,
+        default=limits.idle,
+        help="seconds for the TLS handshake, for a whole request head, and between requests",
+    )
+    add("--min-upload-rate", type=int, default=RATE, help="bytes a second; a slower upload is cut off")
+    add(
+        "--namespace-quota", type=_bytes, default=QUOTA, help="bytes of results, and of runs, of a namespace; 0 for all"
+    )
     add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
     return made
+
+
+def _count(text: str) -> int:
+    found = int(text)
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 1 on")
+    return found
+
+
+def _bytes(text: str) -> int:
+    """Bytes, as a number or with one of Kubernetes' suffixes Ki, Mi, Gi, Ti."""
+    for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti"), start=1):
+        if text.endswith(suffix):
+            return int(text.removesuffix(suffix)) << 10 * power
+    return int(text)
 
 
 def _url(text: str) -> str:

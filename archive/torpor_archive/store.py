@@ -99,12 +99,33 @@ class Upload:
                 keys=described.keys,
             )
         )
+        if table is RESULTS:
+            await _supersede(connection, row)
         await connection.execute(_insert(connection, table, row | {"body": self.body}))
         mine = [column == row[column.name] for column in table.primary_key]
         stands = await connection.scalar(select(table.c.body).where(*mine))
         if stands != self.body:
             await _drop(connection, self.body)
         return stands == self.body
+
+
+async def _supersede(connection: AsyncConnection, row: dict[str, Any]) -> None:
+    """Delete what the TaskRun put before. Raises RefusedError (403) where a later launch of it has put a result."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+        lock = func.pg_advisory_xact_lock(func.hashtextextended(row["taskrun"], 0))
+        await connection.execute(select(lock))
+    mine = (RESULTS.c.namespace == row["namespace"]) & (RESULTS.c.taskrun == row["taskrun"])
+    order = ("attempt", "segment", "launch")
+    for found in (await connection.execute(select(RESULTS).where(mine))).mappings().all():
+        if tuple(found[name] for name in order) > tuple(row[name] for name in order):
+            said = f"attempt {found['attempt']} of the TaskRun has put its result; this one is of an earlier launch"
+            raise RefusedError(refusal.forbidden(said))
+        same = mine & (RESULTS.c.digest == found["digest"])
+        if found["digest"] == row["digest"]:
+            await connection.execute(update(RESULTS).where(same).values({name: row[name] for name in order}))
+        else:
+            await connection.execute(delete(RESULTS).where(same))
+            await _drop(connection, found["body"])
 
 
 async def chunks(database: Database, stored: Stored, span: Span) -> AsyncIterator[bytes]:

@@ -59,9 +59,12 @@ RESULTS = Table(
     Column("digest", String(64), primary_key=True),
     Column("workflow", String(63), nullable=False),
     Column("body", String(32), ForeignKey("bodies.id"), nullable=False, unique=True),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("segment", Integer, nullable=False, server_default="0"),
+    Column("launch", Integer, nullable=False, server_default="0"),
     Index("results_workflow", "namespace", "workflow"),
 )
-"""`taskrun` and `workflow` are uids."""
+"""`taskrun` and `workflow` are uids. A TaskRun has one result: a put replaces that of the same or an earlier launch."""
 
 RUNS = Table(
     "runs",

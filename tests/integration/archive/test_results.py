@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.archive.conftest import OCTETS, Task
 from tests.integration.archive.process import Archive
+from tests.integration.conftest import Server
 
 _LIST = b'{"a":1}\n"b"\nnull\n[1,2.0]\n'
 _OBJECT = '["a",1]\n["ä",{"b":null}]\n'.encode()
@@ -79,9 +80,12 @@ def test_the_same_result_put_again_is_kept_once(archive: Archive, task: Task) ->
     assert archive.database.value(f"SELECT count(*) FROM bodies WHERE digest = '{first['digest']}'") == 1
 
 
-def test_an_attempt_that_follows_may_put_another(archive: Archive, task: Task) -> None:
-    digests = [task.put(archive, "number", body).expect(201).said["digest"] for body in (b"1", b"2")]
-    assert [task.get(archive, task.address(digest)).expect(200).body for digest in digests] == [b"1", b"2"]
+def test_what_is_put_later_replaces_what_was_put_before(archive: Archive, task: Task, server: Server) -> None:
+    first = task.put(archive, "number", b"1").expect(201).said["digest"]
+    next_attempt = task.resumed(server)
+    second = next_attempt.put(archive, "number", b"2").expect(201).said["digest"]
+    assert next_attempt.get(archive, task.address(second)).expect(200).body == b"2"
+    next_attempt.get(archive, task.address(first)).expect(404)
 
 
 BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {

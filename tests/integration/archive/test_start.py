@@ -60,9 +60,12 @@ def test_replicas_that_start_before_their_database_make_its_tables_once_and_find
             say(replica, b"DatabaseUnavailable")
     finally:
         empty.start()
-    task, orphan = task_in(home, workflow(server, home)), task_in(home, "gone")
-    put = [task.put(replica.ready(), "number", b"%d" % n).expect(201) for n, replica in enumerate(replicas)]
-    at = [task.address(answer.said["digest"]) for answer in put]
+    there, orphan = workflow(server, home), task_in(home, "gone")
+    tasks = [task_in(home, there) for _ in replicas]
+    pairs = enumerate(zip(tasks, replicas, strict=True))
+    put = [task.put(replica.ready(), "number", b"%d" % n).expect(201) for n, (task, replica) in pairs]
+    at = [task.address(answer.said["digest"]) for task, answer in zip(tasks, put, strict=True)]
+    task = tasks[0]
     lost = orphan.address(orphan.put(replicas[0], "number", b"3").expect(201).said["digest"])
     for replica in replicas:
         assert [task.get(replica, address).expect(200).body for address in at] == [b"0", b"1"]

@@ -25,6 +25,8 @@ def test_the_page_explains_every_status_that_a_refusal_has() -> None:
         refusal.not_found,
         refusal.too_large,
         refusal.out_of_range,
+        refusal.too_slow,
+        refusal.quota_exceeded,
     )
     for made in [kind("x") for kind in kinds]:
         assert f"| {made.reason} | {made.status} |" in _PAGE

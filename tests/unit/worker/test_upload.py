@@ -133,6 +133,18 @@ def test_a_result_that_cannot_be_stored_fails_the_attempt_with_a_reason_of_its_o
     assert cluster.clock - before >= 300
 
 
+def test_a_namespace_that_is_over_its_quota_fails_the_attempt_at_once_with_the_archives_words(
+    task: Callable[..., Pod], archive: FakeArchive
+) -> None:
+    archive.troubles, archive.message = [507] * 100, "the quota of namespace team is used up"
+    pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
+
+    assert pod.run() == 1
+    assert (pod.status["state"], pod.status["reason"]) == ("UpForRetry", "ResultNotStored")
+    assert "HTTP 507: the quota of namespace team is used up" in pod.status["message"]
+    assert len(archive.requests) == 1
+
+
 def test_an_address_that_is_none_is_told(task: Callable[..., Pod], cluster: Cluster) -> None:
     cluster.archive_url = "http://archive"
     cluster.archive = main._archive

@@ -14,13 +14,13 @@ from torpor_wire.reason import Reason
 
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import outcome, settle
-from torpor.runtime.api import UnclearError
+from torpor.runtime.api import Answer, UnclearError
 from torpor.runtime.archive import Archive
 from torpor.runtime.bodies import Body
 from torpor.runtime.outcome import Failure, Outcome, Success
 
 LIMIT_S = 300.0
-_BAD, _TOO_LARGE, _UNPROCESSABLE = 400, 413, 422
+_BAD, _TOO_LARGE, _UNPROCESSABLE, _NO_ROOM = 400, 413, 422, 507
 _FIELDS = ("size", "digest", "type", "length", "keys", "name")
 
 
@@ -68,6 +68,8 @@ def _put(to: Archive, body: Body, patience: settle.Patience) -> Outcome | settle
         answer = to.put(headers, passing.of(body.pieces()))
     except UnclearError as error:
         return settle.Unsettled(str(error))
+    if answer.status == _NO_ROOM:  # of the namespace's quota: nothing goes of it within these minutes
+        return not_stored(_said(answer))
     match settle.tells(answer, patience.repeats):
         case settle.Stored(said) if passing.agrees(said):
             return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
@@ -81,6 +83,11 @@ def _put(to: Archive, body: Body, patience: settle.Patience) -> Outcome | settle
             return not_stored(message)
         case settle.Lost():
             return not_stored(f"HTTP {_UNPROCESSABLE}")
+
+
+def _said(answer: Answer) -> str:
+    body = answer.body if isinstance(answer.body, dict) else {}
+    return f"HTTP {answer.status}: {body.get('message', '')}"
 
 
 def not_stored(message: str) -> Failure:
