@@ -10,6 +10,8 @@ from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
+from torpor_wire import keys
+
 from torpor_api import errors
 from torpor_api.clock import Clock
 from torpor_api.resources import Resource
@@ -147,7 +149,13 @@ class Api:
         subresource: str | None = None,
     ) -> Object:
         """A JSON Patch, all or nothing; `errors.LostRace` where a `test` in it does not hold."""
-        return await self._write("PATCH", resource.path(namespace, name, subresource), list(ops), JSON_PATCH)
+        return await self._write(
+            "PATCH",
+            resource.path(namespace, name, subresource),
+            list(ops),
+            JSON_PATCH,
+            query={"fieldManager": keys.FIELD_MANAGER},
+        )
 
     async def delete(  # noqa: PLR0913 - the options of the API's own verb
         self,
@@ -197,8 +205,11 @@ class Api:
                     raise errors.of_status(found)
                 yield WatchEvent(str(event.get("type")), found)
 
-    async def _write(self, method: str, path: str, body: object, content_type: str = JSON) -> Object:
-        return _object(_body(await self.transport.request(method, path, body=body, content_type=content_type)))
+    async def _write(
+        self, method: str, path: str, body: object, content_type: str = JSON, query: Mapping[str, str] | None = None
+    ) -> Object:
+        answer = await self.transport.request(method, path, query=query, body=body, content_type=content_type)
+        return _object(_body(answer))
 
 
 def _selectors(field_selector: str, label_selector: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ to look into untyped values (params, args) or to ask who is writing stands in ma
 
 from collections.abc import Iterable
 
-from torpor_wire import state
+from torpor_wire import condition, state
 
 from torpor_api.crd_schema import Schema
 
@@ -50,7 +50,18 @@ def taskrun_status() -> list[Schema]:
             message="a result stands here or in the archive, not in both",
             path=".stored",
         ),
+        _rule(
+            f"!has(self.conditions) || self.conditions.all(c, c.type != '{condition.TYPE}' || c.status == {_due()})",
+            explain=f"'condition {condition.TYPE} of a TaskRun that is ' + self.state + ' is ' + {_due()}",
+            path=".conditions",
+        ),
     ]
+
+
+def _due() -> str:
+    """CEL: the status of the condition that the state asks for."""
+    ends = " : ".join(f"self.state == '{end}' ? '{status}'" for end, status in condition.STATUS.items())
+    return f"({ends} : '{condition.UNKNOWN}')"
 
 
 def taskrun_spec() -> list[Schema]:

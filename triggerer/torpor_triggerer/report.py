@@ -50,10 +50,11 @@ class Reporter:
 
         `due` is the moment at which it should have been there, in seconds since the epoch.
         """
-        patch = outcomes.patch(wait, outcome, self._api.clock.now())
         for tries in itertools.count():
             if left():
                 return
+            # Anew for each try: the policy takes no moment that is long past.
+            patch = outcomes.patch(wait, outcome, self._api.clock.now())
             try:
                 await self._write(wait, patch, again=tries > 0)
             except (errors.LostRace, errors.NotFound) as error:

@@ -8,12 +8,16 @@ from torpor_wire import state as states
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 
-_STATUS = {
+TYPE = "Succeeded"
+STATUS = {
     states.State.SUCCEEDED: "True",
     states.State.SKIPPED: "True",  # with reason Skipped, so `kubectl wait --for=condition=Succeeded` ends (adr/0015)
     states.State.FAILED: "False",
     states.State.CANCELLED: "False",
 }
+"""The condition in each state that is an end; in every other it is UNKNOWN. The CRD holds every writer to it."""
+
+UNKNOWN = "Unknown"
 
 
 def succeeded(
@@ -21,8 +25,8 @@ def succeeded(
 ) -> dict[str, Json]:
     """The `Succeeded` condition. `created` and `completed` are RFC 3339 texts."""
     return {
-        "type": "Succeeded",
-        "status": _STATUS.get(state, "Unknown"),
+        "type": TYPE,
+        "status": STATUS.get(state, UNKNOWN),
         "reason": reason or (Reason.SUCCEEDED if state is states.State.SUCCEEDED else state),
         "message": message or "",
         "lastTransitionTime": completed or created,

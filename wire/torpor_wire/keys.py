@@ -25,6 +25,11 @@ APPROVAL_BY = f"{GROUP}/approval-by"
 APPROVAL_FOR = f"{GROUP}/approval-for"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
 
+FIELD_MANAGER = "torpor"
+"""Under which every part writes status, so that the policy finds the moment at which the API server took the write."""
+CLOCK_SLACK_S = 600
+"""How far from the API server's clock a moment that a pod or a triggerer writes may be; the policy holds them to it."""
+
 DEFAULT_POOL = "default"
 POOLS_CONFIG = "torpor-pools"
 """The ConfigMap of a namespace with its pools: names, and how many slots each has."""

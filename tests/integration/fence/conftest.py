@@ -1,15 +1,16 @@
 """Who comes to the fence: each with the token it would really have, and a TaskRun in each state to try it on."""
 
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from torpor_wire import names
+from torpor_wire import condition, names, times
 from torpor_wire.state import State
 
-from tests.integration.conftest import Server
+from tests.integration.conftest import Server, collection
 
 POOL = "fence-tests"
 _ROLES = {
@@ -44,6 +45,18 @@ class Stage:
         return str(self.pods[state]["metadata"]["uid"])
 
 
+def told(stage: Stage, state: State, *, name: str) -> list[dict[str, Any]]:
+    """The conditions of the TaskRun of that name in this state, which is no end."""
+    path = f"{collection('taskruns', stage.namespace)}/{name}"
+    created = stage.server.request("GET", path).expect(200)["metadata"]["creationTimestamp"]
+    return [condition.succeeded(state, created=created, completed=None, reason=None, message=None)]
+
+
+def now() -> str:
+    """The time, as it is written on objects."""
+    return times.rfc3339(time.time())
+
+
 def set_fields(**fields: Any) -> list[dict[str, Any]]:
     """A JSON Patch that sets fields of status; None clears."""
     return [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
@@ -52,7 +65,11 @@ def set_fields(**fields: Any) -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def stage(server: Server, open_namespace: Callable[[], str]) -> Stage:
     """One namespace for all: what is tried on it is tried as a dry run, which admission sees all the same."""
-    namespace = open_namespace()
+    return set_up(server, open_namespace())
+
+
+def set_up(server: Server, namespace: str) -> Stage:
+    """Accounts, TaskRuns and pods in this namespace."""
     for account, role in _ROLES.items():
         _account(server, namespace, account)
         _bind(server, namespace, account, "ClusterRole", role)

@@ -7,7 +7,7 @@ import pytest
 from torpor_wire.state import State
 
 from tests.integration.conftest import collection
-from tests.integration.fence.conftest import Stage, create_pod, set_fields
+from tests.integration.fence.conftest import Stage, create_pod, now, set_fields, told
 
 _TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
 _DEFERRAL = {"state": "Deferred", "trigger": _TRIGGER, "next": {"method": "m"}}
@@ -57,8 +57,9 @@ def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: 
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
+    said = told(stage, State.RUNNING, name=name)
     for started, status in (("2026-01-02T00:00:00Z", 403), ("2026-01-01T00:00:00Z", 200)):
-        patch = set_fields(state="Running", pod=claim, startedAt=started)
+        patch = set_fields(state="Running", pod=claim, startedAt=started, conditions=said)
         assert stage.server.patch_status(stage.namespace, name, patch, token=token).status == status
 
 
@@ -134,7 +135,8 @@ def test_a_retry_beyond_the_limit_is_refused(stage: Stage, taskrun_of: Callable[
     pod = create_pod(stage.server, stage.namespace, f"{name}-a6-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
-    stage.server.patch_status(stage.namespace, name, set_fields(state="Running", pod=claim), token=token).expect(200)
+    claimed = set_fields(state="Running", pod=claim, startedAt=now(), conditions=told(stage, State.RUNNING, name=name))
+    stage.server.patch_status(stage.namespace, name, claimed, token=token).expect(200)
     answer = stage.server.patch_status(stage.namespace, name, set_fields(state="UpForRetry"), token=token)
     assert answer.status == 403
     assert "attempt 6 is the last that spec.retries.limit 5 allows" in answer.message

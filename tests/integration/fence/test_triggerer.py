@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_wire.state import State
 
-from tests.integration.fence.conftest import POOL, Stage, set_fields
+from tests.integration.fence.conftest import POOL, Stage, now, set_fields, told
 
 _FIRE: dict[str, Any] = {
     "state": "Scheduled",
@@ -51,7 +51,9 @@ def test_a_triggerer_is_refused(stage: Stage, case: str) -> None:
 
 
 def test_a_triggerer_fires_and_explains(stage: Stage) -> None:
-    for fields in (_FIRE, {"reason": "TriggerFailed", "message": "not yet"}):
+    said = told(stage, State.DEFERRED, name="deferred")
+    for fields in (_FIRE | {"firedAt": now()}, {"reason": "TriggerFailed", "message": "not yet"}):
+        fields["conditions"] = said
         stage.server.patch_status(
             stage.namespace, State.DEFERRED.lower(), set_fields(**fields), token=stage.triggerer, dryRun="All"
         ).expect(200)

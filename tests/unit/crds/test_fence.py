@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from torpor_wire import edge, retry, trigger
+from torpor_wire import edge, keys, retry, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import POD_EDGES, TRIGGERER_EDGES, State
+from torpor_wire.state import POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 _FENCE = Path(__file__).resolve().parents[3] / "manifests/base/policies/fence.yaml"
 _WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
@@ -76,3 +76,18 @@ def test_there_are_no_match_conditions_and_an_error_refuses() -> None:
     assert "matchConditions" not in spec
     assert spec["failurePolicy"] == "Fail"
     assert {each["reason"] for each in spec["validations"]} == {"Forbidden"}
+
+
+def test_the_fence_knows_which_states_are_ends_and_when_each_is_entered() -> None:
+    assert set(table("finished")) == set(TERMINAL)
+    entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
+    assert set(table("due")) == entered
+    for path, patch in (*POD.items(), *TRIGGERER.items()):
+        old, new = path.split(">")
+        assert old == new or table("due")[new] in touched(patch), path
+
+
+def test_the_fence_allows_the_slack_of_the_wire_contract() -> None:
+    policy = next(yaml.safe_load_all(_FENCE.read_text()))
+    slack = next(each["expression"] for each in policy["spec"]["variables"] if each["name"] == "slack")
+    assert slack == f"duration('{keys.CLOCK_SLACK_S}s')"

@@ -85,7 +85,7 @@ def test_a_patch_carries_the_token_and_its_content_type(server: Server, api: Api
 
     head, _, body = server.requests[0].partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
-    assert lines[0] == b"PATCH /apis/x/status HTTP/1.1"
+    assert lines[0] == b"PATCH /apis/x/status?fieldManager=torpor HTTP/1.1"
     assert b"Host: [fd00::1]" in lines
     assert b"Authorization: Bearer t0ken" in lines
     assert b"Content-Type: application/json-patch+json" in lines

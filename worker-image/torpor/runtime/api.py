@@ -12,12 +12,13 @@ import ssl
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from torpor_wire import canonical
+from torpor_wire import canonical, keys
 
 _LIMIT_S = 10.0
 _CONNECT_S = 5.0
 _BODY_MAX = 16 * 1024 * 1024
 _TYPES = {"PATCH": "application/json-patch+json"}
+_QUERIES = {"PATCH": f"?fieldManager={keys.FIELD_MANAGER}"}
 
 
 class UnclearError(Exception):
@@ -87,7 +88,7 @@ class Api:
     def _request(self, method: str, path: str, body: canonical.Json) -> bytes:
         content = b"" if body is None else canonical.plain(body).encode()
         head = (
-            f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nUser-Agent: torpor-worker\r\n"
+            f"{method} {path}{_QUERIES.get(method, '')} HTTP/1.1\r\nHost: {self._host}\r\nUser-Agent: torpor-worker\r\n"
             f"Authorization: Bearer {self._token()}\r\nAccept: application/json\r\n"
             f"Content-Type: {_TYPES.get(method, 'application/json')}\r\nContent-Length: {len(content)}\r\n\r\n"
         )
