@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from torpor_api.store import Key
 
+from torpor_triggerer.arrivals import Arrivals
 from torpor_triggerer.lifecycle import Lifecycle
 from torpor_triggerer.room import Room
 from torpor_triggerer.run import Run
@@ -21,11 +22,14 @@ log = logging.getLogger(__name__)
 class Runner:
     """All runs of this process, `capacity` at most, but for those whose end is being written already."""
 
-    def __init__(self, lifecycle: Lifecycle, capacity: int, find: Callable[[Key], Wait | None]) -> None:
+    def __init__(
+        self, lifecycle: Lifecycle, capacity: int, find: Callable[[Key], Wait | None], now: Callable[[], float]
+    ) -> None:
         self._lifecycle = lifecycle
         self._find = find
         self._owned: frozenset[int] = frozenset()
-        self._room: Room[Wait] = Room(capacity, _age)
+        self._arrivals = Arrivals(now)
+        self._room: Room[Wait] = Room(capacity, self._arrivals.age)
         self._runs: dict[Key, Run] = {}
         self._queued: dict[Key, Wait] = {}
         self._stopped = False
@@ -108,6 +112,7 @@ class Runner:
         return self._queued.get(key) if run is None else run.wait
 
     def _enter(self, key: Key, wait: Wait) -> None:
+        self._arrivals.note(wait)
         without = self._room.enter(wait)
         if without is not None and _key(without) != key:
             self._make_way(_key(without))
@@ -118,6 +123,7 @@ class Runner:
 
     def _leave(self, key: Key, wait: Wait) -> None:
         next_one = self._room.leave(wait)
+        self._arrivals.forget(wait)
         self._queued.pop(key, None)
         run = self._runs.pop(key, None)
         if run is not None:
@@ -154,10 +160,6 @@ class Runner:
 def _is_same(one: Wait, other: Wait) -> bool:
     """Whether it is still the wait that it was; one whose beginning somebody has changed is another."""
     return (one.turn, one.deferred_at) == (other.turn, other.deferred_at)
-
-
-def _age(wait: Wait) -> tuple[float, str, str]:
-    return wait.deferred_at, wait.namespace, wait.name
 
 
 def _key(wait: Wait) -> Key:

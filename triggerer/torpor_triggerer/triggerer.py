@@ -67,7 +67,7 @@ class Triggerer:
             on_blocked=self._lay_blame,
         )
         self._lifecycle = Lifecycle(self._means(sources, registry, journal or Journal()), settings)
-        self._runner = Runner(self._lifecycle, settings.capacity, self._find)
+        self._runner = Runner(self._lifecycle, settings.capacity, self._find, sources.api.clock.now)
         self._blame = Blame(self._runner, self._notices, sources.api.clock)
         sentences = Budget.of_sentences(sources.api.clock, settings.progress_rate)
         self._progress = Progress(

@@ -170,7 +170,8 @@ FORGERIES = {
 
 @pytest.mark.parametrize("case", FORGERIES)
 def test_the_moment_of_a_write_cannot_be_forged_with_managed_fields(liar: Stage, case: str) -> None:
-    forgery: edge.Patch = [{"op": "add", "path": "/metadata/managedFields", "value": FORGERIES[case]}]
+    entries: Any = FORGERIES[case]
+    forgery: edge.Patch = [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
     for moment in (_LONG_AGO, _FAR_OFF):
         answer = try_patch(liar, State.RUNNING, [*forgery, *fail(liar, moment)])
         assert answer.status == 403, answer.message

@@ -52,7 +52,8 @@ def test_a_triggerer_is_refused(stage: Stage, case: str) -> None:
 
 def test_a_triggerer_fires_and_explains(stage: Stage) -> None:
     said = told(stage, State.DEFERRED, name="deferred")
-    for fields in (_FIRE | {"firedAt": now()}, {"reason": "TriggerFailed", "message": "not yet"}):
+    writes: list[dict[str, Any]] = [_FIRE | {"firedAt": now()}, {"reason": "TriggerFailed", "message": "not yet"}]
+    for fields in writes:
         fields["conditions"] = said
         stage.server.patch_status(
             stage.namespace, State.DEFERRED.lower(), set_fields(**fields), token=stage.triggerer, dryRun="All"

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_triggerer.room import Room
+from torpor_wire import times
 
 from tests.fake_api import Fault
 from tests.unit.triggerer.test_metrics import read
@@ -143,3 +144,47 @@ async def test_a_wait_whose_beginning_somebody_has_changed_has_one_place_all_the
         await made.rest()
         assert running(made, 2) == {"t0"}
         assert read(replica.metrics, "torpor_triggers_queued", **{"class": "odd"}) == 0
+
+
+async def test_a_wait_that_claims_an_older_beginning_takes_nobodys_place() -> None:
+    """The policy lets its writer lie by ten minutes; who came later queues all the same."""
+    async with world(capacity=1) as made:
+        made.taskrun("t0")
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t1", status={"deferredAt": times.rfc3339(made.now - 590)})
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+
+
+async def test_a_wait_from_before_its_taskrun_was_made_is_as_old_as_that() -> None:
+    async with world(capacity=1) as made:
+        made.taskrun("t0")
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t1", status={"deferredAt": "1970-01-01T00:00:00Z"})
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+
+
+async def test_a_wait_of_the_future_is_as_old_as_the_moment_at_which_it_was_seen() -> None:
+    async with world(capacity=1) as made:
+        made.taskrun("t0", status={"deferredAt": "2090-01-01T00:00:00Z"})
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t1")
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+
+
+async def test_what_has_waited_long_elsewhere_keeps_its_place_when_it_is_taken_over() -> None:
+    async with world(capacity=1) as made:
+        made.taskrun("t1", status={"state": "Running"})
+        since = times.rfc3339(made.now)
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t0")
+        await made.pass_time(660)
+        made.edit("t1", state="Deferred", deferredAt=since)
+        await made.rest()
+        assert running(made, 2) == {"t1"}
