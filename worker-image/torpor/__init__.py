@@ -1,4 +1,4 @@
-"""What task authors import: `from torpor import task, defer, context, SecretRef, BaseOperator, TaskFailed`.
+"""What task authors import: `from torpor import task, defer, context, SecretRef, BaseOperator, TaskFailed` and so on.
 
 A task pod imports this before the user's code, so it imports little: the standard library's light modules and
 `torpor_wire`; sensors and results, which import more, are loaded when they are first named. The built-in triggers are
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torpor_wire.secret_ref import SecretRef
 
 from torpor.deferral import Deferral, DeferralError, TaskDeferred, defer
-from torpor.errors import TaskFailed
+from torpor.errors import TaskFailed, TaskSkipped
 from torpor.execution import Context, context
 from torpor.operators import BaseOperator
 from torpor.tasks import task
@@ -30,6 +30,7 @@ __all__ = [
     "SecretRef",
     "TaskDeferred",
     "TaskFailed",
+    "TaskSkipped",
     "context",
     "defer",
     "task",

@@ -1,7 +1,7 @@
 """Errors that a task raises on purpose, and the one by which bad input found around a task is told.
 
-`TaskFailed` is for task authors. `RejectedError` carries a reason from the inside of this package to the report; it is
-never raised by user code.
+`TaskFailed` and `TaskSkipped` are for task authors. `RejectedError` carries a reason from the inside of this package to
+the report; it is never raised by user code.
 """
 
 from torpor_wire.reason import Reason
@@ -13,6 +13,13 @@ class TaskFailed(Exception):  # noqa: N818 - a statement about the task, named a
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+class TaskSkipped(Exception):  # noqa: N818 - a statement about the task, named as the state that kubectl shows
+    """There is nothing to do: the task ends Skipped and is not tried again; `why` is the message that people see."""
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__(why)
 
 
 class UnreadableError(Exception):

@@ -12,6 +12,7 @@ from torpor_wire.reason import Reason
 
 from torpor.deferral import DeferralError
 from torpor.errors import RejectedError
+from torpor.runtime import foreign_exceptions
 
 _FRAMES = 3
 _TEXT_MAX = 600
@@ -44,9 +45,15 @@ def said(error: BaseException) -> str:
 
 
 def show(error: BaseException) -> None:
-    """Prints a failure on stderr: its traceback from the first frame of user code on, as far as it can be printed."""
+    """Prints a failure on stderr: its traceback from the first frame of user code on, as far as it can be printed.
+
+    Of a skip it prints why.
+    """
     if isinstance(error, DeferralError) and not _frames(error.__traceback__):
         print(f"torpor: {Reason.DEFERRAL_INVALID}: {said(error)}", file=sys.stderr)  # noqa: T201 - the pod's log
+        return
+    if (skip := foreign_exceptions.skip_of(error)) is not None:
+        print(f"torpor: {Reason.SKIPPED}: {said(skip)}", file=sys.stderr)  # noqa: T201 - the pod's log
         return
     if isinstance(error, RejectedError):
         print(f"torpor: {error.reason}: {error.message}", file=sys.stderr)  # noqa: T201 - the pod's log

@@ -7,8 +7,13 @@ nothing.
 from collections.abc import Mapping
 from datetime import datetime
 
+from torpor.errors import TaskSkipped
+
 FINAL = frozenset({"AirflowFailException", "AirflowSensorTimeout", "AirflowTaskTerminated"})
 """The task has failed for good: it is not retried."""
+
+SKIPPED = frozenset({"AirflowSkipException"})
+"""The task ends Skipped."""
 
 INSTEAD: Mapping[str, str] = {
     "AirflowRescheduleException": "it has no reschedule_date, a datetime at which the task begins again",
@@ -46,3 +51,13 @@ def is_sensor(operator: object) -> bool:
 def is_named(error: BaseException, names: frozenset[str]) -> bool:
     """Whether the class of an exception, or one of its base classes, has one of these names."""
     return any(parent.__name__ in names for parent in type(error).__mro__)
+
+
+def skip_of(error: BaseException) -> BaseException | None:
+    """The exception by which a task skips itself: TaskSkipped, or Airflow's; None where the error is none.
+
+    A TaskGroup wraps what is raised within it, so a group of one skip and nothing else is that skip.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return skip_of(error.exceptions[0]) if len(error.exceptions) == 1 else None
+    return error if isinstance(error, TaskSkipped) or is_named(error, SKIPPED) else None

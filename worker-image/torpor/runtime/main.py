@@ -1,8 +1,8 @@
 """Claim, run, report: the whole of a task pod's process.
 
-Exit codes are for `kubectl get pods`: 0 where the outcome is stored as a success or a wait, or where somebody else has
-the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 77 where the pod's account may not
-claim, which the operator tells of; 143 after SIGTERM.
+Exit codes are for `kubectl get pods`: 0 where the outcome is stored as a success, a skip or a wait, or where somebody
+else has the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 77 where the pod's account
+may not claim, which the operator reports; 143 after SIGTERM.
 """
 
 import atexit
@@ -19,7 +19,7 @@ from torpor_wire import keys
 from torpor.runtime import api, claim, failure, launch, report, settle, taskrun, work
 from torpor.runtime.arguments import LIMIT_S, Reader
 from torpor.runtime.launch import Launch, LaunchError
-from torpor.runtime.outcome import Failure, Outcome, Success
+from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
 from torpor.runtime.suspension import Suspension
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _run(world: World, launched: Launch, body: Any) -> int:
         os._exit(DONE)  # a child that user code forked and that came back here has nothing to report
     if world.end() and isinstance(ended, Failure):
         raise work.Terminated  # what failed because the pod ends must not use up an attempt
-    outcome = ended if isinstance(ended, Success | Suspension | Failure) else _kept(world, launched, ended)
+    outcome = ended if isinstance(ended, Success | Suspension | Skipped | Failure) else _kept(world, launched, ended)
     reader.close()  # anew, where what is kept are results that were passed on
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)

@@ -1,4 +1,4 @@
-"""What a segment came to, checked so that it can be stored: a result, a wait, or a failure with its reason.
+"""What a segment came to, checked so that it can be stored: a result, a wait, a skip, or a failure with its reason.
 
 Whatever user code does ends here as one of these values, or as a body that the archive has to take first. A message
 names what a person can change. A result or a deferral that cannot be stored is not tried again: the work was done, and
@@ -38,7 +38,13 @@ class Failure(NamedTuple):
     retryable: bool
 
 
-Outcome: TypeAlias = Success | Suspension | Failure
+class Skipped(NamedTuple):
+    """The task says that there is nothing to do."""
+
+    message: str
+
+
+Outcome: TypeAlias = Success | Suspension | Skipped | Failure
 
 
 def of_return(returned: object, place: Callable[[], Place], *, archived: bool = False) -> "Success | Suspension | Body":
@@ -61,8 +67,10 @@ def of_return(returned: object, place: Callable[[], Place], *, archived: bool = 
     return Success(stored.text(returned, keys.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
 
 
-def of_exception(error: BaseException) -> Success | Failure:
+def of_exception(error: BaseException) -> Success | Skipped | Failure:
     """The outcome of a task that raised."""
+    if (skip := foreign_exceptions.skip_of(error)) is not None:
+        return Skipped(failure.said(skip) or "the task skipped itself")
     match error:
         case RejectedError():
             return Failure(error.reason, error.message, retryable=False)

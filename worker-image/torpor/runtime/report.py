@@ -14,7 +14,7 @@ from torpor_wire.state import State
 from torpor.runtime import settle, taskrun
 from torpor.runtime.api import Exchange
 from torpor.runtime.launch import Launch
-from torpor.runtime.outcome import Failure, Outcome, Success
+from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
 from torpor.runtime.suspension import Suspension
 from torpor.runtime.taskrun import TaskRun
 
@@ -46,6 +46,8 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> e
         case Suspension():
             deadline = _earlier(run.deadline, None if outcome.timeout is None else now + outcome.timeout)
             return edge.defer(pin, outcome.trigger, resume=outcome.following(), deadline=deadline, now=now)
+        case Skipped(message):
+            return edge.skip(pin, message=message, now=now)
         case Failure(reason, message, retryable):
             policy = run.policy if retryable else retry.Policy()
             return edge.fail(pin, policy, reason=reason, message=message, now=now)
