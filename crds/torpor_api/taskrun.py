@@ -240,9 +240,7 @@ class TaskRunStatus(Model):
     stored: Annotated[
         StoredResult | None, Field(description="Instead of `result`: what the task returned stands in the archive.")
     ] = None
-    reason: Annotated[
-        Name | None, Field(description="Why it failed, was skipped or does not move: one CamelCase word.")
-    ] = None
+    reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
     message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
     completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None
