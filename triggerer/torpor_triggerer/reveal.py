@@ -14,7 +14,7 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.admission import Call
 from torpor_triggerer.outcome import Failed
-from torpor_triggerer.seals import Seals
+from torpor_triggerer.seals import Opened, Seals
 from torpor_triggerer.vault import Missing, Reader, Reference, Vault
 from torpor_triggerer.wait import Wait
 
@@ -60,7 +60,7 @@ class Revealer:
         kwargs = secret_ref.replaced(kwargs, lambda one: Revealed(texts[Reference(one.name, one.key)]))
         if is_sealed(call.kwargs):
             known = frozenset(_strings(call.kwargs))
-            opened = await self._opened(kwargs, wait.namespace)
+            opened = await self._opened(call.class_name, kwargs, wait.namespace)
             if not isinstance(opened, dict):
                 return opened
             kwargs = _marked(opened, known)
@@ -69,10 +69,10 @@ class Revealer:
         found |= {number for number in _numbers(kwargs) if len(number) >= _NUMBER_MIN and number not in shown}
         return Open(call=Call(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(found))
 
-    async def _opened(self, kwargs: Mapping[str, Any], namespace: str) -> dict[str, Any] | Missing | Failed:
+    async def _opened(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
         if self.seals is None:
             return Failed(reason=Reason.SEAL_INVALID, message="this triggerer opens nothing that is sealed")
-        return await self.seals.open(kwargs, namespace)
+        return await self.seals.open(class_name, kwargs, namespace)
 
 
 def is_hidden(kwargs: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ shows the private half, nor what was sealed.
 import base64
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from torpor import sealing
 from torpor.sealing import Pair, SealError
@@ -27,6 +27,8 @@ FIRST_DELAY = 1.0
 LAST_DELAY = 300.0
 LOOK_AGAIN = 10.0
 """A pair is read again for a box that does not open, but not more often than this many seconds."""
+
+Opened: TypeAlias = dict[str, Any] | Missing | Failed
 
 log = logging.getLogger(__name__)
 
@@ -61,17 +63,17 @@ class Seals:
             else:
                 return
 
-    async def open(self, kwargs: Mapping[str, Any], namespace: str) -> dict[str, Any] | Missing | Failed:
-        """The kwargs with what was sealed for this namespace opened, under the names that the class knows."""
+    async def open(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
+        """The kwargs with what was sealed for this class and namespace opened, under the names that it knows."""
         try:
             pair = self._pair or await self._fetch()
             try:
-                return sealing.unseal_kwargs(kwargs, pair.private, namespace)
+                return sealing.unseal_kwargs(class_name, kwargs, pair.private, namespace)
             except SealError:
                 if self._clock.monotonic() - self._read_at < LOOK_AGAIN:
                     raise
                 pair = await self._fetch()
-                return sealing.unseal_kwargs(kwargs, pair.private, namespace)
+                return sealing.unseal_kwargs(class_name, kwargs, pair.private, namespace)
         except SealError as error:
             return Failed(reason=Reason.SEAL_INVALID, message=str(error))
         except errors.ApiError as error:

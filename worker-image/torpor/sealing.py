@@ -1,25 +1,35 @@
 """Sealed values: what a task hands its trigger and nobody may read on the TaskRun.
 
 The worker seals with the public key of the pool of triggerers, which opens with its private one: a sealed box of
-libsodium over JSON. The box names the namespace it was sealed in, since whoever may read a TaskRun can copy the box
-onto one of their own elsewhere. The library is the extra `torpor[seal]`, imported when a value is sealed or opened.
+libsodium over JSON. The box names what it was sealed for: namespace, class and argument. Whoever may read a TaskRun can
+copy the box onto one of their own, and it must not open in another namespace, nor as an argument that the trigger shows
+or sends elsewhere. The library is the extra `torpor[seal]`, imported when a value is sealed or opened.
 """
 
 import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from torpor_wire import canonical, trigger
 
 _PREFIX = "sealed"
 _KEY_BYTES = 32
 _ID_DIGITS = 8
+_ELSEWHERE = {"namespace": "in another namespace", "class": "for another class", "argument": "as another argument"}
 
 
 class SealError(ValueError):
     """A value that cannot be sealed or opened; the message says why, without the value."""
+
+
+class For(NamedTuple):
+    """What a box is sealed for: `argument` is its path in the kwargs of the class, such as `auth/encrypted__token`."""
+
+    namespace: str
+    class_name: str
+    argument: str
 
 
 class Pair(NamedTuple):
@@ -40,15 +50,15 @@ def key_id(public: str) -> str:
     return hashlib.sha256(_key(public, "public")).hexdigest()[:_ID_DIGITS]
 
 
-def seal(value: Any, key: str, namespace: str) -> str:
-    """`sealed:<key id>:<base64>`: a JSON value that opens with the private key, and for this namespace alone.
+def seal(value: Any, key: str, use: For) -> str:
+    """`sealed:<key id>:<base64>`: a JSON value that opens with the private key, and for this use alone.
 
-    The text is about 4/3 as long as the value's JSON, and 100 bytes more. Raises SealError for a value that is not
+    The text is about 4/3 as long as the value's JSON, and 200 bytes more. Raises SealError for a value that is not
     JSON, for a key that is none, and where the library is missing.
     """
     named = key_id(key)
     try:
-        content = canonical.plain({"namespace": namespace, "value": value})
+        content = canonical.plain({**_named(use), "value": value})
     except canonical.NotJsonError as error:
         raise SealError(f"the value is not JSON: {error}") from None
     library = _library()
@@ -56,8 +66,8 @@ def seal(value: Any, key: str, namespace: str) -> str:
     return f"{_PREFIX}:{named}:{_text(box)}"
 
 
-def unseal(text: object, private_key: str, namespace: str) -> Any:
-    """The value that was sealed. Raises SealError for a box of another key or namespace, and for what is no box."""
+def unseal(text: object, private_key: str, use: For) -> Any:
+    """The value that was sealed. Raises SealError for a box of another key or use, and for what is no box."""
     box = _box_of(text)
     library = _library()
     private = library.PrivateKey(_key(private_key, "private"))
@@ -68,57 +78,82 @@ def unseal(text: object, private_key: str, namespace: str) -> Any:
         content = library.SealedBox(private).decrypt(box.data)
     except Exception:  # noqa: BLE001 - the library's own errors, and ValueErrors, by what is wrong with the box
         raise SealError("it does not open: the box was changed after it was sealed") from None
-    return _for(namespace, content)
+    return _content(use, content)
 
 
-def seal_kwargs(kwargs: Mapping[str, Any], key: str | None, namespace: str) -> dict[str, Any]:
+def seal_kwargs(class_name: str, kwargs: Mapping[str, Any], key: str | None, namespace: str) -> dict[str, Any]:
     """The kwargs of a trigger with each `encrypted__` one sealed, those of triggers within it too.
 
     `key` is the pool's public one, if it has one. Raises SealError naming the argument.
     """
 
-    def sealed(name: str, value: Any) -> tuple[str, Any]:
+    def sealed(name: str, value: Any, use: For) -> tuple[str, Any]:
         if not key:
             raise SealError("the pool of triggerers has published no key yet")
-        return name, seal(value, key, namespace)
+        return name, seal(value, key, use)
 
-    return dict(_changed(kwargs, sealed))
+    return _kwargs(kwargs, For(namespace, class_name, ""), sealed)
 
 
-def unseal_kwargs(kwargs: Mapping[str, Any], private_key: str, namespace: str) -> dict[str, Any]:
+def unseal_kwargs(class_name: str, kwargs: Mapping[str, Any], private_key: str, namespace: str) -> dict[str, Any]:
     """The kwargs for the trigger's class: what was sealed as `encrypted__x` is opened, and called x, as in Airflow.
 
     Raises SealError naming the argument.
     """
 
-    def opened(name: str, value: Any) -> tuple[str, Any]:
-        return name.removeprefix(trigger.SEALED), unseal(value, private_key, namespace)
+    def opened(name: str, value: Any, use: For) -> tuple[str, Any]:
+        return name.removeprefix(trigger.SEALED), unseal(value, private_key, use)
 
-    return dict(_changed(kwargs, opened))
+    return _kwargs(kwargs, For(namespace, class_name, ""), opened)
 
 
-def _changed(value: Any, change: Callable[[str, Any], tuple[str, Any]]) -> Any:
-    """The value with `change` made to each entry whose name says that it is sealed."""
+_Change: TypeAlias = Callable[[str, Any, For], tuple[str, Any]]
+
+
+def _kwargs(kwargs: Mapping[str, Any], use: For, change: _Change) -> dict[str, Any]:
+    """The kwargs of a class with `change` made to each entry whose name says that it is sealed."""
+    parts = kwargs.get("triggers")
+    if use.class_name not in trigger.SEVERAL or not isinstance(parts, list | tuple):
+        return dict(_changed(kwargs, use, change))
+    rest = {name: value for name, value in kwargs.items() if name != "triggers"}
+    return {**_changed(rest, use, change), "triggers": [_part(one, use, change) for one in parts]}
+
+
+def _part(part: Any, use: For, change: _Change) -> Any:
+    """One of the triggers of which `any_of` and `all_of` are made: its kwargs are those of its own class."""
+    match part:
+        case {"class": str() as class_name, "kwargs": Mapping() as kwargs}:
+            return {**part, "kwargs": _kwargs(kwargs, use._replace(class_name=class_name), change)}
+        case _:
+            return _changed(part, use._replace(argument="triggers"), change)
+
+
+def _changed(value: Any, at: For, change: _Change) -> Any:
     if isinstance(value, list | tuple):
-        return [_changed(item, change) for item in value]
+        return [_changed(item, _within(at, str(index)), change) for index, item in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
     found: dict[Any, Any] = {}
     for name, inner in value.items():
-        new, content = _entry(name, inner, change)
+        new, content = _entry(name, inner, _within(at, str(name)), change)
         if new in found:
             raise SealError(f"{new} is given twice, once of them as {trigger.SEALED}{new}")
         found[new] = content
     return found
 
 
-def _entry(name: Any, value: Any, change: Callable[[str, Any], tuple[str, Any]]) -> tuple[Any, Any]:
+def _entry(name: Any, value: Any, at: For, change: _Change) -> tuple[Any, Any]:
     if not isinstance(name, str) or not name.startswith(trigger.SEALED):
-        return name, _changed(value, change)
+        return name, _changed(value, at, change)
     try:
-        return change(name, value)
+        return change(name, value, at)
     except SealError as error:
         raise SealError(f"{name}: {error}") from None
+
+
+def _within(at: For, name: str) -> For:
+    name = name.replace("~", "~0").replace("/", "~1")
+    return at._replace(argument=f"{at.argument}/{name}" if at.argument else name)
 
 
 class _Box(NamedTuple):
@@ -137,14 +172,21 @@ def _box_of(text: object) -> _Box:
             raise SealError(f"it is no sealed value, which begins with `{_PREFIX}:`")
 
 
-def _for(namespace: str, content: bytes) -> Any:
+def _named(use: For) -> dict[str, str]:
+    return {"namespace": use.namespace, "class": use.class_name, "argument": use.argument}
+
+
+def _content(use: For, content: bytes) -> Any:
     try:
         found = json.loads(content)
-        sealed_in, value = found["namespace"], found["value"]
-    except (ValueError, RecursionError, KeyError, TypeError):
-        raise SealError("what is sealed in it is not a namespace and a value") from None
-    if sealed_in != namespace:
-        raise SealError(f"it was sealed in another namespace than {namespace}")
+        value = found.pop("value")
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        raise SealError("what it holds is not what torpor seals") from None
+    if found.keys() != _named(use).keys():
+        raise SealError("it does not say for which class and argument it was sealed: use the torpor of this version")
+    for field, wanted in _named(use).items():
+        if found[field] != wanted:
+            raise SealError(f"it was sealed {_ELSEWHERE[field]}, and opens there only")
     return value
 
 

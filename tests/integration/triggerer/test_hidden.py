@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from torpor import sealing
+from torpor.sealing import For
 from torpor_wire import keys
 from torpor_wire.secret_ref import SecretRef
 
@@ -119,10 +120,13 @@ def test_what_is_sealed_to_a_pool_is_opened_by_it_in_the_same_namespace_and_not_
     key = public_key(pool)
     assert (first.text() + second.text()).count("made the key pair") == 1
     kwargs = {"then": "fires", "path": str(tmp_path)}
-    name = pool.deferred("shows", {**kwargs, "encrypted__given": sealing.seal(SECRET, key, pool.namespace)})
+    use = For(pool.namespace, "shows", "encrypted__given")
+    name = pool.deferred("shows", {**kwargs, "encrypted__given": sealing.seal(SECRET, key, use)})
     assert pool.ends(name).event == '{"echo":"***"}'
     assert "hunter2" not in seen(pool, name)
-    copied = pool.deferred("shows", {**kwargs, "encrypted__given": sealing.seal(SECRET, key, "elsewhere")})
+    copied = pool.deferred(
+        "shows", {**kwargs, "encrypted__given": sealing.seal(SECRET, key, use._replace(namespace="elsewhere"))}
+    )
     status = pool.ends(copied)
     assert (status.reason, "sealed in another namespace" in status.message) == ("SealInvalid", True)
 

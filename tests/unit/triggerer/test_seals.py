@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from torpor import sealing
+from torpor.sealing import For
 from torpor.triggers.secrets import Revealed
 from torpor_api.resources import CONFIG_MAPS, EVENTS, TASKRUNS
 from torpor_triggerer.vault import SECRETS
@@ -32,8 +33,11 @@ def private(made: World) -> str:
     return base64.b64decode(found["data"]["privateKey"]).decode()
 
 
-def sealed(made: World, value: Any = SECRET, namespace: str = NAMESPACE) -> str:
-    return sealing.seal(value, public(made), namespace)
+USE = For(NAMESPACE, "odd", "encrypted__x")
+
+
+def sealed(made: World, value: Any = SECRET, **use: str) -> str:
+    return sealing.seal(value, public(made), USE._replace(**use))
 
 
 async def test_whoever_is_first_makes_the_pair_and_publishes_its_public_half() -> None:
@@ -45,7 +49,7 @@ async def test_whoever_is_first_makes_the_pair_and_publishes_its_public_half() -
         assert len([one for one in tries if "/secrets/" in one.path]) == 2
         assert not [one for one in tries if one.method == "POST"]
         assert made.said.getvalue().count("made the key pair") == 1
-        assert sealing.unseal(sealed(made), private(made), NAMESPACE) == SECRET
+        assert sealing.unseal(sealed(made), private(made), USE) == SECRET
 
 
 async def test_a_restart_keeps_the_pair() -> None:
@@ -78,7 +82,11 @@ async def test_a_server_that_does_not_answer_or_forbids_is_asked_again_ever_more
 async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix() -> None:
     async with world(sealing=True) as made:
         await made.start()
-        kwargs = {"name": "a", "encrypted__x": sealed(made), "deep": [{"encrypted__y": sealed(made, {"n": [1, "p"]})}]}
+        kwargs = {
+            "name": "a",
+            "encrypted__x": sealed(made),
+            "deep": [{"encrypted__y": sealed(made, {"n": [1, "p"]}, argument="deep/0/encrypted__y")}],
+        }
         made.taskrun("a", kwargs=kwargs)
         await made.rest()
         assert made.given == [{"name": "a", "x": SECRET, "deep": [{"y": {"n": [1, "p"]}}]}]
@@ -90,7 +98,9 @@ async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix(
     ("box", "words"),
     [
         (lambda made: sealed(made, namespace="another"), "encrypted__x: it was sealed in another namespace"),
-        (lambda _: sealing.seal(SECRET, sealing.new_pair().public, NAMESPACE), "defer anew"),
+        (lambda made: sealed(made, class_name="another"), "encrypted__x: it was sealed for another class"),
+        (lambda made: sealed(made, argument="encrypted__y"), "encrypted__x: it was sealed as another argument"),
+        (lambda _: sealing.seal(SECRET, sealing.new_pair().public, USE), "defer anew"),
         (lambda _: SECRET, "is no sealed value"),
         (lambda made: sealed(made)[:-8] + "AAAAAAA=", "does not open"),
     ],
@@ -113,7 +123,7 @@ async def test_a_pair_that_was_replaced_is_read_again() -> None:
         data = {"privateKey": encoded["private"], "publicKey": encoded["public"]}
         made.fake.edit(SECRETS, SYSTEM, NAME, {"data": data})
         await made.pass_time(11)
-        made.taskrun("a", kwargs={"name": "a", "encrypted__x": sealing.seal(SECRET, pair.public, NAMESPACE)})
+        made.taskrun("a", kwargs={"name": "a", "encrypted__x": sealing.seal(SECRET, pair.public, USE)})
         await made.rest()
         assert made.called("a") == ["run"]
 

@@ -38,14 +38,14 @@ def test_nothing_of_a_sealed_value_stands_on_the_taskrun_and_the_triggerer_opens
     assert SECRET not in json.dumps(cluster.patches)
     assert pod.status["trigger"]["waitsFor"] == "http https://a"
     stored = json.loads(pod.status["trigger"]["kwargs"])
-    assert sealing.unseal_kwargs(stored, PAIR.private, "default") == {"url": "https://a", "token": SECRET}
+    assert sealing.unseal_kwargs("http", stored, PAIR.private, "default") == {"url": "https://a", "token": SECRET}
 
 
 def test_a_sealed_moment_is_a_moment_again(task: Callable[..., Pod]) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(encrypted__at=datetime(2030, 1, 1, tzinfo=UTC)), then=end)")
     pod.run(pod.launch()._replace(seal_key=PAIR.public))
 
-    opened = sealing.unseal_kwargs(json.loads(pod.status["trigger"]["kwargs"]), PAIR.private, "default")
+    opened = sealing.unseal_kwargs("http", json.loads(pod.status["trigger"]["kwargs"]), PAIR.private, "default")
     assert typed.decode(opened) == {"at": datetime(2030, 1, 1, tzinfo=UTC)}
 
 

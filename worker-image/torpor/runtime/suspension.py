@@ -66,7 +66,7 @@ def _trigger(given: object, place: Place) -> trigger.Trigger:
         _check_references(class_name, encoded)
         return trigger.build(
             class_name,
-            sealing.seal_kwargs(encoded, place.seal_key, place.namespace),
+            sealing.seal_kwargs(class_name, encoded, place.seal_key, place.namespace),
             namespace=place.namespace,
             pool=place.pool,
             now=place.now,
