@@ -119,6 +119,7 @@ class Web:
 class Odd(BaseTrigger):
     """Fires after so many looks, with an event that no other run of it yields; or raises, or ends."""
 
+    shareable = True
     numbers = itertools.count(1)
 
     def __init__(self, looks: int = 1, word: str = "poll", token: str = "") -> None:
@@ -139,6 +140,7 @@ class Odd(BaseTrigger):
 class OddMany(BaseTrigger):
     """Fires from a moment on; all of them are asked for at once."""
 
+    shareable = True
     interval = 1.0
     source = "all"
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from math import inf, isnan
 from typing import Any, Protocol
 
-from torpor.triggers import BaseTrigger
+from torpor.triggers import BaseTrigger, sharing
 from torpor_api import limits
 from torpor_api.clock import Clock
 
@@ -87,12 +87,17 @@ def is_ours(error: BaseException) -> bool:
 
 
 def shareable(trigger: Any) -> bool:
-    """Whether one can serve several waits that ask for the same; a class may say that its own cannot.
+    """Whether one can serve several waits that ask for the same: Torpor's own, and what says so itself.
 
     A stranger's that has a timeout counts it from when it began, which is too early for a wait that joins it.
     """
-    counts = not isinstance(trigger, BaseTrigger) and _read(trigger, "timeout", None) is not None
-    return not counts and _read(trigger, "shareable", True) is True
+    try:
+        if not marks.call(_mark(trigger), lambda: sharing.is_shareable(trigger)):
+            return False
+    except BaseException as error:
+        log.warning("shareable of the trigger failed", exc_info=error)
+        return False
+    return isinstance(trigger, BaseTrigger) or _read(trigger, "timeout", None) is None
 
 
 def pace(trigger: Any) -> float:

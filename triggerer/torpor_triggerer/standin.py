@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, assert_never
 
-from torpor.triggers import BaseTrigger, TriggerEvent, spans
+from torpor.triggers import BaseTrigger, TriggerEvent, sharing, spans
 from torpor_wire import typed
 
 from torpor_triggerer import admission, conduct, marks
@@ -70,7 +70,8 @@ class StandIn:
     def shareable(self) -> bool:
         """As `conduct.shareable` says of the trigger itself."""
         counts = "timeout" in self._kwargs and not _is_ours(self._made_by)
-        return not counts and getattr(self._made_by, "shareable", True) is True
+        says = sharing.class_decides(self._made_by)
+        return says and not counts and getattr(self._made_by, "shareable", False) is True
 
     @property
     def interval(self) -> float | None:

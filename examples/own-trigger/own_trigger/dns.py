@@ -14,6 +14,8 @@ from torpor.triggers import BaseTrigger, TriggerEvent
 class Resolves(BaseTrigger):
     """Fires when `host` has an address, looked up every `interval` seconds; the event is `{host, addresses}`."""
 
+    shareable = True  # asking a resolver changes nothing, so TaskRuns that wait for the same name share one of these
+
     def __init__(self, host: str, interval: float = 5) -> None:
         # What is refused here fails the task at once with this message: as early as a mistake can be told.
         if not interval > 0:

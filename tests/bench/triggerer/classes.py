@@ -30,6 +30,8 @@ class Sleeps(BaseTrigger):
 class Counts(BaseTrigger):
     """Looks again and again, as a poke does, and finds nothing."""
 
+    shareable = True
+
     def __init__(self, number: int, every: float) -> None:
         self.number = number
         self.every = every

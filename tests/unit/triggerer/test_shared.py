@@ -1,8 +1,10 @@
 """One poke for many: waits that ask for the same share one running trigger, and nothing else."""
 
 from base64 import b64encode
+from collections.abc import AsyncIterator
 
 import pytest
+from torpor.triggers import Http, TriggerEvent, sharing
 from torpor_api.resources import TASKRUNS
 from torpor_triggerer.vault import SECRETS
 from torpor_wire.secret_ref import SecretRef
@@ -211,3 +213,69 @@ async def test_another_replica_goes_on_with_all_of_them(how: str) -> None:
         await made.pass_time(120)
         assert {made.stands(name)[0] for name in ("a", "b", "c")} == {"Scheduled"}
         assert {made.status(name)["segment"] for name in ("a", "b", "c")} == {1}
+
+
+class Posts:
+    """As Airflow's HttpTrigger: no base class of Torpor's, and it sends a request with an effect."""
+
+    sent = 0
+
+    def __init__(self, **_: object) -> None: ...
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        type(self).sent += 1
+        yield TriggerEvent("posted")
+
+
+class OwnHttp(Http):
+    """Of a user: what it inherits is not its own word."""
+
+
+class SaysSo(Posts):
+    """Of a user who knows that it may be shared."""
+
+    shareable = True
+
+
+@pytest.mark.parametrize(("class_", "sent"), [(Posts, 2), (SaysSo, 1)])
+async def test_a_class_of_others_runs_once_for_each_taskrun_unless_it_says_that_it_may_be_shared(
+    class_: type[Posts], sent: int
+) -> None:
+    class_.sent = 0
+    async with world() as made:
+        made.taskrun("a", "posts", {"endpoint": "/order"})
+        made.taskrun("b", "posts", {"endpoint": "/order"})
+        made.classes["posts"] = class_
+        await made.start()
+        await made.pass_time(1)
+        assert class_.sent == sent
+        assert [made.stands(name)[0] for name in "ab"] == ["Scheduled"] * 2
+
+
+def test_what_a_class_inherits_from_torpors_own_is_not_its_word() -> None:
+    assert sharing.is_shareable(Http("http://x"))
+    assert not sharing.is_shareable(OwnHttp("http://x"))
+    assert not sharing.is_shareable(Posts())
+    assert sharing.is_shareable(SaysSo())
+
+
+async def test_two_waits_for_the_same_post_make_two_requests_an_interval() -> None:
+    async with world() as made:
+        made.web.answers = [answer(200, "taken")]
+        for name in ("a", "b"):
+            made.taskrun(name, "http", {"url": "http://host/order", "method": "POST"})
+        await made.start()
+        await made.pass_time(1)
+        assert made.web.asked == 2
+
+
+async def test_several_triggers_are_shared_only_where_each_of_them_may_be() -> None:
+    parts = [{"class": "http", "kwargs": {"url": "http://host/x"}}, {"class": "posts", "kwargs": {}}]
+    Posts.sent = 0
+    async with world() as made:
+        made.classes["posts"] = Posts
+        made.taskrun("a", "any_of", {"triggers": parts})
+        made.taskrun("b", "any_of", {"triggers": parts})
+        await made.start()
+        await made.pass_time(1)
+        assert Posts.sent == 2

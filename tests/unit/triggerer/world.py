@@ -74,6 +74,8 @@ class World:
             metadata = {"name": "torpor-seal-default", "namespace": "torpor-system", "labels": labels}
             self.fake.put(resource, {"metadata": metadata})
         self.web = Web()
+        self.classes: dict[str, Any] = {}
+        """Classes that are registered beside the odd ones, by name."""
         self.journal = Journal()
         self.said = io.StringIO()
         self._handler = self.journal.handler(self.said)
@@ -153,7 +155,8 @@ class World:
             name: found for name, found in built_in.items() if not hasattr(found, "message")
         }
         return Registry(
-            classes | {"odd": self._odd, "odd_clock": self._odd_clock}, load({"broken": "no.such:Class"})._broken
+            classes | {"odd": self._odd, "odd_clock": self._odd_clock} | self.classes,
+            load({"broken": "no.such:Class"})._broken,
         )
 
     def _odd(self, **kwargs: Any) -> Odd:

@@ -34,10 +34,12 @@ class BaseTrigger:
     `asks` what they can do about it while it waits.
 
     A class whose looking blocks says `blocking = True` and has `look()` in place of `run`: it is called in a worker
-    thread, every `interval` seconds. Waits that ask for the same share one running trigger; `shareable = False` is for
-    a class whose answer, or effect, is one wait's own. `requires` names the packages outside the standard library that
-    it imports, and `extra` what pip installs for them: where one is missing, a TaskRun that asks for the class fails
-    with that.
+    thread, every `interval` seconds. `requires` names the packages outside the standard library that it imports, and
+    `extra` what pip installs for them: where one is missing, a TaskRun that asks for the class fails with that.
+
+    TaskRuns that wait for the same share one running trigger where its class says `shareable = True` itself. That is
+    for a class that has no effects and whose answer is no TaskRun's own. A class that does not say it, or inherits it
+    from a class of Torpor's, runs once for each TaskRun.
 
     A class that can answer many waits by one query has, in place of `run`, a `source` and
 

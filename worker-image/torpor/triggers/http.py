@@ -76,6 +76,11 @@ class Http(BaseTrigger):
             services.check(self.body_condition, ROOTS)
 
     @property
+    def shareable(self) -> bool:  # type: ignore[override]
+        """Two waits that ask for the same POST mean two."""
+        return self.method != "POST"
+
+    @property
     def source(self) -> Hashable:  # type: ignore[override]
         """What is asked; each POST is asked by itself, for who knows what it does."""
         if self.method == "POST":

@@ -9,7 +9,7 @@ from typing import Any
 
 from torpor_wire import canonical, keys, typed
 
-from torpor.triggers import parts
+from torpor.triggers import parts, sharing
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.parts import Part
 from torpor.triggers.services import Services
@@ -37,6 +37,11 @@ class _Several(BaseTrigger):
         """Also makes them. Raises ValueError naming the one that cannot be made."""
         super().bind(services)
         self._made = [self._make(number, part) for number, part in enumerate(self.parts)]
+
+    @property
+    def shareable(self) -> bool:  # type: ignore[override]
+        """Whether each of them is."""
+        return all(sharing.is_shareable(one) for one in self._made)
 
     @property
     def last_look(self) -> str:  # type: ignore[override]
