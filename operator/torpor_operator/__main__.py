@@ -25,6 +25,7 @@ from torpor_operator.answers import Answerer
 from torpor_operator.apply import Applier
 from torpor_operator.archive import Archive
 from torpor_operator.archive_client import TOKEN_FILE, ArchiveClient
+from torpor_operator.namespaces import Namespaces
 from torpor_operator.observe import Observer
 from torpor_operator.orphans import Orphans
 from torpor_operator.pools import Pools
@@ -81,9 +82,11 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             jitter=random.random,
             pools=pools.of,
             archive=archive.seat,
+            missing=lambda namespace: namespaces.missing(namespace),  # noqa: PLW0108 - made after it
         )
+        namespaces = Namespaces(api, options.namespace, in_use=observer.namespaces, on_change=observer.touch_namespace)
         leadership = Leadership(api, _terms(options, settings))
-        applier = Applier(api, clock, observer, settings, leads=leadership.holds)
+        applier = Applier(api, clock, observer, settings, leads=leadership.holds, suspect=namespaces.suspect)
         answerer = Answerer(api, observer, evaluator, archive.keep)
         reconciler = Reconciler(
             clock=clock,
@@ -107,6 +110,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(observer.taskruns.run()),
                 group.create_task(observer.pods.run()),
                 group.create_task(pools.run()),
+                group.create_task(namespaces.run()),
                 group.create_task(archive.run()),
                 group.create_task(leadership.run(lead)),
             ]

@@ -20,6 +20,7 @@ from torpor_api.workflow import Workflow, WorkflowStatus
 from torpor_wire import edge, keys
 from torpor_wire.reason import Reason
 
+from torpor_operator import readiness
 from torpor_operator.actions import (
     Action,
     CreatePod,
@@ -68,9 +69,10 @@ class Applier:
     """Applies actions for one Workflow at a time, a bounded number at once over all of them.
 
     `leads` is asked before each: a process that was stopped in the middle wakes with the next write in its hand.
+    `suspect` is told of a namespace in which a write was refused for want of a role.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it writes with, and whom it asks and tells
         self,
         api: Api,
         clock: Clock,
@@ -78,8 +80,10 @@ class Applier:
         settings: Settings,
         *,
         leads: Callable[[], bool] = lambda: True,
+        suspect: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._leads = leads
+        self._suspect = suspect
         self._settings = settings
         self._api = api
         self._clock = clock
@@ -162,6 +166,8 @@ class Applier:
             return True
         except errors.ApiError as error:
             _LOG.warning("%s/%s: %s: %s", *_of(workflow), type(action).__name__, error.message)
+            if isinstance(error, errors.Forbidden) and readiness.refused(action, error.message):
+                self._suspect(workflow.metadata.namespace)
             return False
         return True
 
@@ -198,6 +204,8 @@ class Applier:
         try:
             stored = await self._taskrun(workflow, action.body)
         except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
+            if readiness.refused(action, error.message):
+                raise
             await self._post(workflow, _not_created(workflow, action.body["metadata"]["name"], error))
             raise
         self._observer.taskruns.store.absorb(stored)

@@ -47,10 +47,12 @@ class Observer:
         jitter: Callable[[], float],
         pools: Callable[[str], surroundings.Pool] = lambda _: surroundings.Pool(),
         archive: Callable[[], surroundings.ArchiveSeat | None] = lambda: None,
+        missing: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._api = api
         self._pools = pools
         self._archive = archive
+        self._missing = missing
         self._touched = touched
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
@@ -119,6 +121,16 @@ class Observer:
         if dropped is not None:
             self._created.pop(dropped.metadata.uid, None)
 
+    def namespaces(self) -> set[str]:
+        """Those that have Workflows."""
+        return {key.namespace for key in self.workflows}
+
+    def touch_namespace(self, namespace: str) -> None:
+        """Have every Workflow of a namespace looked at."""
+        for key in list(self.workflows):
+            if key.namespace == namespace:
+                self._touched(key)
+
     def snapshot(self, key: Key, known: Mapping[Need, Answer], settings: Settings, now: float) -> Snapshot | None:
         """The Workflow and what belongs to it, or None where there is no such Workflow."""
         workflow = self.workflows.get(key)
@@ -146,6 +158,7 @@ class Observer:
             slots=cache(partial(self.ledger.room, key)),  # each task of a pool would count them anew
             holds=self.ledger.holds,
             archive=self._archive(),
+            not_ready=self._missing(key.namespace),
             known=known,
             settings=settings,
             now=now,

@@ -12,7 +12,7 @@ from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, clear, expiry, going, graph, marks, status, tasks, work
+from torpor_operator import announce, clear, expiry, going, graph, marks, readiness, status, tasks, work
 from torpor_operator.actions import Action, RemoveAnnotation, SetFinalizers
 from torpor_operator.outcome import Outcome
 from torpor_operator.planned import Plan
@@ -22,7 +22,11 @@ from torpor_operator.view import View, soonest
 
 
 def plan(snapshot: Snapshot) -> Plan:
-    """The plan of one Workflow."""
+    """The plan of one Workflow; in a namespace that is not set up it creates nothing."""
+    return readiness.hold(snapshot, _plan(snapshot)) if snapshot.not_ready else _plan(snapshot)
+
+
+def _plan(snapshot: Snapshot) -> Plan:
     workflow = snapshot.workflow
     if (wrong := marks.problem(workflow) or clear.problem(workflow)) is not None:
         return _invalid(snapshot, graph.Problem(Reason.STATUS_INVALID, wrong))

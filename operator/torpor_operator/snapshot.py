@@ -58,6 +58,7 @@ class Snapshot:
     slots: Callable[[str], int | None]  # how many slots of a pool are free; None where there is no such pool
     holds: Callable[[TaskRun], bool]  # whether a TaskRun has been given a slot of its pool
     archive: ArchiveSeat | None  # where large results and finished runs are kept, if there is such a place
+    not_ready: str = ""  # what the namespace lacks for workflows to run in it, as a sentence
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

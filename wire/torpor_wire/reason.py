@@ -44,6 +44,7 @@ class Reason(StrEnum):
     FIRED = "Fired"
     TIMED_OUT = "TimedOut"
     UNOWNED = "Unowned"  # no Workflow has such an instance, so nobody does anything for it
+    NAMESPACE_NOT_READY = "NamespaceNotReady"  # the operator may create nothing there
     POOL_UNSERVED = "PoolUnserved"  # it waits, and no triggerer of its pool is there
     LOOP_BLOCKED = "LoopBlocked"  # its trigger kept the triggerer's event loop
     CANCELLED = "Cancelled"

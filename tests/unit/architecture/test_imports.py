@@ -29,6 +29,7 @@ SHELL = {
     "archive_client",
     "handlers",
     "ledger",
+    "namespaces",
     "observe",
     "orphans",
     "podwrites",

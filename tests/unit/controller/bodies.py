@@ -73,6 +73,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     slots: Callable[[str], int | None] = lambda _: None,
     holds: Callable[[TaskRun], bool] = lambda _: False,
     archive: ArchiveSeat | None = None,
+    not_ready: str = "",
 ) -> Snapshot:
     """What the observer makes of objects."""
     runs = [taskruns.parse(body) for body in taskrun_bodies]
@@ -92,6 +93,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
         slots=slots,
         holds=holds,
         archive=archive,
+        not_ready=not_ready,
         known=known,
         settings=settings,
         now=now,

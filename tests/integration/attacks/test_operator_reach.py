@@ -1,0 +1,71 @@
+"""Whoever has the operator's token: what it can create, and where. It used to make pods in kube-system."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Answer, Server, collection
+
+_POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "probe"},
+    "spec": {
+        "automountServiceAccountToken": False,
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [
+            {
+                "name": "main",
+                "image": "x",
+                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+            }
+        ],
+    },
+}
+_TASKRUN: dict[str, Any] = {
+    "apiVersion": "torpor.dev/v1alpha1",
+    "kind": "TaskRun",
+    "metadata": {"name": "probe"},
+    "spec": {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "python": "a:b"},
+}
+
+
+@pytest.fixture(scope="module")
+def token(server: Server) -> str:
+    """The token of the operator as it is installed."""
+    return server.token("torpor-system", "torpor-operator")
+
+
+def create(server: Server, token: str, plural: str, namespace: str) -> Answer:
+    body = _POD | {"spec": _POD["spec"] | {"serviceAccountName": "torpor-task"}} if plural == "pods" else _TASKRUN
+    return server.request("POST", collection(plural, namespace), body, token=token, dryRun="All")
+
+
+@pytest.mark.parametrize("plural", ["pods", "taskruns"])
+@pytest.mark.parametrize("namespace", ["kube-system", "default", "torpor-system"])
+def test_the_operator_creates_nothing_in_a_namespace_that_has_not_opted_in(
+    server: Server, token: str, namespace: str, plural: str
+) -> None:
+    answer = create(server, token, plural, namespace)
+    assert answer.status == 403
+    assert f'cannot create resource "{plural}"' in answer.message
+
+
+@pytest.mark.parametrize("plural", ["pods", "taskruns"])
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+def test_the_operator_changes_no_pod_and_removes_nothing_there(
+    server: Server, token: str, method: str, plural: str
+) -> None:
+    patch = [{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]
+    path, kind = f"{collection(plural, 'kube-system')}/any", "application/json-patch+json"
+    answer = server.request(method, path, patch if method == "PATCH" else None, token=token, content_type=kind)
+    assert answer.status == 403
+
+
+def test_it_creates_them_where_the_namespace_is_set_up(
+    server: Server, token: str, open_namespace: Callable[[], str]
+) -> None:
+    namespace = open_namespace()
+    create(server, token, "taskruns", namespace).expect(201)
+    create(server, token, "pods", namespace).expect(201)
