@@ -16,9 +16,10 @@ _PEACE_MAX = 3600.0
 
 @dataclass(slots=True)
 class Looks:
-    """How often a trigger has looked, and when it looks again (seconds since the epoch)."""
+    """How often a trigger has looked, when it did last, and when it looks again (seconds since the epoch)."""
 
     tries: int = 0
+    last_at: float = 0.0
     next_at: float = 0.0
 
 
@@ -41,7 +42,7 @@ class Member:
         """It has been asked for, and is again after its interval, times the factor."""
         self.next_at = now + self.interval * factor
         self.looks.tries += 1
-        self.looks.next_at = self.next_at
+        self.looks.last_at, self.looks.next_at = now, self.next_at
 
 
 def due(members: Collection[Member], now: float) -> list[Member]:

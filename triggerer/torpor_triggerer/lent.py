@@ -109,8 +109,9 @@ class Lent:
 
     async def sleep(self, seconds: float) -> None:
         """Return after so many seconds. Whoever sleeps has looked, and looks again then."""
+        now = self.now()
         self.looks.tries += 1
-        self.looks.next_at = self.now() + seconds
+        self.looks.last_at, self.looks.next_at = now, now + seconds
         await self.sources.api.clock.sleep(seconds)
 
     def jitter(self) -> float:

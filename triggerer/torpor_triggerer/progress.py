@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Never
 
 from torpor_api.clock import Clock
+from torpor_wire import times
 
 from torpor_triggerer.budget import Budget
 from torpor_triggerer.run import Run, Told
@@ -83,11 +84,20 @@ class Progress:
 
 
 def sentence(run: Run, look: str, now: float) -> str:
-    """What is waited for, what was found, how often, and when it is looked for again."""
+    """What is waited for, what was found, how often, when last, and when it is looked for again.
+
+    The sentence stands for minutes: its times are moments, so that it reads as of when it was written.
+    """
     looks = run.looks
     parts = ["; ".join(words for words in (f"Waiting for {run.wait.subject}: {look}", run.asks) if words)]
     if looks.tries:
         parts.append(f"{looks.tries} {'try' if looks.tries == 1 else 'tries'}")
+    parts.append(f"{'last' if looks.tries else 'seen'} at {_clock(looks.last_at or now)}")
     if looks.next_at > now:
-        parts.append(f"next in {looks.next_at - now:.0f} s")
+        parts.append(f"next at {_clock(looks.next_at)}")
     return ", ".join(parts)
+
+
+def _clock(moment: float) -> str:
+    """A moment to the second, in UTC."""
+    return f"{times.rfc3339(moment)[:19]}Z"

@@ -200,11 +200,11 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
     """What is waited for, in one short line for `kubectl get taskruns`; sealed values are left out."""
     match class_name:
         case "time":
-            return _line("until", str(kwargs.get("at")))
+            return in_one_line("until", str(kwargs.get("at")))
         case "any_of" | "all_of":
             word = " or " if class_name == "any_of" else " and "
             parts = [(name in SEVERAL, describe(name, inner)) for name, inner in _named(kwargs)]
-            return _line(word.join(f"({words})" if several else words for several, words in parts))
+            return in_one_line(word.join(f"({words})" if several else words for several, words in parts))
         case "cron":
             kwargs = {name: value for name, value in kwargs.items() if name != "after"}
         case _:
@@ -216,7 +216,7 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
     ]
     values = [value for _, value in sorted(shown, key=_place) if value is not None]
     words = [value if isinstance(value, str) else canonical.plain(value) for value in values]
-    return _line(class_name.rpartition(".")[2], *words)
+    return in_one_line(class_name.rpartition(".")[2], *words)
 
 
 def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:
@@ -225,6 +225,7 @@ def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:
     return place, isinstance(value, Mapping | list | tuple)
 
 
-def _line(*words: str) -> str:
+def in_one_line(*words: str) -> str:
+    """Words as `status.trigger.waitsFor` holds them: one line of 120 characters at most."""
     line = " ".join(" ".join(words).split())
     return line if len(line) <= _SUMMARY_MAX else line[: _SUMMARY_MAX - 3] + "..."

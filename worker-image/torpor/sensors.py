@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Mapping
 from types import CoroutineType
 from typing import Any, NamedTuple, Self
 
-from torpor_wire import keys, times
+from torpor_wire import keys, times, typed
+from torpor_wire.trigger import describe
 
 from torpor.deferral import DeferralError, TaskDeferred, Timeout
 from torpor.errors import TaskFailed
@@ -160,7 +161,7 @@ class BaseSensor(BaseOperator):
         if not self.deferrable or _told() == keys.UNSERVED:
             return
         if not self._looks_elsewhere():
-            trigger = Time(times.rfc3339(time.time() + pause))
+            trigger = _Pause(times.rfc3339(time.time() + pause), self._described())
             self.defer(trigger=trigger, method_name="poke_again", kwargs={"until": until})
         left = None if until is None else max(until - time.time(), 0.0)
         fails = until is None or type(self).timed_out is BaseSensor.timed_out
@@ -172,6 +173,14 @@ class BaseSensor(BaseOperator):
             timeout_is_final=fails,
         )
 
+    def _described(self) -> str:
+        """What it waits for, in one line, from the arguments that it was made with."""
+        _, named = self._given
+        try:
+            return describe(type(self).__name__, typed.encode(named))
+        except (TypeError, ValueError, RecursionError):  # an argument that cannot be written down
+            return type(self).__name__
+
     def _looks_elsewhere(self) -> bool:
         return self.runs_in_triggerer and self._is_async()
 
@@ -179,6 +188,14 @@ class BaseSensor(BaseOperator):
         import inspect  # noqa: PLC0415 - 7 ms that only sensors pay
 
         return inspect.iscoroutinefunction(self.poke)
+
+
+class _Pause(Time):
+    """The time between two looks of a sensor that gets a pod for each: people see what it waits for."""
+
+    def __init__(self, at: str, waits_for: str) -> None:
+        super().__init__(at)
+        self.waits_for = waits_for
 
 
 def _told() -> str:

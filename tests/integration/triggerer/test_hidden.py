@@ -92,7 +92,7 @@ def test_nothing_of_a_secret_is_seen_while_it_is_waited_with_it_or_after_it_fail
     pool.until(lambda: pool.status(name).reason == "Waiting", "it says what it waits for", patience=40)
     message = pool.status(name).message
     assert 'not yet "***", ' in message
-    assert " tries, next in " in message
+    assert " tries, last at " in message
     assert "hunter2" not in seen(pool, name)
     (tmp_path / "go").touch()
     status = pool.ends(name)

@@ -23,7 +23,7 @@ def test_a_wait_says_what_it_waits_for_and_its_lines_can_be_read_meanwhile(empty
     status = pool.status(name)
     assert status.state == "Deferred"
     assert status.message.startswith("Waiting for tcp 127.0.0.1 9")
-    assert " tries, next in " in status.message
+    assert " tries, last at " in status.message
     assert status.conditions[0].reason == "Waiting"
     tag = f"[{pool.namespace}/{name} a1 s0] "
     mine = [line.partition(tag)[2] for line in replica.text().splitlines() if tag in line]

@@ -64,7 +64,7 @@ def _trigger(given: object, place: Place) -> trigger.Trigger:
     try:
         encoded = typed.encode(kwargs)
         _check_references(class_name, encoded)
-        return trigger.build(
+        made = trigger.build(
             class_name,
             sealing.seal_kwargs(class_name, encoded, place.seal_key, place.namespace),
             namespace=place.namespace,
@@ -73,6 +73,8 @@ def _trigger(given: object, place: Place) -> trigger.Trigger:
             account=place.account,
             taskrun=place.taskrun,
         )
+        said = getattr(given, "waits_for", None)
+        return made._replace(waits_for=trigger.in_one_line(said)) if isinstance(said, str) and said else made
     except canonical.NotJsonError as error:
         said = f"the kwargs of trigger {class_name} are not JSON: {error}"
         raise RejectedError(Reason.DEFERRAL_INVALID, said) from error
