@@ -216,7 +216,10 @@ class TaskRunStatus(Model):
     segment: Annotated[int, Field(ge=0, description="Counts resumes within the attempt, from 0; a fire adds one.")] = 0
     launch: Annotated[int, Field(ge=0, description="Counts pods of the segment lost to disruption, from 0.")] = 0
     pod: Annotated[PodRef | None, Field(description="The pod of the present segment, once it has claimed it.")] = None
-    started_at: Annotated[Moment, Field(description="First claim of the attempt.")] = None
+    started_at: Annotated[Moment, Field(description="First claim of the present attempt.")] = None
+    first_started_at: Annotated[
+        Moment, Field(description="First claim of the first attempt; unset until there is a second one.")
+    ] = None
     trigger: Annotated[Waiting | None, Field(description="What a deferred TaskRun waits for.")] = None
     next: Annotated[Resume | None, Field(description="Where the resumed pod enters.")] = None
     deferred_at: Annotated[Moment, Field(description="When it last deferred.")] = None

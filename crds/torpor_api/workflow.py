@@ -52,7 +52,12 @@ class WorkflowSpec(Model):
         bool | None,
         Field(description="Whether sensors give their pod back while they wait; unset: as the installation has it."),
     ] = None
-    timeout: Annotated[Duration | None, Field(description="How long the run may take; then it is cancelled.")] = None
+    timeout: Annotated[
+        Duration | None,
+        Field(
+            description="How long the run may take; then it is cancelled. Cleared after its end, it has as long again."
+        ),
+    ] = None
     ttl_after_finished: Annotated[
         Duration | None, Field(description="How long a finished run is kept; forever if unset.")
     ] = None
@@ -157,7 +162,12 @@ class WorkflowStatus(Model):
         ),
     ] = None
     progress: Annotated[str | None, Field(max_length=40, description="Instances done, of those known.")] = None
-    start_time: Annotated[Moment, Field(description="When the operator first saw it.")] = None
+    start_time: Annotated[
+        Moment, Field(description="When the operator first saw it; clearing instances of it changes nothing of that.")
+    ] = None
+    reopened_time: Annotated[
+        Moment, Field(description="When instances were last cleared after its end; spec.timeout counts from here then.")
+    ] = None
     completion_time: Annotated[Moment, Field(description="When the last task ended.")] = None
     tasks: Annotated[
         tuple[TaskStatus, ...],

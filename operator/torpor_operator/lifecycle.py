@@ -181,7 +181,9 @@ def _up_for_retry(view: View) -> Step:
     due = times.epoch(retry_at) if retry_at else view.now
     if view.now < due:
         return Step(again_at=due)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=edge.retry_now(view.taskrun.pin())),))
+    status = view.taskrun.status
+    patch = edge.retry_now(view.taskrun.pin(), first_started=status.first_started_at or status.started_at)
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def _timed_out(view: View) -> Step | None:

@@ -173,5 +173,6 @@ def _ended_before(snapshot: Snapshot, ordered: graph.Graph, due: float) -> bool:
 
 
 def _timeout_at(snapshot: Snapshot) -> float | None:
-    started, timeout = snapshot.workflow.status.start_time, snapshot.workflow.spec.timeout
+    known = snapshot.workflow.status
+    started, timeout = known.reopened_time or known.start_time, snapshot.workflow.spec.timeout
     return times.epoch(started) + times.seconds(timeout) if started and timeout else None

@@ -84,6 +84,7 @@ def build(  # noqa: PLR0913 - all that a status tells of
         state=result.state,
         progress=f"{done}/{sum(_expected(task) for task in tasks)}",
         start_time=started,
+        reopened_time=former.reopened_time,
         completion_time=completed,
         tasks=tasks,
         clears=former.clears,
@@ -98,13 +99,14 @@ def _expected(task: TaskStatus) -> int:
 
 
 def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float) -> WorkflowStatus:
-    """The status in which a clearing begins: the run is open again, and its time starts anew if it had ended."""
+    """The status in which a clearing begins: the run is open again, and has its timeout anew if it had ended."""
     former = workflow.status
     opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
     return former.model_copy(
         update={
             "state": opened.state,
-            "start_time": times.rfc3339(now) if former.completion_time else former.start_time,
+            "start_time": former.start_time or times.rfc3339(now),
+            "reopened_time": times.rfc3339(now) if former.completion_time else former.reopened_time,
             "completion_time": None,
             "tasks": tuple(tasks),
             "clears": former.clears + 1,

@@ -114,10 +114,15 @@ def skip(pin: Pin, *, message: str, now: float) -> Patch:
     return _transition(pin, State.SKIPPED, sets=sets, clears=("trigger", "deadline"))
 
 
-def retry_now(pin: Pin) -> Patch:
-    """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began."""
+def retry_now(pin: Pin, *, first_started: str | None = None) -> Patch:
+    """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began.
+
+    `first_started` is the first attempt's start, which is kept over all of them.
+    """
     _expect(pin, State.UP_FOR_RETRY)
     sets: dict[str, Json] = {"attempt": pin.attempt + 1, "segment": 0, "launch": 0}
+    if first_started is not None:
+        sets["firstStartedAt"] = first_started
     clears = (
         *("next", "event", "pod", "message", "reason", "log"),
         *("startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"),

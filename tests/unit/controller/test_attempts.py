@@ -212,3 +212,16 @@ def test_a_pod_that_exits_with_an_error_after_its_deferral_is_noise() -> None:
     (pod,) = world.pods
     world.pods[pod]["status"] = {"phase": "Failed"}
     assert world.settle().state("a") is State.DEFERRED
+
+
+def test_the_start_of_the_first_attempt_is_kept_over_all_attempts() -> None:
+    world = World(python("a", retries={"limit": 2, "delay": "1s"})).settle().fail("a")
+    first = world.run("a").status.started_at
+    assert first == times.rfc3339(NOW)
+    world.advance(1)
+    assert (world.run("a").status.started_at, world.run("a").status.first_started_at) == (None, first)
+    world.advance(10).fail("a").advance(5)
+    world.claim("a")
+    status = world.settle().run("a").status
+    assert (status.attempt, status.first_started_at) == (3, first)
+    assert status.started_at == times.rfc3339(world.now)

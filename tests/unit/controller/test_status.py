@@ -160,3 +160,19 @@ def test_a_run_that_recovers_says_nothing_of_it() -> None:
     assert world.condition()[1] == "ImagePullFailed"
     world.claim("a")
     assert world.settle().condition()[1:] == ("Running", "")
+
+
+def test_a_clear_keeps_the_start_of_the_run_and_gives_it_its_timeout_anew() -> None:
+    world = World(python("a"), timeout="1h").settle()
+    world.now += 600
+    world.fail("a")
+    world.now += 7200
+    world.workflow["metadata"]["annotations"] = {"torpor.dev/clear": "a"}
+    cleared = world.now
+    world.settle()
+    assert world.status.state == "Running"
+    assert world.status.start_time == times.rfc3339(NOW)
+    assert world.status.reopened_time == times.rfc3339(cleared)
+    world.claim("a")
+    assert world.advance(3599).status.state == "Running"
+    assert world.advance(1).condition()[1] == "Timeout"
