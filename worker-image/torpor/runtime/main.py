@@ -1,8 +1,8 @@
 """Claim, run, report: the whole of a task pod's process.
 
 Exit codes are for `kubectl get pods`: 0 where the outcome is stored as a success, a skip or a wait, or where somebody
-else has the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 77 where the pod's account
-may not claim, which the operator reports; 143 after SIGTERM.
+else has the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 77 where the pod's
+account may not claim, which the operator reports; 143 after SIGTERM.
 """
 
 import atexit
