@@ -1,9 +1,9 @@
 """Events on TaskRuns: for people, best effort, within a budget, and never in the way of a fire.
 
-What is well is told at once or never, what went wrong waits for its turn. What there is no room for is counted.
+What is well is told at once or never, what went wrong waits for its turn, namespace by namespace. What there is no
+room for is counted.
 """
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Never
@@ -14,6 +14,7 @@ from torpor_api.resources import TASKRUNS
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.budget import Budget
+from torpor_triggerer.fair_queue import FairQueue
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.wait import Wait
 
@@ -29,6 +30,10 @@ class _Notice(NamedTuple):
     body: Mapping[str, Any]
     paid: bool
 
+    @property
+    def namespace(self) -> str:
+        return str(self.body["regarding"]["namespace"])
+
 
 class Notices:
     """Posts one at a time; `dropped` is how many it had no room for."""
@@ -38,13 +43,13 @@ class Notices:
         self._identity = settings.identity
         self._rate = settings.event_rate
         self._budget = Budget(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
-        self._notices: asyncio.Queue[_Notice] = asyncio.Queue(BACKLOG)
+        self._notices: FairQueue[_Notice] = FairQueue(BACKLOG)
         self._told_at = float("-inf")
         self.dropped = 0
 
     def say(self, wait: Wait, reason: str, message: str) -> None:
         """Tell that all is well."""
-        if not self._budget.take():
+        if not self._budget.take(wait.namespace):
             self._drop()
             return
         self._put(self._body(_reference(wait), reason, message, "Normal"), paid=True)
@@ -62,15 +67,14 @@ class Notices:
         """Post, for ever."""
         while True:
             notice = await self._notices.get()
-            while not notice.paid and not self._budget.take():
+            while not notice.paid and not self._budget.take(notice.namespace):
                 await self._api.clock.sleep(1.0 / self._rate)
             await self._post(notice.body)
 
     def _put(self, body: Mapping[str, Any], *, paid: bool) -> None:
-        if self._rate <= 0.0 or self._notices.full():
+        notice = _Notice(body, paid)
+        if self._rate <= 0.0 or not self._notices.put(notice.namespace, notice):
             self._drop()
-        else:
-            self._notices.put_nowait(_Notice(body, paid))
 
     def _drop(self) -> None:
         self.dropped += 1

@@ -56,7 +56,7 @@ class Progress:
             look = run.last_look
             if not self._is_due(run, look):
                 continue
-            if not self._budget.take():
+            if not self._budget.take(run.wait.namespace):
                 self._round.appendleft(run)
                 return
             await self._say(run, look)

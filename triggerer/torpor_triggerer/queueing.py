@@ -52,7 +52,7 @@ class Queueing:
     async def _go_on(self) -> None:
         self._forget()
         for wait in self._begun():
-            if not self._budget.take():
+            if not self._budget.take(wait.namespace):
                 return
             del self._told[_key(wait)]
             await self._tell(wait, Reason.WAITING, f"Waiting for {wait.subject}")
@@ -61,7 +61,7 @@ class Queueing:
         for _ in range(min(LOOKED_AT, len(self._round))):
             older, wait = self._round[0]
             if self._is_due(wait):
-                if not self._budget.take():
+                if not self._budget.take(wait.namespace):
                     return
                 self._told[_key(wait)] = wait.turn, self._clock.now()
                 await self._tell(wait, Reason.QUEUED, sentence(self._capacity, older))

@@ -2,7 +2,8 @@
 
 Level-based: `settle` compares one TaskRun as it is now with what runs for it, and is called whenever either may have
 changed. It decides nothing about who may write: a run that ends twice, here or elsewhere, loses the second write.
-Where there are more waits than room, the oldest run; what has to make way for an older one goes back to the queue.
+Where there are more waits than room, the oldest of each namespace run, equally many of each (`room`); what has to make
+way for another goes back to the queue.
 """
 
 import logging
@@ -29,7 +30,7 @@ class Runner:
         self._find = find
         self._owned: frozenset[int] = frozenset()
         self._arrivals = Arrivals(now)
-        self._room: Room[Wait] = Room(capacity, self._arrivals.age)
+        self._room: Room[Wait] = Room(capacity, self._arrivals.age, lambda wait: wait.namespace)
         self._runs: dict[Key, Run] = {}
         self._queued: dict[Key, Wait] = {}
         self._stopped = False

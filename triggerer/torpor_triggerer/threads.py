@@ -2,6 +2,7 @@
 
 A thread cannot be stopped, so one that hangs keeps its place until it ends, whoever has given up on it; what still
 hangs when the process ends must not hold that up, so each is a daemon thread rather than one of an executor.
+Namespaces share the threads, so that one whose calls hang leaves some to the others.
 """
 
 import asyncio
@@ -10,6 +11,8 @@ import logging
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from torpor_triggerer.shares import Shares
 
 T = TypeVar("T")
 
@@ -23,34 +26,37 @@ class Threads:
 
     def __init__(self, limit: int = THREADS) -> None:
         self._limit = limit
-        self._room = asyncio.Semaphore(limit)
+        self._room = Shares(limit)
 
-    async def call(self, work: Callable[[], T]) -> T:
+    async def call(self, work: Callable[[], T], owner: str = "") -> T:
         """What `work` returns or raises; where the caller is cancelled, `work` goes on and nobody hears of its end."""
-        if self._room.locked():
-            log.debug("all %d threads are busy; what blocks waits for its turn", self._limit)
-        await self._room.acquire()
+        if not self._room.try_acquire(owner):
+            log.debug("the share of %r in %d threads is busy; what blocks waits for its turn", owner, self._limit)
+            await self._room.acquire(owner)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         try:
-            threading.Thread(target=self._work, args=(work, done, contextvars.copy_context()), daemon=True).start()
+            context = contextvars.copy_context()
+            threading.Thread(target=self._work, args=(work, done, context, owner), daemon=True).start()
         except BaseException:
-            self._room.release()
+            self._room.release(owner)
             raise
         return await done
 
-    def _work(self, work: Callable[[], Any], done: "asyncio.Future[Any]", context: contextvars.Context) -> None:
+    def _work(
+        self, work: Callable[[], Any], done: "asyncio.Future[Any]", context: contextvars.Context, owner: str
+    ) -> None:
         try:
             found, error = context.run(work), None
         except BaseException as raised:  # noqa: BLE001 - whoever awaits it is to have it, whatever it is
             found, error = None, raised
         try:
-            done.get_loop().call_soon_threadsafe(self._end, done, found, error)
+            done.get_loop().call_soon_threadsafe(self._end, owner, done, found, error)
         except RuntimeError:
             log.debug("a thread has outlived the loop")
 
-    def _end(self, done: "asyncio.Future[Any]", found: object, error: BaseException | None) -> None:
-        self._room.release()
+    def _end(self, owner: str, done: "asyncio.Future[Any]", found: object, error: BaseException | None) -> None:
+        self._room.release(owner)
         if done.done():
             return
         if error is None:

@@ -1,0 +1,99 @@
+"""How namespaces share what this process has little of: connections, threads, room for answers.
+
+The dynamic threshold of shared-memory switches (Choudhury and Hahne, 1998): a namespace may take one more while it
+holds less than `GENEROSITY` times what is free. One that is alone gets some four fifths of all, several get equal
+parts in time, and nobody has to be counted. A sixteenth is kept for those that hold nothing yet, since several greedy
+ones that come one after the other would leave nothing until the first gives something back.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+GENEROSITY = 7
+KEPT = 16
+"""One of so many places is for those that hold none."""
+
+
+class Shares:
+    """So many places, taken by owner; for one event loop."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._free = limit
+        self._held: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def held(self, owner: str) -> int:
+        """How many places an owner holds."""
+        return self._held[owner]
+
+    def is_open(self, owner: str) -> bool:
+        """Whether an owner may take one more now."""
+        held = self._held[owner]
+        return held < GENEROSITY * (self._free - self.limit // KEPT) or (held == 0 and self._free > 0)
+
+    def try_acquire(self, owner: str) -> bool:
+        """Take a place, if there is one."""
+        if owner in self._waiting or not self.is_open(owner):
+            return False
+        self._take(owner)
+        return True
+
+    async def acquire(self, owner: str) -> None:
+        """Take a place as soon as there is one."""
+        if self.try_acquire(owner):
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(owner, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.release(owner)
+            else:
+                self._leave(owner, turn)
+            raise
+
+    def release(self, owner: str) -> None:
+        """Give a place back, to whoever waits and holds the least."""
+        self._free += 1
+        self._held[owner] -= 1
+        if not self._held[owner]:
+            del self._held[owner]
+        self._hand_out()
+
+    @asynccontextmanager
+    async def hold(self, owner: str) -> AsyncIterator[None]:
+        """A place while something is done."""
+        await self.acquire(owner)
+        try:
+            yield
+        finally:
+            self.release(owner)
+
+    def _take(self, owner: str) -> None:
+        self._free -= 1
+        self._held[owner] += 1
+
+    def _leave(self, owner: str, turn: "asyncio.Future[None]") -> None:
+        line = self._waiting.get(owner)
+        if line is not None and turn in line:
+            line.remove(turn)
+            if not line:
+                del self._waiting[owner]
+
+    def _hand_out(self) -> None:
+        """Of owners that hold equally many, the one whose turn has been longest ago comes first."""
+        while self._free and self._waiting:
+            owner = min(self._waiting, key=lambda one: self._held[one])
+            if not self.is_open(owner):
+                return
+            line = self._waiting.pop(owner)
+            turn = line.popleft()
+            if line:
+                self._waiting[owner] = line
+            if not turn.done():
+                self._take(owner)
+                turn.set_result(None)
