@@ -9,7 +9,9 @@ from typing import Any
 from torpor_api.api import Api
 from torpor_api.clock import SystemClock
 from torpor_cel.evaluator import InProcess
+from torpor_triggerer.addresses import Addresses
 from torpor_triggerer.lent import Lent, Sources
+from torpor_triggerer.network import Network
 from torpor_triggerer.registry import Registry, load
 from torpor_triggerer.wait import Turn
 
@@ -19,13 +21,19 @@ NAMESPACE = "workflows"
 PATIENCE = 30.0
 
 
-def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False) -> Sources:
-    """Of one process: its clients are shared by all that is lent from it."""
+def network(**given: Any) -> Network:
+    """One that leads to the servers of tests, which listen on loopback."""
+    return Network(addresses=Addresses.of(allow=("127.0.0.0/8", "::1")), **given)
+
+
+def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **limits: Any) -> Sources:
+    """Of one process: its clients are shared by all that is lent from it. `limits` are the network's."""
     api = Api(FakeApi(VirtualClock()), SystemClock())
     return Sources(
         api=api,
         evaluator=InProcess(),
         web=None,  # type: ignore[arg-type]
+        network=network(**limits),
         folders=folders,
         lends_identity=lends_identity,
     )

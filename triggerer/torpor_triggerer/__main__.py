@@ -17,6 +17,7 @@ from torpor_triggerer import health, registry, settings, web
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.metrics import CONTENT_TYPE
+from torpor_triggerer.network import Network
 from torpor_triggerer.seals import Seals
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.triggerer import Triggerer
@@ -33,15 +34,19 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _stop, stopping)
+    network = Network(
+        addresses=given.addresses, answer_bytes=given.answer_limit, request_seconds=given.max_request_timeout
+    )
     async with (
         connect(given.kubeconfig, program="torpor-triggerer", connections=given.concurrency + 16) as transport,
         Evaluator() as evaluator,
-        web.connect() as client,
+        web.connect(network) as client,
     ):
         sources = Sources(
             api=Api(transport, SystemClock()),
             evaluator=evaluator,
             web=client,
+            network=network,
             folders=given.folders,
             lends_identity=given.lends_identity,
         )

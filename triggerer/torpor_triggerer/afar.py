@@ -4,11 +4,12 @@ Only a client that they share is not: it belongs to the loop that it was made in
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from torpor.triggers.metering import Meter
 from torpor.triggers.services import Answer, Request, TaskRunRef
 from torpor_wire.canonical import Json
 
@@ -16,6 +17,8 @@ from torpor_triggerer.apart import Apart
 from torpor_triggerer.clients import Kept
 from torpor_triggerer.crowd import Looks
 from torpor_triggerer.lent import Lent
+from torpor_triggerer.metered_socket import MeteredSocket
+from torpor_triggerer.proxy import Session
 from torpor_triggerer.source import Terms
 
 T = TypeVar("T")
@@ -74,6 +77,34 @@ class Afar:
         """Open a TCP connection and close it."""
         return await self._apart.at_home(_of(self.lent.reach(host, port, seconds=seconds)))
 
+    async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+        """A TCP connection, for use in this thread."""
+        return await self._apart.at_home(_of(self.lent.connect(host, port, seconds=seconds, meter=meter)))
+
+    async def proxy(self, meter: Meter) -> "RemoteProxy":
+        """A way to servers for a client that opens connections by itself."""
+        return RemoteProxy(await self._apart.at_home(_of(self.lent.proxy(meter))), self._apart)
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[None]:
+        """Held while an answer is read and judged."""
+        held = self.lent.answering()
+        await self._apart.at_home(_of(held.__aenter__()))
+        try:
+            yield
+        finally:
+            await self._apart.at_home(_of(held.__aexit__(None, None, None)))
+
+    @property
+    def answer_bytes(self) -> int:
+        """How large an answer may be."""
+        return self.lent.answer_bytes
+
+    @property
+    def longest_request(self) -> float:
+        """For how many seconds one request may be waited for."""
+        return self.lent.longest_request
+
     async def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
@@ -114,6 +145,37 @@ class Afar:
     def lends_identity(self) -> bool:
         """Whether waits may use the identity of this pod."""
         return self.lent.lends_identity
+
+
+class RemoteProxy:
+    """A session of the proxy, which runs in the loop of all."""
+
+    def __init__(self, session: Session, apart: Apart) -> None:
+        self.url = session.url
+        self._session = session
+        self._apart = apart
+
+    @property
+    def denied(self) -> str:
+        """Why an address was."""
+        return self._session.denied
+
+    @denied.setter
+    def denied(self, why: str) -> None:
+        self._session.denied = why
+
+    @property
+    def failed(self) -> str:
+        """Why an address was not connected to."""
+        return self._session.failed
+
+    @failed.setter
+    def failed(self, why: str) -> None:
+        self._session.failed = why
+
+    async def close(self) -> None:
+        """The client is done."""
+        await self._apart.at_home(_of(self._session.close()))
 
 
 async def _of(work: Awaitable[T]) -> T:

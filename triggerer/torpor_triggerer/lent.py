@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
+from torpor.triggers.metering import Meter
 from torpor.triggers.services import Answer, NotYetError, Request, TaskRunRef
 from torpor_api.api import Api
 from torpor_cel import syntax
@@ -20,7 +21,10 @@ from torpor_wire.canonical import Json
 from torpor_triggerer import objects, ports
 from torpor_triggerer.clients import Clients, Kept
 from torpor_triggerer.crowd import Looks
+from torpor_triggerer.metered_socket import MeteredSocket
+from torpor_triggerer.network import Network, on_behalf_of
 from torpor_triggerer.polls import Polls
+from torpor_triggerer.proxy import Proxies, Session
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.sessions import Owner
 from torpor_triggerer.source import Terms
@@ -48,6 +52,8 @@ class Sources:
     api: Api
     evaluator: Evaluating
     web: Web
+    network: Network = field(default_factory=Network)
+    proxies: Proxies = field(default_factory=Proxies)
     threads: Threads = field(default_factory=Threads)
     clients: Clients = field(default_factory=Clients)
     polls: Polls = field(default_factory=Polls)
@@ -129,12 +135,38 @@ class Lent:
         return _value(await self.sources.evaluate(expression, variables, self.namespace))
 
     async def request(self, asked: Request) -> Answer:
-        """One HTTP request."""
-        return await self.sources.web.request(asked, self.owner)
+        """One HTTP request, of the namespace's share, over the connections of its own account."""
+        network = self.sources.network
+        asked = asked._replace(seconds=min(asked.seconds, network.request_seconds))
+        async with network.hold(network.requests, self.namespace):
+            with on_behalf_of(self.namespace):
+                return await self.sources.web.request(asked, self.owner)
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection and close it."""
-        return await ports.reach(host, port, seconds)
+        return await ports.reach(self.sources.network, self.namespace, host, port, seconds)
+
+    async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+        """A TCP connection."""
+        return await self.sources.network.connect(self.namespace, host, port, seconds=seconds, meter=meter)
+
+    async def proxy(self, meter: Meter) -> Session:
+        """A way to servers for a client that opens connections by itself."""
+        return await self.sources.proxies.open(self.sources.network, self.namespace, meter)
+
+    def answering(self) -> AbstractAsyncContextManager[None]:
+        """Held while an answer is read and judged."""
+        return self.sources.network.hold(self.sources.network.answers, self.namespace)
+
+    @property
+    def answer_bytes(self) -> int:
+        """How large an answer may be."""
+        return self.sources.network.answer_bytes
+
+    @property
+    def longest_request(self) -> float:
+        """For how many seconds one request may be waited for."""
+        return self.sources.network.request_seconds
 
     def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
@@ -158,7 +190,7 @@ class Lent:
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises."""
-        return await self.sources.threads.call(work)
+        return await self.sources.threads.call(work, self.namespace)
 
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import Protocol, TypeAlias, assert_never
 
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
 from torpor_wire import canonical, edge, keys, retry, typed
 from torpor_wire.reason import Reason
 
@@ -135,8 +136,14 @@ def without_types(fired: Fired, page: Said) -> Fired:
 
 def raised(error: BaseException) -> Failed:
     """A trigger raised: type, text, and the last frame."""
-    message = f"{type(error).__name__}: {said(error)}{_frame(error.__traceback__)}"
-    return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=trace(error))
+    match error:
+        case AnswerTooLargeError():
+            return Failed(reason=Reason.ANSWER_TOO_LARGE, message=said(error))
+        case AddressDeniedError():
+            return Failed(reason=Reason.ADDRESS_DENIED, message=said(error))
+        case _:
+            message = f"{type(error).__name__}: {said(error)}{_frame(error.__traceback__)}"
+            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=trace(error))
 
 
 def ended() -> Failed:

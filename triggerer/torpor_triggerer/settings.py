@@ -5,16 +5,23 @@ import os
 import re
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from torpor_wire import keys
+
+from torpor_triggerer.addresses import Addresses, own
 
 CAPACITY = 20_000
 CONCURRENCY = 64
 HEALTH_PORT = 8081
 EVENT_RATE = 5.0
 PROGRESS_RATE = 2.0
+MAX_REQUEST_TIMEOUT = 60.0
+ANSWER_LIMIT = 1024**2
+LONGEST = 100.0
+"""Seconds of one request: a poll as a whole is given up after 120."""
+LEAST_ANSWER = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,9 @@ class Settings:
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
     apart: tuple[str, ...] = ()
+    max_request_timeout: float = MAX_REQUEST_TIMEOUT
+    answer_limit: int = ANSWER_LIMIT
+    addresses: Addresses = field(default_factory=Addresses.of)
     kubeconfig: str | None = None
 
 
@@ -48,6 +58,11 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     try:
         triggers = dict(map(entry, [*_listed(environ.get("TORPOR_TRIGGERS", "")), *given.trigger]))
         folders = tuple(map(_folder, [*_listed(environ.get("TORPOR_FOLDERS", "")), *given.folder]))
+        addresses = Addresses.of(
+            allow=_all(environ.get("TORPOR_ALLOW_NETWORKS", ""), *given.allow_networks),
+            deny=_all(environ.get("TORPOR_DENY_NETWORKS", ""), *given.deny_networks),
+            own=own(environ),
+        )
     except ValueError as error:
         made.error(str(error))
     return Settings(
@@ -64,6 +79,9 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         folders=folders,
         lends_identity=given.lend_identity,
         apart=tuple(given.apart),
+        max_request_timeout=given.max_request_timeout,
+        answer_limit=given.answer_limit,
+        addresses=addresses,
         kubeconfig=given.kubeconfig,
     )
 
@@ -101,6 +119,15 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     )
     add("--lend-identity", action="store_true", help="let waits use what this pod is allowed elsewhere, as in a cloud")
     add("--apart", action="append", default=[], metavar="NAME", help="a trigger class to run in a thread of its own")
+    add(
+        "--max-request-timeout",
+        type=_seconds,
+        default=MAX_REQUEST_TIMEOUT,
+        help="how long one request of a wait may take; a wait that asks for longer is refused",
+    )
+    add("--answer-limit", type=_bytes, default=ANSWER_LIMIT, help="bytes that one answer of a server may have")
+    add("--allow-networks", action="append", default=[], metavar="CIDR", help="networks that waits may reach")
+    add("--deny-networks", action="append", default=[], metavar="CIDR", help="networks that waits may not reach")
     add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
     return made
 
@@ -110,6 +137,24 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 1.0 <= number <= LONGEST:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 to {LONGEST:g} seconds")
+    return number
+
+
+def _bytes(text: str) -> int:
+    number = int(text)
+    if number < LEAST_ANSWER:
+        raise argparse.ArgumentTypeError(f"{text} is less than {LEAST_ANSWER} bytes")
+    return number
+
+
+def _all(*texts: str) -> list[str]:
+    return [one for text in texts for one in _listed(text)]
 
 
 def _pool(text: str) -> str:

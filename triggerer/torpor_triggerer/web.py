@@ -4,21 +4,25 @@ A request that leaves its connection in another state than the client believes s
 could are refused, and were one to slip through, the next request would be the same account's.
 
 A poke reads 1 MB at most and follows redirects itself: only to http and https, never from https to http, and without
-the headers of the caller once the host is another.
+the headers of the caller once the host is another. Each hop is connected to as `network` has it.
 """
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
 from torpor.triggers import header_rules
+from torpor.triggers.metering import AddressDeniedError
 from torpor.triggers.services import Answer, Request
 from yarl import URL
 
+from torpor_triggerer.network import Network, current_owner
 from torpor_triggerer.sessions import Owner, Sessions
 
 BODY_MAX = 1024**2
-CONNECTIONS = 256
 CONNECTIONS_PER_HOST = 32
 REDIRECTS = 5
 _REDIRECTED = frozenset({301, 302, 303, 307, 308})
@@ -54,6 +58,9 @@ class Web:
         except TimeoutError as error:
             raise OSError(f"no answer within {asked.seconds:g} s") from error
         except (aiohttp.ClientError, ValueError) as error:
+            denied = getattr(error, "os_error", None)
+            if isinstance(denied, AddressDeniedError):
+                raise denied from error
             raise OSError(f"{type(error).__name__}: {error}") from error
         raise OSError(f"more than {REDIRECTS} redirects")
 
@@ -66,24 +73,68 @@ class Web:
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=asked.seconds),
         ) as response:
-            body, truncated = await _body(response)
+            body, truncated = await _body(response, min(asked.most, BODY_MAX))
             found = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status, found, body, truncated)
 
 
 @asynccontextmanager
-async def connect() -> AsyncIterator[Web]:
+async def connect(network: Network | None = None) -> AsyncIterator[Web]:
     """What sends requests until the block ends."""
-    async with Sessions(_session) as sessions:
+    reached = network or Network()
+
+    def session(*, reuse: bool) -> aiohttp.ClientSession:
+        """A session that keeps no cookies, and only where it may `reuse` them its connections."""
+        return aiohttp.ClientSession(
+            connector=connector(reached, reuse=reuse),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": "torpor-triggerer"},
+        )
+
+    async with Sessions(session) as sessions:
         yield Web(sessions)
 
 
-def _session(*, reuse: bool) -> aiohttp.ClientSession:
-    """A session that keeps no cookies, and only where it may `reuse` them its connections."""
-    connector = aiohttp.TCPConnector(limit=CONNECTIONS, limit_per_host=CONNECTIONS_PER_HOST, force_close=not reuse)
-    return aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": "torpor-triggerer"}
+def connector(network: Network, *, reuse: bool = True) -> aiohttp.TCPConnector:
+    """Connections of one session; how many requests are under way in all is the network's to say."""
+    return aiohttp.TCPConnector(
+        limit=0,
+        limit_per_host=CONNECTIONS_PER_HOST,
+        resolver=_Resolver(network),
+        socket_factory=lambda found: _socket(network, found),
+        force_close=not reuse,
     )
+
+
+class _Resolver(AbstractResolver):
+    """Names as all waits have them resolved; addresses in URLs do not come here."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses of a host. Raises OSError."""
+        found = await self._network.resolve(current_owner(), host)
+        return [
+            ResolveResult(
+                hostname=host, host=one.address, port=port, family=one.family, proto=0, flags=socket.AI_NUMERICHOST
+            )
+            for one in found
+            if family in {socket.AF_UNSPEC, one.family}
+        ]
+
+    async def close(self) -> None:
+        """Nothing is left open."""
+
+
+def _socket(network: Network, found: tuple[Any, ...]) -> socket.socket:
+    """For an address that is about to be connected to, wherever it comes from. Raises AddressDeniedError."""
+    family, kind, proto, _, at = found
+    if network.addresses.refusal(str(at[0])):
+        raise AddressDeniedError(network.denial(str(at[0]), str(at[0])))
+    return socket.socket(family, kind, proto)
 
 
 def _same_place(at: URL, to: URL) -> bool:
@@ -111,10 +162,10 @@ def _redirect(at: URL, answer: Answer) -> URL | None:
     return to
 
 
-async def _body(response: aiohttp.ClientResponse) -> tuple[bytes, bool]:
+async def _body(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
     body = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK):
         body += chunk
-        if len(body) > BODY_MAX:
-            return bytes(body[:BODY_MAX]), True
+        if len(body) > most:
+            return bytes(body[:most]), True
     return bytes(body), False

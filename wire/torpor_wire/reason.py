@@ -32,6 +32,8 @@ class Reason(StrEnum):
     TRIGGER_INVALID = "TriggerInvalid"
     TRIGGER_FAILED = "TriggerFailed"
     TRIGGER_ENDED = "TriggerEnded"
+    ANSWER_TOO_LARGE = "AnswerTooLarge"  # a server sent its trigger more than a triggerer reads
+    ADDRESS_DENIED = "AddressDenied"  # its trigger names an address that waits are not connected to
     EVENT_INVALID = "EventInvalid"
     DEFERRAL_TIMEOUT = "DeferralTimeout"
     FAIL_WHEN = "FailWhen"

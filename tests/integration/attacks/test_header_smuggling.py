@@ -10,6 +10,8 @@ from torpor.triggers.services import Answer, Request
 from torpor_triggerer import web
 from torpor_triggerer.sessions import Owner
 
+from tests import lending
+
 ATTACKER, VICTIM = Owner("attacker", "torpor-task"), Owner("victim", "torpor-task")
 
 
@@ -45,7 +47,7 @@ async def site() -> AsyncIterator[tuple[Site, web.Web, str]]:
     found = Site()
     server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
     try:
-        async with web.connect() as client:
+        async with web.connect(lending.network()) as client:
             yield found, client, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()

@@ -6,6 +6,8 @@ import socket
 import pytest
 from torpor_triggerer import ports
 
+from tests import lending
+
 
 async def test_an_accepted_connection_is_said_with_its_address_and_closed() -> None:
     ended = asyncio.Event()
@@ -17,7 +19,7 @@ async def test_an_accepted_connection_is_said_with_its_address_and_closed() -> N
 
     async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        assert await ports.reach("localhost", port, 5) == "127.0.0.1"
+        assert await ports.reach(lending.network(), "a", "localhost", port, 5) == "127.0.0.1"
         await ended.wait()
 
 
@@ -25,7 +27,7 @@ async def test_a_port_where_nothing_listens_is_an_error() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         with pytest.raises(OSError, match="Connect call failed"):
-            await ports.reach("127.0.0.1", bound.getsockname()[1], 5)
+            await ports.reach(lending.network(), "a", "127.0.0.1", bound.getsockname()[1], 5)
 
 
 async def test_a_port_that_does_not_answer_is_given_up() -> None:
@@ -38,11 +40,11 @@ async def test_a_port_that_does_not_answer_is_given_up() -> None:
             one.setblocking(False)
             one.connect_ex(address)
         with pytest.raises(OSError, match=r"no connection within 0\.2 s"):
-            await ports.reach("127.0.0.1", full.getsockname()[1], 0.2)
+            await ports.reach(lending.network(), "a", "127.0.0.1", full.getsockname()[1], 0.2)
         for one in waiting:
             one.close()
 
 
 async def test_a_name_that_no_host_can_have_is_an_error() -> None:
     with pytest.raises(OSError, match="no name of a host"):
-        await ports.reach("a" * 64 + ".example", 80, 5)
+        await ports.reach(lending.network(), "a", "a" * 64 + ".example", 80, 5)

@@ -11,6 +11,8 @@ from torpor_triggerer import web
 from torpor_triggerer.sessions import Owner
 from yarl import URL
 
+from tests import lending
+
 OWNER = Owner("workflows", "torpor-task")
 
 
@@ -49,7 +51,7 @@ async def site() -> AsyncIterator[tuple[web.Web, str]]:
     try:
         listening = server.TCPSite(runner, "127.0.0.1", 0)
         await listening.start()
-        async with web.connect() as client:
+        async with web.connect(lending.network()) as client:
             yield client, f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

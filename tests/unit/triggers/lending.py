@@ -8,6 +8,7 @@ from torpor_triggerer.lent import Lent, Sources, Web
 from torpor_triggerer.registry import load
 from torpor_triggerer.wait import Turn
 
+from tests import lending
 from tests.fake_api import FakeApi, VirtualClock
 
 TASKRUN = TaskRunRef("run-t-abcde", "0b5d7c1a", 1, 0)
@@ -21,5 +22,6 @@ class NoWeb:
 def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> Lent:
     """For a wait in the namespace `workflows`."""
     clock = clock or VirtualClock()
-    sources = Sources(api=Api(FakeApi(clock), clock), evaluator=InProcess(), web=web or NoWeb())
+    api = Api(FakeApi(clock), clock)
+    sources = Sources(api=api, evaluator=InProcess(), web=web or NoWeb(), network=lending.network())
     return Lent(namespace="workflows", name=taskrun.name, turn=Turn(*taskrun[1:]), sources=sources, registry=load({}))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor.triggers import Object, stores
+from torpor.triggers import Object, store_clients, stores
 from torpor.triggers.secrets import Revealed
 from torpor.triggers.stores import Place
 
@@ -120,14 +120,14 @@ def test_a_reference_that_nobody_has_read_cannot_run() -> None:
 def test_a_client_is_made_of_every_stores_options(url: str, options: dict[str, Any]) -> None:
     trigger = Object(url, options=options)
     trigger.bind(lending.lent())
-    store = stores.connect(stores.parse(url), trigger.options, lending.lent())
+    store = store_clients.make(stores.parse(url), trigger.options, lending.lent(), None)
     assert "x" not in repr(store).removeprefix(type(store).__name__)
 
 
 def test_credentials_that_a_store_cannot_read_are_refused() -> None:
     trigger = Object("gs://drops/key", options={"service_account_key": Revealed('{"type": "hunter2"}')})
     with pytest.raises(ValueError, match="no store can be made of url and options") as caught:
-        stores.connect(stores.parse("gs://drops/key"), trigger.options, lending.lent())
+        store_clients.make(stores.parse("gs://drops/key"), trigger.options, lending.lent(), None)
     assert "hunter2" not in str(caught.value)
 
 

@@ -23,6 +23,15 @@ def count(value: object, name: str, *, least: int = 1, most: int = 1_000_000) ->
     return value
 
 
+def request_seconds(seconds: float, most: float) -> None:
+    """Raise ValueError where one request would be waited for longer than the triggerer does."""
+    if seconds > most:
+        raise ValueError(
+            f"timeout is {seconds:g} seconds; this triggerer waits {most:g} for one request "
+            "(--max-request-timeout). The trigger's own timeout, beside kwargs, is that of the wait"
+        )
+
+
 def differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """The arguments that are not their defaults, so that equal waits look equal."""
     return {name: value for name, value in given.items() if value is not None and defaults.get(name) != value}

@@ -13,8 +13,9 @@ from typing import Any
 
 from torpor_wire import canonical, keys
 
-from torpor.triggers import conditions, pace, polling, spans, statuses, validators, verdicts, web
+from torpor.triggers import checks, conditions, pace, polling, spans, statuses, validators, verdicts, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.metering import AddressDeniedError
 from torpor.triggers.secrets import Reference
 from torpor.triggers.services import Answer, Request, Services
 
@@ -70,8 +71,9 @@ class Http(BaseTrigger):
         return "http", {name: value for name, value in given.items() if value is not None}
 
     def bind(self, services: Services) -> None:
-        """Also checks the condition."""
+        """Also checks the condition, and how long a request may take."""
         super().bind(services)
+        checks.request_seconds(self.timeout, services.longest_request)
         if self.body_condition is not None:
             services.check(self.body_condition, ROOTS)
 
@@ -115,6 +117,8 @@ class Http(BaseTrigger):
             return await services.request(
                 Request(self.method, web.read(self.url, "url"), {**known, **headers}, self.timeout)
             )
+        except AddressDeniedError as error:
+            raise AddressDeniedError(f"{web.shown(self.url)}: {web.without_address(self.url, error)}") from error
         except OSError as error:
             raise ConnectionError(f"no answer from {web.shown(self.url)}: {error}") from error
 

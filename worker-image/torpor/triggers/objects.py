@@ -4,14 +4,16 @@ Polled, by one listing for all that wait for objects of one folder. No answer me
 credentials fails the wait. Secrets among the options are references to keys of Secrets, never text.
 """
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from torpor_wire import times
 
-from torpor.triggers import checks, fitting, paths, polling, secrets, spans, stores
+from torpor.triggers import checks, fitting, paths, polling, secrets, spans, store_clients, stores
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
 from torpor.triggers.secrets import Reference, Revealed
 from torpor.triggers.services import Services
 from torpor.triggers.stores import Found, Place
@@ -27,7 +29,11 @@ _OPTIONS = {
     "az": {"account_name", "account_key", "sas_token", "anonymous"},
     "file": set(),
 }
-_SECRET = {"secret_access_key", "session_token", "service_account_key", "account_key", "sas_token"}
+_SHAPES = {
+    "region": re.compile(r"[a-z0-9-]{1,40}"),
+    "account_name": re.compile(r"[a-z0-9]{3,24}"),
+}
+"""Of what becomes a part of a host name."""
 _FLAGS = {"anonymous", "virtual_hosted"}
 
 
@@ -68,7 +74,7 @@ class Object(BaseTrigger):
         super().bind(services)
         if self.place.scheme == "file":
             paths.folder_of(f"/{self.place.key}", services.folders)
-        lent = services.lends_identity and not _signs(self.options) and not self.options.get("anonymous")
+        lent = services.lends_identity and not store_clients.signs(self.options) and not self.options.get("anonymous")
         if lent and "endpoint" in self.options:
             raise ValueError("with an endpoint give credentials, or anonymous: true: the triggerer's are not for it")
         missing = [name for name, value in self.options.items() if secrets.is_reference(value)]
@@ -92,10 +98,15 @@ class Object(BaseTrigger):
         if not stores.is_loaded():
             await services.in_thread(stores.load)
         place, options = first.place, first.options
-        key = ("object", place.scheme, place.bucket, first.opened(), tuple(sorted(options.items())))
-        async with services.shared(key, lambda: stores.connect(place, options, services), stores.close) as store:
+        key = ("object", services.namespace, place.scheme, place.bucket, first.opened(), tuple(sorted(options.items())))
+        async with services.shared(
+            key, lambda: store_clients.connect(place, options, services), store_clients.close
+        ) as clients:
             try:
-                return await (first.look_into(store, waits) if place.is_folder else first.look_for(store, waits))
+                async with clients.look() as store:
+                    return await (first.look_into(store, waits) if place.is_folder else first.look_for(store, waits))
+            except (AnswerTooLargeError, AddressDeniedError) as error:
+                raise type(error)(f"{first.url} may not be looked at: {error}") from error
             except PermissionError as error:
                 raise PermissionError(f"{first.url} may not be looked at: {error}{_hint(place)}") from error
             except OSError as error:
@@ -104,7 +115,9 @@ class Object(BaseTrigger):
 
     async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
         """For all that wait for objects of this folder."""
-        listed = await stores.listed(store, self.key(), max(one.count or 1 for one in waits))
+        listed = await stores.listed(
+            store, self.key(), max(one.count or 1 for one in waits), self.services.answer_bytes
+        )
         found = [one for one in listed if await self._inside(f"{self.opened()}/{one.path}")]
         return [one.of_folder(found) for one in waits]
 
@@ -193,7 +206,7 @@ def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:
         if not isinstance(value, bool):
             raise TypeError(f"options: {name} is true or false")
         return value
-    if name in _SECRET and not isinstance(value, Revealed):
+    if name in store_clients.SECRET and not isinstance(value, Revealed):
         raise ValueError(
             f"options: {name} is a secret, and it would stand on the TaskRun for all to read; "
             "give {secretRef: {name: ..., key: ...}}"
@@ -201,11 +214,8 @@ def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:
     if isinstance(value, Revealed):
         return value
     given = checks.text(value, f"options: {name}")
+    if name in _SHAPES and not _SHAPES[name].fullmatch(given):
+        raise ValueError(f"options: {name} {given[:50]!r} is none that a cloud has")
     if name == "endpoint" and (not given.startswith(("http://", "https://")) or "@" in given):
         raise ValueError("options: endpoint is an address such as https://minio.example.org:9000, without credentials")
     return given
-
-
-def _signs(options: Mapping[str, Any]) -> bool:
-    """Whether it says who asks."""
-    return not _SECRET.isdisjoint(options)

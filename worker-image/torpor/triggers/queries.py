@@ -1,18 +1,20 @@
 """Asking a database: one pool of connections for all who ask the same one, each query read-only and with a limit.
 
 PostgreSQL holds a query to reading by its transaction, SQLite by how the file is opened. Settings are made for a
-transaction and nothing is prepared for longer, so that a pooler such as PgBouncer may stand between.
+transaction and nothing is prepared for longer, so that a pooler such as PgBouncer may stand between. What PostgreSQL
+answers is counted where it arrives (`postgres_connection`), and SQLite makes no value larger than a wait may read.
 """
 
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from torpor.triggers import paths
+from torpor.triggers import metering, paths
 from torpor.triggers.databases import File, Server
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
 from torpor.triggers.services import Services
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ _IMPORTED = (
 )
 _GRACE = 2.0
 _STEPS = 10_000
+_FETCHED = 4
+"""Rows of an SQLite file that are read at a time, each as large as may be."""
 _CLASSES = {"0A", "21", "22", "25", "26", "28", "2F", "34", "3D", "3F", "42", "44"}
 """PostgreSQL's classes of errors that asking again does not cure; the others are of a server that goes or is busy."""
 _BUSY = {5, 6, 9, 10, 14, 15}
@@ -51,7 +55,7 @@ def connect(database: Server | File, services: Services) -> "AsyncEngine":
     """A pool that connects when it is first asked."""
     match database:
         case Server():
-            return _server(database)
+            return _server(database, services)
         case File():
             return _file(database, services)
 
@@ -62,14 +66,15 @@ async def close(engine: "AsyncEngine") -> None:
 
 
 async def ask(
-    engine: "AsyncEngine", query: str, params: Mapping[str, Any], *, seconds: float
+    engine: "AsyncEngine", query: str, params: Mapping[str, Any], *, seconds: float, most: int
 ) -> Sequence[Mapping[str, Any]]:
-    """The first rows, 100 at most.
+    """The first rows, 100 at most, and `most` bytes of them.
 
-    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none.
+    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none, of these
+    AnswerTooLargeError where they are larger.
     """
     async with session(engine, seconds) as connection:
-        return await rows(connection, query, params, seconds=seconds)
+        return await rows(connection, query, params, seconds=seconds, most=most)
 
 
 @asynccontextmanager
@@ -82,7 +87,7 @@ async def session(engine: "AsyncEngine", seconds: float) -> "AsyncIterator[Async
     from sqlalchemy.exc import TimeoutError as NoneFreeError
 
     try:
-        async with asyncio.timeout(seconds + _GRACE), engine.connect() as connection:
+        async with asyncio.timeout(seconds + _GRACE), engine.connect() as connection, _counted(connection):
             yield await _held_to_reading(connection, seconds)
     except DBAPIError as error:
         raise meant(error.orig or error) from error
@@ -98,19 +103,55 @@ async def session(engine: "AsyncEngine", seconds: float) -> "AsyncIterator[Async
         raise ValueError(str(error)) from error
 
 
+@asynccontextmanager
+async def _counted(connection: "AsyncConnection") -> AsyncIterator[None]:
+    """Count what the server sends from now on. Raises AnswerTooLargeError where that is too much."""
+    raw: Any = (await connection.get_raw_connection()).driver_connection
+    meter = getattr(raw, "meter", None)
+    if meter is None:
+        yield
+        return
+    meter.start()
+    try:
+        yield
+    except Exception as error:
+        if meter.exceeded:
+            await connection.invalidate()  # else what ends the transaction would raise, in the place of this
+            raise meter.error() from error
+        raise
+
+
 async def rows(
-    connection: "AsyncConnection", query: str, params: Mapping[str, Any], *, seconds: float
+    connection: "AsyncConnection", query: str, params: Mapping[str, Any], *, seconds: float, most: int
 ) -> Sequence[Mapping[str, Any]]:
     """The first rows, in a session."""
     from sqlalchemy import text
 
     statement = text(query)
     check(set(statement.compile().params), set(params))
-    if connection.dialect.name != "postgresql":
-        await _limit(connection, seconds)
+    is_file = connection.dialect.name != "postgresql"
+    if is_file:
+        await _limit(connection, seconds, most)
     # A stream, so that of a million rows no more come over than are asked for.
-    async with connection.stream(statement.bindparams(*words(params)), dict(params)) as result:
-        return [dict(row) for row in await result.mappings().fetchmany(ROWS)]
+    options = {"max_row_buffer": _FETCHED} if is_file else {}
+    found: list[Mapping[str, Any]] = []
+    left = most
+    async with connection.stream(
+        statement.bindparams(*words(params)), dict(params), execution_options=options
+    ) as result:
+        while len(found) < ROWS:
+            fetched = await result.mappings().fetchmany(_FETCHED if is_file else ROWS)
+            left -= sum(_size(one.values()) for one in fetched) if is_file else 0
+            if left < 0:
+                raise AnswerTooLargeError(f"the rows are larger than {metering.size(most)}: select less of them")
+            if not fetched:
+                break
+            found += map(dict, fetched)
+    return found[:ROWS]
+
+
+def _size(cells: Iterable[Any]) -> int:
+    return sum(len(one) for one in cells if isinstance(one, str | bytes))
 
 
 def words(params: Mapping[str, Any]) -> list[Any]:
@@ -142,7 +183,7 @@ def _names(names: set[str]) -> str:
     return ", ".join(f":{name}" for name in sorted(names)) or "nothing"
 
 
-async def _limit(connection: "AsyncConnection", seconds: float) -> None:
+async def _limit(connection: "AsyncConnection", seconds: float, most: int) -> None:
     """A query runs in SQLite's own thread, where nothing but SQLite itself can end it.
 
     ATTACH, and VACUUM INTO by way of it, would open or write a file that is nobody's to name.
@@ -155,19 +196,25 @@ async def _limit(connection: "AsyncConnection", seconds: float) -> None:
     await driver.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
+    await driver._execute(driver._conn.setlimit, sqlite3.SQLITE_LIMIT_LENGTH, most)  # noqa: SLF001 - in its own thread
     end = time.monotonic() + seconds
     await driver.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
 
 
-def _server(server: Server) -> "AsyncEngine":
+def _server(server: Server, services: Services) -> "AsyncEngine":
+    from functools import partial
+
     from sqlalchemy import URL
     from sqlalchemy.ext.asyncio import create_async_engine
 
+    from torpor.triggers import postgres_connection
+
     url = URL.create("postgresql+asyncpg", server.user, None, server.host, server.port, server.database)
     arguments = {
+        "async_creator_fn": partial(postgres_connection.connect, services),
         "password": server.password,
         "ssl": _tls(server.tls),
-        "timeout": 10.0,
+        "timeout": postgres_connection.CONNECT_SECONDS,
         "statement_cache_size": 0,
         "prepared_statement_cache_size": 0,
         "server_settings": {"application_name": APPLICATION},
@@ -219,7 +266,11 @@ def meant(error: BaseException) -> Exception:
     """The driver's error as one of ours: what passes is an OSError."""
     import sqlite3
 
+    if isinstance(error, AddressDeniedError):
+        return error
     said, state = _said(error), str(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, sqlite3.DataError) and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_TOOBIG:
+        return AnswerTooLargeError("a value is larger than a wait may read: select less of it")
     if isinstance(error, sqlite3.Error):
         return ConnectionError(said) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(said)
     if state[:2] == "28" or state == "42501":

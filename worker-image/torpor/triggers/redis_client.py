@@ -1,13 +1,17 @@
 """Asking a Redis server: one pool of connections for all who ask the same one; only commands that read.
 
 Of a URL only what it says of the server is used: the client's own reading of it takes file names and options of the
-process.
+process. The triggerer connects (`redis_connection`), so each reply is counted before it is in memory.
 """
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
+
+from torpor.triggers import metering
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
+from torpor.triggers.services import Services
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -63,15 +67,18 @@ def load() -> None:
     import_module("redis.asyncio")
 
 
-def connect(address: Address) -> "Redis":
+def connect(address: Address, services: Services) -> "Redis":
     """A client that connects when it is first asked."""
-    from redis.asyncio import BlockingConnectionPool, Connection, Redis, SSLConnection
+    from redis.asyncio import BlockingConnectionPool, Redis
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
 
+    from torpor.triggers import redis_connection
+
     tls: dict[str, Any] = {"ssl_check_hostname": True} if address.tls else {}
     pool = BlockingConnectionPool(
-        connection_class=SSLConnection if address.tls else Connection,
+        connection_class=redis_connection.kind(tls=address.tls),
+        services=services,
         host=address.host,
         port=address.port,
         db=address.database,
@@ -94,10 +101,11 @@ async def close(client: "Redis") -> None:
     await client.aclose()
 
 
-async def element(client: "Redis", name: str, index: int) -> tuple[int, str | None]:
+async def element(client: "Redis", name: str, index: int, most: int) -> tuple[int, str | None]:
     """How long a list is, and its element at an index, None where there is none; nothing is taken from it.
 
-    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none.
+    `most` is how many bytes a reply may have, for the words of the error. Raises OSError where there is no answer now,
+    PermissionError and ValueError where there will be none.
     """
     from redis.exceptions import RedisError
 
@@ -106,19 +114,19 @@ async def element(client: "Redis", name: str, index: int) -> tuple[int, str | No
             await commands.llen(name)
             await commands.lindex(name, index)
             length, value = await commands.execute()
-    except RedisError as error:
-        raise _meant(error) from error
+    except (RedisError, OSError) as error:
+        raise _meant(error, most) from error
     return int(length), None if value is None else _text(value, f"list {name}")
 
 
-async def entry(client: "Redis", name: str, after: str) -> Entry | None:
+async def entry(client: "Redis", name: str, after: str, most: int) -> Entry | None:
     """The first entry of a stream after an id, None where there is none. Raises as `element` does."""
     from redis.exceptions import RedisError
 
     try:
         answer: Any = await client.xread({name: after}, count=1)
-    except RedisError as error:
-        raise _meant(error) from error
+    except (RedisError, OSError) as error:
+        raise _meant(error, most) from error
     if not answer:
         return None
     (found, fields), *_ = answer[0][1]
@@ -133,10 +141,15 @@ def _text(value: bytes, what: str) -> str:
         raise ValueError(f"{what} holds bytes that are no text; an event is JSON") from error
 
 
-def _meant(error: "RedisError") -> Exception:
+def _meant(error: "RedisError | OSError", most: int) -> Exception:
     """The client's error as one of ours: what passes is an OSError."""
     from redis import exceptions
 
+    if metering.overran(error):
+        return AnswerTooLargeError(f"a reply is larger than {metering.size(most)}: wait for smaller values")
+    denied = metering.denied(error)
+    if denied is not None:
+        return AddressDeniedError(str(denied))
     words = str(error).partition("\n")[0] or type(error).__name__
     match error:
         case exceptions.AuthenticationError() | exceptions.AuthorizationError() | exceptions.NoPermissionError():

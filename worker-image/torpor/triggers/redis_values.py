@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from torpor.triggers import checks, fitting, polling, redis_client, secrets, spans
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
 from torpor.triggers.secrets import Reference, Revealed
 from torpor.triggers.services import Services
 
@@ -71,14 +72,20 @@ class Redis(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Ask until it is there."""
         await self.services.in_thread(redis_client.load)
-        key = ("redis", self._address)
-        async with self.services.shared(key, lambda: redis_client.connect(self._address), redis_client.close) as client:
+        key = ("redis", self.services.namespace, self._address)
+        connect = lambda: redis_client.connect(self._address, self.services)  # noqa: E731
+        async with self.services.shared(key, connect, redis_client.close) as client:
             yield TriggerEvent(await polling.found(self.services, lambda: self._look(client), self.interval))
 
     async def _look(self, client: "Client") -> dict[str, Any] | None:
         where = "Redis" if isinstance(self.url, Revealed) else f"Redis at {self._address}"
         try:
-            return await (self._element(client) if self.list is not None else self._entry(client))
+            async with self.services.answering():
+                return await (self._element(client) if self.list is not None else self._entry(client))
+        except AnswerTooLargeError as error:
+            raise AnswerTooLargeError(f"{where}: {error}") from error
+        except AddressDeniedError as error:
+            raise AddressDeniedError(f"{where}: {self._shown(error)}") from error
         except PermissionError as error:
             raise PermissionError(f"{where}: {error}") from error
         except OSError as error:
@@ -87,7 +94,7 @@ class Redis(BaseTrigger):
 
     async def _element(self, client: "Client") -> dict[str, Any] | None:
         name = str(self.list)
-        length, value = await redis_client.element(client, name, self.index)
+        length, value = await redis_client.element(client, name, self.index, self.services.answer_bytes)
         self.last_look = f"list {name} has {length} of {self.count} elements"
         if length < self.count or value is None:
             return None
@@ -95,7 +102,7 @@ class Redis(BaseTrigger):
 
     async def _entry(self, client: "Client") -> dict[str, Any] | None:
         name = str(self.stream)
-        found = await redis_client.entry(client, name, self.after)
+        found = await redis_client.entry(client, name, self.after, self.services.answer_bytes)
         self.last_look = f"stream {name} has {'no' if found is None else 'an'} entry after {self.after}"
         if found is None:
             return None

@@ -26,39 +26,40 @@ _SILENT = 3
 
 
 async def ask(
-    engine: "AsyncEngine", query: str, given: Sequence[Params], *, seconds: float
+    engine: "AsyncEngine", query: str, given: Sequence[Params], *, seconds: float, most: int
 ) -> "Sequence[Rows | Exception]":
     """For each of the sets, all with the same names and kinds of values, its rows or why it has none.
 
+    `most` is how many bytes an answer may have: of all sets, where they are asked for in one statement.
     Raises OSError where there is no answer now to any of them, TimeoutError where all are too many, PermissionError,
     and ValueError where one of them spoils it for all.
     """
     if len(given) == 1:
-        return [await queries.ask(engine, query, given[0], seconds=seconds)]
+        return [await queries.ask(engine, query, given[0], seconds=seconds, most=most)]
     if not given[0]:
-        return [await _alone(engine, query, given[0], seconds)] * len(given)
+        return [await _alone(engine, query, given[0], seconds, most)] * len(given)
     if engine.dialect.name == "postgresql":
         found = await _joined(engine, query, given, seconds)
         if found is not None:
             return found
-    return await _in_turn(engine, query, given, seconds)
+    return await _in_turn(engine, query, given, seconds, most)
 
 
-async def _alone(engine: "AsyncEngine", query: str, params: Params, seconds: float) -> Rows | Exception:
+async def _alone(engine: "AsyncEngine", query: str, params: Params, seconds: float, most: int) -> Rows | Exception:
     try:
-        return await queries.ask(engine, query, params, seconds=seconds)
+        return await queries.ask(engine, query, params, seconds=seconds, most=most)
     except ValueError as error:
         return error
 
 
 async def _in_turn(
-    engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float
+    engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float, most: int
 ) -> "list[Rows | Exception]":
     """Each by itself; where the first few have no answer, neither have the others."""
     found: list[Rows | Exception] = []
     for params in given:
         try:
-            found.append(await _alone(engine, query, params, seconds))
+            found.append(await _alone(engine, query, params, seconds, most))
         except PermissionError:
             raise
         except OSError as error:

@@ -6,9 +6,14 @@ that nothing heavy is imported here. `bind` receives it; a trigger that has no `
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from torpor_wire.canonical import Json
+
+if TYPE_CHECKING:
+    import socket
+
+    from torpor.triggers.metering import Meter
 
 T = TypeVar("T")
 
@@ -18,7 +23,10 @@ class NotYetError(Exception):
 
 
 class Request(NamedTuple):
-    """What an HTTP server is asked, for how long (seconds); where not to `follow`, a redirect is the answer."""
+    """What an HTTP server is asked, for how long (seconds); where not to `follow`, a redirect is the answer.
+
+    Of the body no more than `most` bytes are read, and no more than the triggerer reads of any.
+    """
 
     method: str
     url: str
@@ -26,6 +34,7 @@ class Request(NamedTuple):
     seconds: float
     body: bytes | None = None
     follow: bool = True
+    most: int = 1024**2
 
 
 class Answer(NamedTuple):
@@ -44,6 +53,20 @@ class TaskRunRef(NamedTuple):
     uid: str
     attempt: int
     segment: int
+
+
+class Proxy(Protocol):
+    """A forward proxy for a client that opens connections by itself.
+
+    `denied` is why an address was, `failed` why one was not connected to; empty where none was since they were emptied.
+    """
+
+    url: str
+    denied: str
+    failed: str
+
+    async def close(self) -> None:
+        """The client is done."""
 
 
 class Services(Protocol):
@@ -83,6 +106,26 @@ class Services(Protocol):
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection, close it, and say at which address. Raises OSError where none is accepted in time."""
+
+    async def connect(self, host: str, port: int, *, seconds: float, meter: "Meter") -> "socket.socket":
+        """A TCP connection whose answers `meter` counts, without a client of its own yet.
+
+        Raises OSError where none is accepted in time, of which PermissionError where waits may not be connected there.
+        """
+
+    async def proxy(self, meter: "Meter") -> Proxy:
+        """A way to servers for a client that opens connections by itself; `meter` counts all that it receives."""
+
+    def answering(self) -> AbstractAsyncContextManager[None]:
+        """Held while an answer is read and judged. Raises OSError where there is no room for it now."""
+
+    @property
+    def answer_bytes(self) -> int:
+        """How large an answer of a server may be."""
+
+    @property
+    def longest_request(self) -> float:
+        """For how many seconds one request may be waited for."""
 
     def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False

@@ -26,10 +26,13 @@ from torpor.triggers import (
 )
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.databases import File, Server
+from torpor.triggers.metering import AddressDeniedError
 from torpor.triggers.secrets import Reference, Revealed
 from torpor.triggers.services import Services
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
     from torpor.triggers.rowsets import Rows
 
 ROOTS = frozenset({"row", "rows"})
@@ -104,12 +107,18 @@ class Sql(BaseTrigger):
         first = waits[0]
         if not queries.is_loaded():
             await services.in_thread(queries.load)
-        key = ("sql", first.database, tuple(services.folders))
+        key = ("sql", services.namespace, first.database, tuple(services.folders))
         async with services.shared(key, lambda: queries.connect(first.database, services), queries.close) as engine:
             try:
-                found = await rowsets.ask(engine, first.query, [one.params for one in waits], seconds=first.timeout)
+                async with services.answering():
+                    return await first.ask(engine, waits)
             except OSError as error:
                 raise first.translated(error) from error
+
+    async def ask(self, engine: "AsyncEngine", waits: "Sequence[Sql]") -> Sequence[TriggerEvent | Exception | None]:
+        """For all of them, which look at one source."""
+        given, most = [one.params for one in waits], self.services.answer_bytes
+        found = await rowsets.ask(engine, self.query, given, seconds=self.timeout, most=most)
         return await verdicts.each([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
 
     def answer(self, found: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
@@ -146,6 +155,8 @@ class Sql(BaseTrigger):
     def translated(self, error: OSError) -> OSError:
         """What it means, in words that people may see."""
         words = self._shown(error)
+        if isinstance(error, AddressDeniedError):
+            return AddressDeniedError(f"{self._where()}: {words}")
         if isinstance(error, PermissionError):
             return PermissionError(f"{self._where()}: {words}")
         kind = TimeoutError if isinstance(error, TimeoutError) else ConnectionError

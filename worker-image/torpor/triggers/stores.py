@@ -1,17 +1,12 @@
-"""Object stores: one client for all who look into one bucket with the same credentials.
-
-What an author does not give is not looked for beside the process: without credentials a request is not signed, unless
-the triggerer lends its own identity, which is then never shown to a server that the author names.
-"""
+"""Object stores: where an object is, and what a store says of it. The clients are made by `store_clients`."""
 
 import re
 import sys
 from collections.abc import AsyncIterator, Collection, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from torpor.triggers import paths
-from torpor.triggers.services import Services
+from torpor.triggers.metering import AnswerTooLargeError
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -19,9 +14,9 @@ if TYPE_CHECKING:
 
 SCHEMES = ("s3", "gs", "az", "file")
 EXAMPLES = "s3://bucket/key, gs://bucket/key, az://container/path or file:///data/key"
-REGION = "us-east-1"
-CONNECT_SECONDS, ANSWER_SECONDS = "5s", "15s"
 LISTED = 100
+LISTING = 8
+"""How many times as large as another answer a listing may be: it comes in pages."""
 _URL_MAX = 2048
 _CHUNK = 1000
 _CHEAPER = 10
@@ -85,24 +80,6 @@ def is_loaded() -> bool:
     return "obstore.store" in sys.modules
 
 
-def connect(place: Place, options: Mapping[str, Any], services: Services) -> "ObjectStore":
-    """A client that connects when it is first asked. Raises ValueError for options that the store does not take."""
-    from obstore import exceptions
-    from obstore.store import LocalStore
-
-    try:
-        if place.scheme == "file":
-            return LocalStore(prefix=paths.folder_of(f"/{place.key}", services.folders))
-        make = {"s3": _s3, "gs": _gs, "az": _az}[place.scheme]
-        return make(place.bucket, options, not services.lends_identity)
-    except exceptions.BaseError as error:
-        raise ValueError(f"no store can be made of url and options: {_words(error)}") from error
-
-
-async def close(store: "ObjectStore") -> None:
-    """Nothing is left open."""
-
-
 async def head(store: "ObjectStore", path: str) -> Found | None:
     """An object, None where there is none.
 
@@ -118,10 +95,17 @@ async def head(store: "ObjectStore", path: str) -> Found | None:
         raise _meant(error) from error
 
 
-async def listed(store: "ObjectStore", folder: str, count: int) -> list[Found]:
-    """The objects of a folder, by path; so many and some more where there are. Raises as `head` does."""
+async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> list[Found]:
+    """The objects of a folder, by path; so many and some more where there are. Raises as `head` does.
+
+    Raises AnswerTooLargeError where their paths have more than `LISTING` times `most` characters.
+    """
     found: list[Found] = []
+    left = LISTING * most
     async for page in _pages(store, folder):
+        left -= sum(len(one.path) for one in page)
+        if left < 0:
+            raise AnswerTooLargeError("its listing is too large: look into a folder of fewer objects")
         found += page
         if len(found) >= max(count, LISTED):
             break
@@ -181,60 +165,6 @@ async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[Found
         raise _meant(error) from error
 
 
-def _s3(bucket: str, options: Mapping[str, Any], alone: bool) -> "ObjectStore":
-    from obstore.store import S3Store
-
-    given: dict[str, Any] = {"region": options.get("region", REGION)}
-    if "endpoint" in options:
-        given["endpoint"] = options["endpoint"]
-    if "virtual_hosted" in options:
-        given["virtual_hosted_style_request"] = options["virtual_hosted"]
-    if "secret_access_key" in options:
-        # A function, since parts that are not given would be taken from the environment.
-        keys = {
-            "access_key_id": str(options["access_key_id"]),
-            "secret_access_key": str(options["secret_access_key"]),
-            "token": str(options["session_token"]) if "session_token" in options else None,
-            "expires_at": None,
-        }
-        given["credential_provider"] = lambda: keys
-    elif alone or options.get("anonymous"):
-        given["skip_signature"] = True
-    if "endpoint" in options:
-        return S3Store(bucket, **given, **_patience(plain=options["endpoint"].startswith("http://")))
-    return S3Store(bucket, **given, **_patience(plain=not alone))
-
-
-def _gs(bucket: str, options: Mapping[str, Any], alone: bool) -> "ObjectStore":
-    from obstore.store import GCSStore
-
-    given: dict[str, Any] = {}
-    if "service_account_key" in options:
-        given["service_account_key"] = str(options["service_account_key"])
-    elif alone or options.get("anonymous"):
-        given["skip_signature"] = True
-    return GCSStore(bucket, **given, **_patience())
-
-
-def _az(container: str, options: Mapping[str, Any], alone: bool) -> "ObjectStore":
-    from obstore.store import AzureStore
-
-    given: dict[str, Any] = {"account_name": options["account_name"]}
-    if "account_key" in options:
-        given["account_key"] = str(options["account_key"])
-    elif "sas_token" in options:
-        given["sas_key"] = str(options["sas_token"])
-    elif alone or options.get("anonymous"):
-        given["skip_signature"] = True
-    return AzureStore(container, **given, **_patience())
-
-
-def _patience(*, plain: bool = False) -> dict[str, Any]:
-    """A wait looks again anyway, so a request is tried once. `plain`: without TLS, where the address says so."""
-    limits = {"connect_timeout": CONNECT_SECONDS, "timeout": ANSWER_SECONDS, "allow_http": plain}
-    return {"client_options": limits, "retry_config": {"max_retries": 0}}
-
-
 def _found(meta: "ObjectMeta") -> Found:
     return Found(meta["path"], meta["size"], meta["last_modified"].timestamp(), meta["e_tag"])
 
@@ -243,19 +173,19 @@ def _meant(error: Exception) -> Exception:
     """The client's error as one of ours: what passes is an OSError. A listing's has only its status to go by."""
     from obstore import exceptions
 
-    words = _words(error)
+    said = words(error)
     match error:
         case exceptions.PermissionDeniedError() | exceptions.UnauthenticatedError():
-            return PermissionError(words)
-        case exceptions.GenericError() if words.startswith(("401", "403")):
-            return PermissionError(words)
+            return PermissionError(said)
+        case exceptions.GenericError() if said.startswith(("401", "403")):
+            return PermissionError(said)
         case exceptions.GenericError() | exceptions.JoinError():
-            return ConnectionError(words)
+            return ConnectionError(said)
         case _:
-            return ValueError(words)
+            return ValueError(said)
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
     """Status and code where a server answered, else what went wrong; no address with a signature, no document."""
     said = str(error).partition("\n\nDebug source")[0]
     status, code = _STATUS.search(said), _CODE.search(said)

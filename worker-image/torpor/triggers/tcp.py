@@ -1,6 +1,6 @@
 """Waiting until something listens at a TCP port: a connection is opened and closed again, and nothing is said.
 
-The connection is the triggerer's (`Services.reach`), so it reaches what the triggerer's pod reaches.
+The connection is the triggerer's (`Services.reach`), so it reaches what the triggerer lets waits reach.
 """
 
 import re
@@ -10,6 +10,8 @@ from typing import Any
 
 from torpor.triggers import checks, polling, spans
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.metering import AddressDeniedError
+from torpor.triggers.services import Services
 
 TIMEOUT = 5.0
 _PORT_MAX = 65_535
@@ -40,6 +42,11 @@ class Tcp(BaseTrigger):
         given = {"host": self.host, "port": self.port, "interval": self.interval, "timeout": self.timeout}
         return "tcp", checks.differing(given, {"interval": polling.INTERVAL, "timeout": TIMEOUT})
 
+    def bind(self, services: Services) -> None:
+        """Also checks how long one try may take."""
+        super().bind(services)
+        checks.request_seconds(self.timeout, services.longest_request)
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Try until one is accepted."""
         yield TriggerEvent(await polling.found(self.services, self._look, self.interval))
@@ -47,6 +54,8 @@ class Tcp(BaseTrigger):
     async def _look(self) -> dict[str, Any] | None:
         try:
             address = await self.services.reach(self.host, self.port, seconds=self.timeout)
+        except AddressDeniedError:
+            raise
         except OSError as error:
             self.last_look = f"{self.host} port {self.port}: {error}"
             return None

@@ -46,6 +46,11 @@ def shown(value: str | Reference) -> str:
     return value if isinstance(value, str) and not isinstance(value, Revealed) else "the url"
 
 
+def without_address(value: str | Reference, error: OSError) -> str:
+    """What an error says, but for where a Secret leads."""
+    return "the triggerer does not connect waits to where it leads" if shown(value) != value else str(error)
+
+
 def read(value: str | Reference, name: str) -> str:
     """What has been put in the place of a reference. Raises ValueError where nothing has, as in a task pod."""
     if not isinstance(value, str):

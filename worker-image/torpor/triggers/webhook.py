@@ -13,9 +13,10 @@ from torpor_wire import canonical
 
 from torpor.triggers import checks, polling, spans, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.metering import AddressDeniedError
 from torpor.triggers.pace import Pace, in_trouble
 from torpor.triggers.secrets import Reference
-from torpor.triggers.services import Answer, Request, TaskRunRef
+from torpor.triggers.services import Answer, Request, Services, TaskRunRef
 
 METHODS = ("POST", "PUT")
 KEY = "Idempotency-Key"
@@ -23,6 +24,7 @@ PAUSE_MAX = 300.0
 _TAKEN = range(200, 300)
 _LATER = frozenset({408, 425})
 _SAID = 200
+_READ = 4096
 
 
 class WebhookRefusedError(Exception):
@@ -68,6 +70,11 @@ class Webhook(BaseTrigger):
             given, {"method": METHODS[0], "interval": web.INTERVAL, "timeout": web.TIMEOUT}
         )
 
+    def bind(self, services: Services) -> None:
+        """Also checks how long a call may take."""
+        super().bind(services)
+        checks.request_seconds(self.timeout, services.longest_request)
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Call until the service has taken it. Raises WebhookRefusedError where it says that it will not."""
         asked = self._asked()
@@ -82,6 +89,8 @@ class Webhook(BaseTrigger):
         """The status of a call that was taken; None where it is to be made again."""
         try:
             answer = await self.services.request(asked)
+        except AddressDeniedError as error:
+            raise AddressDeniedError(f"{web.shown(self.url)}: {web.without_address(self.url, error)}") from error
         except OSError as error:
             self._pace.note(None, self.services.now())
             self.last_look = f"no answer from {web.shown(self.url)}: {error}"
@@ -102,7 +111,7 @@ class Webhook(BaseTrigger):
         if data is not None:
             own["Content-Type"] = "application/json"
         added = {name: value for name, value in own.items() if name.lower() not in given}
-        return Request(self.method, url, {**headers, **added}, self.timeout, body=data, follow=False)
+        return Request(self.method, url, {**headers, **added}, self.timeout, body=data, follow=False, most=_READ)
 
 
 def idempotency_key(taskrun: TaskRunRef, method: str, url: str, data: bytes | None) -> str:

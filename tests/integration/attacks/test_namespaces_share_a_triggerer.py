@@ -1,0 +1,160 @@
+"""What one namespace may keep from the others on a triggerer: connections, the resolver's threads, addresses."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from torpor.triggers import Http, Object, Redis, Sql, Tcp, Webhook
+from torpor.triggers.metering import AddressDeniedError
+from torpor_api.api import Api
+from torpor_api.clock import SystemClock
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer import resolver, web
+from torpor_triggerer.addresses import Addresses
+from torpor_triggerer.lent import Sources
+from torpor_triggerer.network import Network
+from torpor_triggerer.resolver import Found, Resolver
+
+from tests import lending
+from tests.fake_api import FakeApi, VirtualClock
+from tests.integration.triggers.site import says, site
+
+
+@asynccontextmanager
+async def process(network: Network) -> AsyncIterator[Sources]:
+    """What a triggerer lends, over real sockets."""
+    async with web.connect(network) as client:
+        api = Api(FakeApi(VirtualClock()), SystemClock())
+        yield Sources(api=api, evaluator=InProcess(), web=client, network=network)
+
+
+@asynccontextmanager
+async def silent() -> AsyncIterator[str]:
+    """A server that takes connections and never says anything."""
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.read()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(hold, "127.0.0.1", 0, backlog=512) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_three_hundred_waits_on_silent_servers_leave_connections_to_another_namespace() -> None:
+    async with silent() as url, site(says(200)) as at, process(lending.network()) as sources:
+        triggers = [Http(f"{url}/{number}", timeout=60) for number in range(300)]
+        waits = []
+        for one in triggers:
+            one.bind(lending.lent(sources, namespace="greedy"))
+            waits.append(asyncio.create_task(lending.first(one)))
+        await lending.until(lambda: not sources.network.requests.is_open("greedy"))
+        other = Http(at.url, timeout=5)
+        other.bind(lending.lent(sources, namespace="other"))
+        async with asyncio.timeout(lending.PATIENCE):
+            assert (await lending.first(other))["status"] == 200
+        for task in waits:
+            task.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        await sources.polls.ended()
+        assert sources.network.requests.held("greedy") == 0
+
+
+async def test_a_hundred_names_that_never_resolve_leave_the_resolver_to_another_namespace() -> None:
+    ends = threading.Event()
+
+    def lookup(host: str) -> Sequence[Found]:
+        if host.endswith(".never"):
+            ends.wait()
+        return [Found(socket.AF_INET, "127.0.0.1")]
+
+    network = Network(addresses=Addresses.of(allow=["127.0.0.0/8"]), resolver=Resolver(lookup))
+    async with site(says(200)) as at, process(network) as sources:
+        waits = []
+        for number in range(100):
+            greedy = Http(f"http://x{number}.never/", timeout=60)
+            greedy.bind(lending.lent(sources, namespace="greedy"))
+            waits.append(asyncio.create_task(lending.first(greedy)))
+        await asyncio.sleep(0.2)
+        assert threading.active_count() < resolver.LOOKUPS + 10
+        other = Http(at.url.replace("127.0.0.1", "known.example"), timeout=5)
+        other.bind(lending.lent(sources, namespace="other"))
+        assert (await lending.first(other))["status"] == 200
+        ends.set()
+        for task in waits:
+            task.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        await sources.polls.ended()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda port: Http(f"http://127.0.0.1:{port}/"),
+        lambda port: Http(f"http://localhost:{port}/"),
+        lambda port: Webhook(f"http://127.0.0.1:{port}/"),
+        lambda port: Tcp("127.0.0.1", port),
+        lambda port: Tcp("localhost", port),
+        lambda port: Redis(f"redis://127.0.0.1:{port}/0", list="x"),
+        lambda port: Sql(f"postgresql://joe@127.0.0.1:{port}/x", "SELECT 1"),
+        lambda port: Object("s3://drops/x", options={"endpoint": f"http://127.0.0.1:{port}", "anonymous": True}),
+        lambda port: Object("s3://drops/x/", options={"endpoint": f"http://127.0.0.1:{port}", "anonymous": True}),
+        lambda port: Object("s3://drops/x/", options={"endpoint": f"https://127.0.0.1:{port}", "anonymous": True}),
+    ],
+    ids=["http", "name", "webhook", "tcp", "tcp-name", "redis", "sql", "head", "list", "tls"],
+)
+async def test_no_trigger_reaches_what_listens_on_the_triggerers_loopback(make: object) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        async with process(Network()) as sources:
+            trigger = make(server.getsockname()[1])  # type: ignore[operator]
+            with pytest.raises(AddressDeniedError, match=r"the triggerer does not connect to .*loopback"):
+                await lending.event(trigger, sources)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
+    with socket.create_server(("127.0.0.2", 0)) as inside:
+        inside.setblocking(False)
+        network = Network(addresses=Addresses.of(allow=["127.0.0.1"]))
+        leads = says(302, Location=f"http://127.0.0.2:{inside.getsockname()[1]}/")
+        async with site(leads) as at, process(network) as sources:
+            with pytest.raises(AddressDeniedError, match=r"127\.0\.0\.2: loopback"):
+                await lending.event(Http(at.url), sources)
+            assert len(at.asked) == 1
+        with pytest.raises(BlockingIOError):
+            inside.accept()
+
+
+async def test_the_proxy_of_store_clients_connects_nobody_without_its_password() -> None:
+    from torpor.triggers.metering import Meter  # noqa: PLC0415
+    from torpor_triggerer.proxy import Proxies  # noqa: PLC0415
+
+    proxies = Proxies()
+    with socket.create_server(("127.0.0.1", 0)) as inside:
+        session = await proxies.open(lending.network(), "a", Meter(1000))
+        port = int(session.url.rpartition(":")[2])
+        for credentials in ("", "Proxy-Authorization: Basic dG9ycG9yOndyb25n\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"CONNECT 127.0.0.1:{inside.getsockname()[1]} HTTP/1.1\r\n{credentials}\r\n".encode())
+            assert b" 407 " in await reader.readline()
+            writer.close()
+        await session.close()
+
+
+@pytest.mark.parametrize("make", [Http, Webhook])
+async def test_a_request_that_would_be_waited_for_longer_than_the_triggerer_does_is_refused(
+    make: type[Http | Webhook],
+) -> None:
+    trigger = make("http://example.org/", timeout=61)
+    with pytest.raises(ValueError, match=r"timeout is 61 seconds; this triggerer waits 60 for one request"):
+        trigger.bind(lending.lent())
+    with pytest.raises(ValueError, match="--max-request-timeout"):
+        Tcp("example.org", 80, timeout=3600).bind(lending.lent())
