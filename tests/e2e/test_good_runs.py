@@ -4,12 +4,11 @@ import json
 
 import pytest
 from torpor_api.errors import NotFound
-from torpor_api.resources import PODS
 from torpor_api.workflow import TaskState, Workflow
-from torpor_demo.install import SYSTEM
 from torpor_wire import times
 from torpor_wire.state import State
 
+from tests.e2e import site
 from tests.e2e.crowd import GOOD, trigger
 from tests.e2e.stage import Stage, condition
 
@@ -68,9 +67,8 @@ async def test_a_wait_for_a_kubernetes_object_ends_when_its_condition_holds(crow
 
 
 async def test_a_wait_for_an_http_response_ends_when_it_comes(stage: Stage) -> None:
-    pods = (await stage.api.list(PODS, SYSTEM, label_selector="app.kubernetes.io/component=operator")).items
-    address = next(pod["status"]["podIP"] for pod in pods if pod["status"].get("podIP"))
-    await stage.start("w", trigger("http", url=f"http://{address}:8080/healthz", status="200-299"))
+    address = await site.started(stage, "")
+    await stage.start("w", trigger("http", url=f"http://{address}:8000/", status="200-299"))
     found = await stage.ended("w")
     assert found.status.state == "Succeeded", found.status.conditions
     (run,) = await stage.taskruns("w")

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from torpor_api.resources import EVENTS, PODS, TASKRUNS, Resource
+from torpor_api.resources import EVENTS, TASKRUNS, Resource
 from torpor_api.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import State
 
-from tests.e2e.crowd import IMAGE, one, spec
+from tests.e2e import site
+from tests.e2e.crowd import one, spec
 from tests.e2e.stage import Stage
 
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
-_CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 _ALL = "--max-log-requests=50"
 _REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
 
@@ -31,7 +31,7 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "site"}, "stringData": {"authorization": value}}
     await stage.api.create(SECRETS, stage.namespace, body)
     _open(kubectl, stage.namespace, tmp_path)
-    url = f"http://{await _site(stage, value)}:8000/"
+    url = f"http://{await site.started(stage, value)}:8000/"
     wait = {"class": "http", "kwargs": {"url": url, "headers": {"Authorization": _REFERENCE}, "interval": "1s"}}
 
     await stage.start("denied", spec({"name": "it", "trigger": wait}))
@@ -80,35 +80,6 @@ def _open(kubectl: Kubectl, namespace: str, folder: Path) -> None:
     }
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
     kubectl.run("apply", "--server-side", "-k", folder)
-
-
-async def _site(stage: Stage, knows: str) -> str:
-    """The address of a site that knows this Authorization."""
-    pod = {
-        "automountServiceAccountToken": False,
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "terminationGracePeriodSeconds": 0,
-        "containers": [
-            {
-                "name": "site",
-                "image": IMAGE,
-                "imagePullPolicy": "IfNotPresent",
-                "command": ["python", "e2e_site.py", "--knows", hashlib.sha256(knows.encode()).hexdigest()],
-                "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
-                "securityContext": _CLOSED,
-            }
-        ],
-    }
-    await stage.api.create(
-        PODS, stage.namespace, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "site"}, "spec": pod}
-    )
-
-    async def ready() -> str | None:
-        status = (await stage.api.get(PODS, stage.namespace, "site"))["status"]
-        address: str | None = status.get("podIP")
-        return address if all(one["ready"] for one in status.get("containerStatuses", [{"ready": False}])) else None
-
-    return await stage.until(ready, 60, "the site to be up")
 
 
 def _message(run: TaskRun) -> str:

@@ -32,6 +32,7 @@ _PLURALS = {
     "Service": "services",
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "PodDisruptionBudget": "poddisruptionbudgets",
+    "NetworkPolicy": "networkpolicies",
     "Role": "roles",
     "ClusterRole": "clusterroles",
     "RoleBinding": "rolebindings",

@@ -21,6 +21,8 @@ from torpor_wire import edge, keys, trigger
 
 _ROOT = Path(__file__).resolve().parents[3]
 _GROUP = "rbac.authorization.k8s.io"
+_LOOPBACK = ("--allow-networks", "127.0.0.0/8")
+"""Where the servers of these tests listen."""
 _TRIGGERS = (
     "raises=Raises",
     "ends=Ends",
@@ -73,7 +75,7 @@ class Pool:
         identity = identity or f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
         log = self.folder / f"{identity}.log"
         arguments = ["--pool", self.name, "--identity", identity, "--health-port", "0", "--lease-duration", "3"]
-        arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone", *more]
+        arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone", *_LOOPBACK, *more]
         for one in _TRIGGERS:
             name, _, cls = one.partition("=")
             target = cls if ":" in cls else f"odd:{cls}"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_wire import keys
 
 _ROOT = Path(__file__).resolve().parents[3]
 _ROW = re.compile(r"^\| (?P<groups>[^|]+) \| (?P<resources>[^|]+) \| (?P<verbs>[^|]+) \| (?P<why>[^|]+) \|$")
@@ -71,6 +72,36 @@ def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
     }
     assert container["image"] == "torpor:dev"
     assert container["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_nobody_connects_to_our_pods_but_to_the_archive_and_for_metrics() -> None:
+    policies = {one["metadata"]["name"]: one["spec"] for one in documents("NetworkPolicy")}
+    assert set(policies) == {"torpor", "torpor-archive", "torpor-metrics"}
+    ours = policies["torpor"]
+    assert (ours["policyTypes"], ours.get("ingress")) == (["Ingress"], None)
+    for deployment in documents("Deployment"):
+        labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+        assert ours["podSelector"]["matchLabels"].items() <= labels, deployment["metadata"]["name"]
+    (archive,) = policies["torpor-archive"]["ingress"]
+    assert [one["port"] for one in archive["ports"]] == ["archive"]
+    assert "triggerer" not in str(archive)
+    (metrics,) = policies["torpor-metrics"]["ingress"]
+    assert [one["port"] for one in metrics["ports"]] == ["health"]
+    assert metrics["from"] == [{"namespaceSelector": {"matchLabels": {"torpor.dev/metrics": "true"}}}]
+
+
+def test_task_pods_are_reached_from_their_own_namespace_only() -> None:
+    policy = yaml.safe_load((_ROOT / "manifests/namespace/network-policy.yaml").read_text())["spec"]
+    assert policy["podSelector"]["matchExpressions"] == [{"key": keys.LABEL_TASKRUN_UID, "operator": "Exists"}]
+    assert policy["policyTypes"] == ["Ingress"]
+    assert policy["ingress"] == [{"from": [{"podSelector": {}}]}]
+
+
+def test_the_triggerer_is_told_which_addresses_are_its_own() -> None:
+    triggerer = next(one for one in documents("Deployment") if one["metadata"]["name"] == "torpor-triggerer")
+    (container,) = triggerer["spec"]["template"]["spec"]["containers"]
+    paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
+    assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIP")
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
