@@ -11,7 +11,7 @@ import secrets
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from torpor.triggers.metering import AddressDeniedError, Meter, OverrunError
+from torpor.triggers.metering import AddressDeniedError, Meter
 
 from torpor_triggerer.network import Network
 
@@ -73,19 +73,18 @@ class Proxies:
                 task.cancel()
             await asyncio.gather(*self._serving, return_exceptions=True)
 
-    async def _accept(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._serving.add(task)
-            task.add_done_callback(self._serving.discard)
+    def _accept(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """No coroutine: one that is cancelled before it begins would leave the connection open."""
+        task = asyncio.create_task(self._serve_or_cut(network, reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+        task.add_done_callback(lambda _: writer.close())
+
+    async def _serve_or_cut(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await self._serve(network, reader, writer)
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
             log.debug("a client of the proxy is cut off: %s", error)
-        except asyncio.CancelledError:
-            return  # asyncio.start_server would log it
-        finally:
-            writer.transport.abort() if writer.transport.is_closing() else writer.close()
 
     async def _serve(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -120,26 +119,25 @@ class Proxies:
         else:
             path = at.path + (f"?{at.query}" if at.query else "")
             out_writer.write(_head(method, path or "/", fields))
-        await _relay((reader, writer), (out_reader, out_writer), session.meter)
+        await _relay((reader, writer), (out_reader, out_writer))
 
 
 async def _relay(
     inside: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     outside: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-    meter: Meter,
 ) -> None:
-    """Until the server has closed its side. Past the limit both sides are cut, so that nothing passes for complete."""
+    """Until either side has closed. Past the limit both are cut, so that nothing passes for complete."""
     sending = asyncio.create_task(_copy(inside[0], outside[1]))
+    receiving = asyncio.create_task(_copy(outside[0], inside[1]))
     try:
-        await _copy(outside[0], inside[1])
-    except OSError as error:
-        if isinstance(error, OverrunError) or meter.exceeded:
-            log.info("an answer of a store is larger than %d bytes", meter.limit)
-        inside[1].transport.abort()
+        await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
+        if receiving.done() and receiving.exception() is not None:
+            inside[1].transport.abort()
     finally:
         sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+        receiving.cancel()
         outside[1].transport.abort()
+        await asyncio.gather(sending, receiving, return_exceptions=True)
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
