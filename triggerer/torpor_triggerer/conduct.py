@@ -16,9 +16,9 @@ from torpor.triggers import BaseTrigger, sharing
 from torpor_api import limits
 from torpor_api.clock import Clock
 
-from torpor_triggerer import marks, outcome
+from torpor_triggerer import marks, outcome, task_ends
 from torpor_triggerer.marks import Mark
-from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.outcome import Ended, Failed, Fired
 
 _LOOK_MAX = 300
 
@@ -28,26 +28,28 @@ log = logging.getLogger(__name__)
 class Hosts(Protocol):
     """Where triggers run."""
 
-    async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
+    async def first_event(self, class_name: str, trigger: Any) -> Ended:
         """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
 
     async def tell(self, class_name: str, trigger: Any, method: str) -> None:
         """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
 
 
-async def first_event(trigger: Any) -> Fired | Failed:
+async def first_event(trigger: Any) -> Ended:
     """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
     events: AsyncIterator[object] | None = None
     try:
         events = trigger.run()
         async for event in events:
-            return outcome.of_event(event)
+            return task_ends.of_event(event)
         return outcome.ended()
     except BaseException as error:
         if is_ours(error):
             raise
-        log.warning("the trigger raised", exc_info=error)
-        return outcome.raised(error)
+        ends = task_ends.of_error(error)
+        if isinstance(ends, Failed):
+            log.warning("the trigger raised", exc_info=error)
+        return ends
     finally:
         await _close(events)
 

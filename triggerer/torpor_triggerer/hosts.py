@@ -21,7 +21,7 @@ from torpor_triggerer import conduct, marks, outcome
 from torpor_triggerer.apart import Apart
 from torpor_triggerer.health import LATE
 from torpor_triggerer.marks import Mark, Sight
-from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.outcome import Ended
 from torpor_triggerer.registry import Registry
 from torpor_triggerer.standin import StandIn
 from torpor_triggerer.watchdog import Block, Pulse, Told, Watchdog
@@ -98,7 +98,7 @@ class Hosts:
             for one in self.apart.values():
                 one.stop()
 
-    async def first_event(self, class_name: str, trigger: Any) -> Fired | Failed:
+    async def first_event(self, class_name: str, trigger: Any) -> Ended:
         """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
         try:
             if isinstance(trigger, StandIn):

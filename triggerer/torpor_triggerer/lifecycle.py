@@ -27,7 +27,7 @@ from torpor_triggerer.fire_permission import FirePermission
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.notices import Notices
-from torpor_triggerer.outcome import Cancelled, Failed, Fired, Outcome
+from torpor_triggerer.outcome import Cancelled, Ended, Failed, Fired, Outcome
 from torpor_triggerer.poke import Poke
 from torpor_triggerer.pokes import Pokes, key_of
 from torpor_triggerer.registry import Registry
@@ -242,7 +242,7 @@ class Lifecycle:
         log.error("its trigger does not stop when it is cancelled")
         self._spawn(run, self._report(run, run.verdict))
 
-    async def _over(self, run: Run, ends: Fired | Failed | None) -> None:
+    async def _over(self, run: Run, ends: Ended | None) -> None:
         """Its trigger has ended, by itself or because the wait was over."""
         verdict = ends or run.verdict
         if verdict is None or run.left or (ends is None and run.reporting):

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, TimedOut
+from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
 from torpor_triggerer.wait import Wait
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -52,6 +52,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._fired = self._counter("fired", "Waits ended by an event.")
         self._failed = self._counter("failed", "Waits that came to nothing, by reason.", "reason")
+        self._skipped = self._counter("skipped", "Waits whose trigger said that its task is skipped.")
         self._timed_out = self._counter("timed_out", "Waits that took too long and whose task goes on.")
         self._cancelled = self._counter("cancelled", "Waits that were cancelled.")
         self._lost = self._counter("lost", "Outcomes that another had written first, or that nobody needed any more.")
@@ -98,6 +99,8 @@ class Metrics:
                     self._lateness.labels(*labels).observe(max(lateness, 0.0))
             case Failed(reason=reason):
                 self._failed.labels(*labels, str(reason)).inc()
+            case Skipped():
+                self._skipped.labels(*labels).inc()
             case TimedOut():
                 self._timed_out.labels(*labels).inc()
             case Cancelled():

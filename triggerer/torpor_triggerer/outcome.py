@@ -23,9 +23,16 @@ _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
 _TYPES = '"__type"'
 _AGAIN_THE_SAME = frozenset(
-    {Reason.TRIGGER_INVALID, Reason.EXPRESSION_INVALID, Reason.RESULT_INVALID, Reason.REPORT_REFUSED}
+    {
+        Reason.TRIGGER_INVALID,
+        Reason.EXPRESSION_INVALID,
+        Reason.RESULT_INVALID,
+        Reason.REPORT_REFUSED,
+        Reason.FAILED_BY_EVENT,
+    }
 )
-"""Another attempt would find the same: the same kwargs or expression, or a server that refuses what we write."""
+"""Another attempt would find the same: the same kwargs or expression, a server that refuses what we write, or a
+trigger that says by its event that the task has failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +44,16 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The JSON text of what a task that is only a wait makes of its event."""
+    """The JSON text of what a task that is only a wait makes of its event, or of what its event says it returns."""
 
     result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """The trigger says that there is nothing to do for the task."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +89,10 @@ class Said(Protocol):
         """An event's JSON text without secrets."""
 
 
-Outcome: TypeAlias = Fired | Done | TimedOut | Failed | Cancelled
+Ended: TypeAlias = Fired | Done | Skipped | Failed
+"""What can come of a trigger; the rest comes of the wait."""
+
+Outcome: TypeAlias = Ended | TimedOut | Cancelled
 
 
 def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
@@ -87,6 +104,8 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
             return edge.succeed(wait.pin, event, now=now)
         case Done(result=result):
             return edge.succeed(wait.pin, result, now=now)
+        case Skipped(message=message):
+            return edge.skip(wait.pin, message=message, now=now)
         case TimedOut():
             return edge.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
         case Failed(reason=reason, message=message, log=log):
@@ -188,6 +207,8 @@ def told(outcome: Outcome, page: Said) -> Outcome:
             return Fired(event=page.clean(event))
         case Done(result=result):
             return Done(result=page.clean(result))
+        case Skipped(message=message):
+            return Skipped(message=page.black_out(message))
         case Failed(reason=reason, message=message, log=log):
             log = _log(page.lines, page.black_out(log))
             return Failed(reason=reason, message=page.black_out(message), log=log)

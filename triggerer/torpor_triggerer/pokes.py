@@ -18,12 +18,12 @@ from torpor_triggerer import conduct, outcome, reveal
 from torpor_triggerer.conduct import Hosts
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
-from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.outcome import Ended, Failed
 from torpor_triggerer.poke import Poke
 from torpor_triggerer.run import Run, Spawn
 from torpor_triggerer.wait import Asked
 
-Over: TypeAlias = Callable[[Run, Fired | Failed | None], Coroutine[Any, Any, None]]
+Over: TypeAlias = Callable[[Run, Ended | None], Coroutine[Any, Any, None]]
 """What follows for a wait whose trigger has ended, None where it ends by its own verdict."""
 
 log = logging.getLogger(__name__)
@@ -149,9 +149,9 @@ class Pokes:
         self._note_end(poke)
         return True
 
-    async def _first_event(self, poke: Poke) -> Fired | Failed | None:
+    async def _first_event(self, poke: Poke) -> Ended | None:
         """None where it was stopped: what a trigger makes of its cancellation is no outcome."""
-        ends: Fired | Failed | None = None
+        ends: Ended | None = None
         task = asyncio.current_task()
         try:
             ends = await self._hosts.first_event(poke.asked.class_name, poke.trigger)
@@ -171,7 +171,7 @@ class Pokes:
         for run in poke.members:
             run.reporting, run.due = True, now
 
-    async def _wind_up(self, poke: Poke, ends: Fired | Failed | None) -> None:
+    async def _wind_up(self, poke: Poke, ends: Ended | None) -> None:
         """The end of a trigger; what one that was never run here began elsewhere is to be killed too."""
         poke.page.open()
         try:
@@ -184,7 +184,7 @@ class Pokes:
     async def _tell(self, poke: Poke, method: str) -> None:
         await self._hosts.tell(poke.asked.class_name, poke.trigger, method)
 
-    async def _end(self, poke: Poke, ends: Fired | Failed | None) -> None:
+    async def _end(self, poke: Poke, ends: Ended | None) -> None:
         for run in poke.members[1:]:
             run.task = self._spawn(self._over(run, ends))
         for run in poke.members[:1]:

@@ -19,7 +19,7 @@ from torpor_wire.reason import Reason
 from torpor_triggerer import outcome as outcomes
 from torpor_triggerer.metrics import Metrics
 from torpor_triggerer.notices import Notices
-from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, TimedOut
+from torpor_triggerer.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
 from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 0.2
@@ -98,6 +98,9 @@ class Reporter:
             case Fired() | Done():
                 log.info("fired")
                 self._notices.say(wait, Reason.FIRED, f"{wait.subject} has happened")
+            case Skipped(message=message):
+                log.info("skipped: %s", message)
+                self._notices.say(wait, Reason.SKIPPED, message)
             case TimedOut():
                 message = f"{wait.subject} did not happen before the deadline, and the task goes on"
                 log.info("%s", message)

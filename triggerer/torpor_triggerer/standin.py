@@ -10,7 +10,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, assert_never
 
-from torpor.triggers import BaseTrigger, TriggerEvent, sharing, spans
+from torpor.triggers import BaseTrigger, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent, sharing, spans
 from torpor_wire import typed
 
 from torpor_triggerer import admission, conduct, marks
@@ -18,7 +18,7 @@ from torpor_triggerer.afar import Afar
 from torpor_triggerer.apart import Apart
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.marks import Mark
-from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.outcome import Done, Ended, Failed, Fired, Skipped
 from torpor_triggerer.registry import TriggerClass
 
 LONGEST_SLEEP = 30.0
@@ -44,7 +44,7 @@ class StandIn:
         """Keep what is lent until it is made."""
         self._services = Afar(services.lent if isinstance(services, Afar) else services, self._apart)
 
-    async def outcome(self) -> Fired | Failed:
+    async def outcome(self) -> Ended:
         """What comes of it; CancelledError where whoever waits for it is cancelled."""
         return await self._apart.call(self._run())
 
@@ -53,6 +53,10 @@ class StandIn:
         match await self.outcome():
             case Fired(event=event):
                 yield TriggerEvent(typed.decode(json.loads(event)))
+            case Done(result=result):
+                yield TaskSuccessEvent(json.loads(result))
+            case Skipped(message=message):
+                yield TaskSkippedEvent(message)
             case Failed(message=message):
                 raise StandInError(message)
             case other:
@@ -98,7 +102,7 @@ class StandIn:
             return found if isinstance(found, str) else ""
         return ""
 
-    async def _run(self) -> Fired | Failed:
+    async def _run(self) -> Ended:
         self._running = asyncio.current_task()
         self._make()
         if self._problem is not None:

@@ -37,6 +37,7 @@ class Reason(StrEnum):
     EVENT_INVALID = "EventInvalid"
     DEFERRAL_TIMEOUT = "DeferralTimeout"
     FAIL_WHEN = "FailWhen"
+    FAILED_BY_EVENT = "FailedByEvent"  # the trigger yielded TaskFailedEvent
     SECRET_FORBIDDEN = "SecretForbidden"  # noqa: S105 - a word
     FIRE_FORBIDDEN = "FireForbidden"  # the triggerers of the pool may not fire in the TaskRun's namespace
     FORBIDDEN = "Forbidden"  # the ServiceAccount of its pod has no role to claim it

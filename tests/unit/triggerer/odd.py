@@ -10,11 +10,29 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor import TaskSkipped
+from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
 from torpor.triggers.services import Services
 
 Log = list[tuple[str, str]]
 spoken = logging.getLogger("a.library")
+
+
+class AirflowsEvent:
+    """As Airflow's events that end a task: the payload is only the state's name."""
+
+    def __init__(self, state: str, xcoms: dict[str, Any] | None = None) -> None:
+        self.payload = state
+        self.xcoms = xcoms
+
+
+class AirflowSkipException(Exception):  # noqa: N818 - Airflow's name
+    """As Airflow's, by its name."""
+
+
+def airflows(name: str, state: str, xcoms: dict[str, Any] | None = None) -> Any:
+    return type(name, (AirflowsEvent,), {})(state, xcoms)
+
 
 RAISED: dict[str, BaseException] = {
     "says much and raises": LookupError("no such row"),
@@ -23,6 +41,8 @@ RAISED: dict[str, BaseException] = {
     "raises and cleans up slowly": LookupError("no such row"),
     "exits": SystemExit(3),
     "cancels itself": asyncio.CancelledError(),
+    "raises a skip": TaskSkipped("no file today"),
+    "raises Airflow's skip": AirflowSkipException("no file today"),
 }
 YIELDED: dict[str, Any] = {
     "cleans up slowly": TriggerEvent(1),
@@ -34,6 +54,15 @@ YIELDED: dict[str, Any] = {
     "yields an error of 1 MB": TriggerEvent({"status": "error", "message": "x" * 1024 * 1024}),
     "yields an object": TriggerEvent(object()),
     "yields no event": {"payload": 1},
+    "ends well": TaskSuccessEvent({"rows": 3}),
+    "ends failed": TaskFailedEvent("the job was killed"),
+    "ends skipped": TaskSkippedEvent("no file today"),
+    "ends skipped by 2 MB": TaskSkippedEvent("x" * 2 * 1024 * 1024),
+    "ends well as Airflow": airflows("TaskSuccessEvent", "success", {"return_value": {"rows": 3}, "other": 1}),
+    "ends well as Airflow, with several xcoms": airflows("TaskSuccessEvent", "success", {"rows": 3, "other": 1}),
+    "ends well as Airflow, without xcoms": airflows("TaskSuccessEvent", "success"),
+    "ends failed as Airflow": airflows("TaskFailedEvent", "failed"),
+    "ends skipped as Airflow": airflows("TaskSkippedEvent", "skipped"),
     "yields a moment": TriggerEvent({"at": datetime(2026, 1, 1, tzinfo=UTC)}),
     "yields values of many types": TriggerEvent({"rows": (1, 2), "sum": Decimal("1.10"), "seen": {"b", "a"}}),
     "yields data that looks like a type": TriggerEvent({"__type": "set", "__var": [1]}),

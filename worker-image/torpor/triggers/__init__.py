@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torpor.triggers.approval import Approval
-    from torpor.triggers.base import BaseTrigger, TriggerEvent
+    from torpor.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
     from torpor.triggers.cron import Cron
     from torpor.triggers.files import File
     from torpor.triggers.http import Http
@@ -36,7 +36,10 @@ __all__ = [
     "Object",
     "Redis",
     "Sql",
+    "TaskFailedEvent",
     "TaskRunEnd",
+    "TaskSkippedEvent",
+    "TaskSuccessEvent",
     "Tcp",
     "Time",
     "TriggerEvent",
@@ -57,7 +60,10 @@ _MODULES = {
     "Object": "objects",
     "Redis": "redis_values",
     "Sql": "sql",
+    "TaskFailedEvent": "base",
     "TaskRunEnd": "runs",
+    "TaskSkippedEvent": "base",
+    "TaskSuccessEvent": "base",
     "Tcp": "tcp",
     "Time": "moment",
     "TriggerEvent": "base",

@@ -23,7 +23,25 @@ class TriggerEvent:
         self.payload = payload
 
     def __repr__(self) -> str:
-        return f"TriggerEvent({self.payload!r})"
+        return f"{type(self).__name__}({self.payload!r})"
+
+
+class TaskSuccessEvent(TriggerEvent):
+    """Ends the task as Succeeded, without another pod; the payload is its result."""
+
+    __slots__ = ()
+
+
+class TaskFailedEvent(TriggerEvent):
+    """Ends the task as Failed, without a retry; the payload says why."""
+
+    __slots__ = ()
+
+
+class TaskSkippedEvent(TriggerEvent):
+    """Ends the task as Skipped; the payload says why."""
+
+    __slots__ = ()
 
 
 class BaseTrigger:

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from torpor.triggers import end_events
+
 STOP_SECONDS = 5.0
 
 
@@ -54,7 +56,7 @@ async def _first(number: int, one: Any) -> End:
     try:
         events = one.run()
         async for event in events:
-            return End(number, event.payload, None)
+            return End(number, end_events.payload_of(event), None)
         return End(number, None, RuntimeError("it ended without an event"))
     except BaseException as error:
         if _is_ours(error):
