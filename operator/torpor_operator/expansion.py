@@ -85,46 +85,72 @@ def resolve(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
     """
     if _awaited(task, scope):
         return Unknown(())
-    entries: list[Entry] = []
-    for where, name, over, mapper in _written(task):
-        items = _items(over, scope)
-        if isinstance(items, Unknown):
-            return items
-        none = isinstance(items, str | ExpressionError) or not len(items)
-        if none and (unmade := _unmade(task, where, over, scope)) is not None:
-            return unmade
-        if isinstance(items, ExpressionError):
-            return failed(task.name, items.reason, f"{where}: {items.message}")
-        if not name:
-            items = _of_objects(items)
-        if isinstance(items, str):
-            message = f"{where}: over {items}; it takes {_TAKES[bool(name)]}{_hint(over)}"
-            return failed(task.name, Reason.EXPAND_INVALID, message)
-        entries.append(Entry(name=name, items=items, map=mapper))
-    product = Product(tuple(entries))
+    found = [_entry(task, written, scope) for written in _written(task)]
+    ended = {outcome.state: outcome for outcome in reversed(found) if isinstance(outcome, Outcome)}
+    # Whichever list is written first: what failed before it comes before what was skipped.
+    if TaskState.UPSTREAM_FAILED in ended:
+        return ended[TaskState.UPSTREAM_FAILED]
+    unknown = [entry for entry in found if isinstance(entry, Unknown)]
+    if unknown:
+        return Unknown(tuple(need for entry in unknown for need in entry.needs))
+    if ended:
+        return ended.get(TaskState.FAILED) or ended[TaskState.SKIPPED]
+    product = Product(tuple(entry for entry in found if isinstance(entry, Entry)))
     return _refused(task, product, allowed) or product
+
+
+class _Written(NamedTuple):
+    """An entry as its author wrote it: where it stands, its name, what it is over, and its function."""
+
+    where: str
+    name: str
+    over: JSON
+    map: str | None = None
+
+
+def _entry(task: Task | Group, written: _Written, scope: Scope) -> Entry | Outcome | Unknown:
+    """One entry's items, or why there are none."""
+    where, name, over, mapper = written
+    items = _items(over, scope)
+    if isinstance(items, Unknown):
+        return items
+    none = isinstance(items, str | ExpressionError) or not len(items)
+    if none and (unmade := _unmade(task, where, over, scope)) is not None:
+        return unmade
+    if isinstance(items, ExpressionError):
+        return failed(task.name, items.reason, f"{where}: {items.message}")
+    if not name:
+        items = _of_objects(items)
+    if isinstance(items, str):
+        message = f"{where}: over {items}; it takes {_TAKES[bool(name)]}{_hint(over)}"
+        return failed(task.name, Reason.EXPAND_INVALID, message)
+    return Entry(name=name, items=items, map=mapper)
 
 
 _TAKES = {True: "a list or an object", False: "a list of objects"}
 
 
-def _written(task: Task | Group) -> Iterator[tuple[str, str, JSON, str | None]]:
-    """Where each entry stands, its name, what it is over, and its function."""
+def _written(task: Task | Group) -> Iterator[_Written]:
+    """All entries, in their order."""
     for entry in task.expand:
-        yield f"expand {entry.name}", entry.name, entry.over, entry.map
+        yield _Written(f"expand {entry.name}", entry.name, entry.over, entry.map)
     if task.expand_kwargs is not None:
-        yield "expandKwargs", "", task.expand_kwargs, None
+        yield _Written("expandKwargs", "", task.expand_kwargs)
 
 
 def _awaited(task: Task | Group, scope: Scope) -> bool:
     """Whether a task that makes one of the lists has not ended: by whatever rule, the width waits for it."""
     return any(
-        not scope.outcomes[producer.name].ended for _, _, over, _ in _written(task) for producer in _producers(over)
+        not scope.outcomes[producer.name].ended for written in _written(task) for producer in _producers(written.over)
     )
 
 
 def _unmade(task: Task | Group, where: str, over: JSON, scope: Scope) -> Outcome | None:
-    """The outcome of a task of which a list was not made, since the task that makes it did not succeed."""
+    """The outcome of a task of which a list was not made, since the task that makes it did not succeed.
+
+    Of several tasks that make it one that failed comes before one that was skipped.
+    """
+    skipped: Outcome | None = None
     for name, field in _producers(over):
         outcome = scope.outcomes[name]
         if field == "results" and (outcome.begun or outcome.state not in BROKEN):
@@ -134,8 +160,8 @@ def _unmade(task: Task | Group, where: str, over: JSON, scope: Scope) -> Outcome
             return decided(task.name, TaskState.UPSTREAM_FAILED, Reason.UPSTREAM_FAILED, message)
         if field == "result" and outcome.state is TaskState.SKIPPED:
             message = f"{where}: task {name}, which makes the list, was skipped"
-            return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
-    return None
+            skipped = skipped or decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
+    return skipped
 
 
 def _producers(over: JSON) -> Iterator[references.TaskField]:

@@ -152,6 +152,40 @@ def test_where_the_list_was_skipped_what_is_mapped_over_it_is_skipped_and_says_s
     assert world.task("next").message == "expand x: task list, which makes the list, was skipped"
 
 
+LEFT_OUT, BROKEN, NUMBER = "${tasks.left_out.result}", "${tasks.broken.result}", 3
+
+
+def two_lists(first: object, second: object, *, grouped: bool, by: str = "all_done") -> World:
+    lists = [{"name": "x", "over": first}, {"name": "y", "over": second}]
+    producers = python("left_out", when="false"), python("broken")
+    if grouped:
+        groups = [{"name": "g", "expand": lists}]
+        return World(*producers, python("next", group="g", rule=by), groups=groups).settle().fail("broken")
+    return World(*producers, python("next", expand=lists, rule=by)).settle().fail("broken")
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("lists", [(LEFT_OUT, BROKEN), (BROKEN, LEFT_OUT), ([], BROKEN), (NUMBER, BROKEN)])
+def test_where_one_list_was_skipped_and_another_failed_it_is_upstream_failed_in_whatever_order(
+    lists: tuple[object, object], grouped: bool
+) -> None:
+    world = two_lists(*lists, grouped=grouped)
+    assert world.tasks()["next"] == "UpstreamFailed"
+    assert "task broken, which makes the list" in str(world.task("next").message)
+
+
+@pytest.mark.parametrize("lists", [(LEFT_OUT, NUMBER), (NUMBER, LEFT_OUT)])
+def test_a_list_that_is_none_fails_the_task_in_whatever_order(lists: tuple[object, object]) -> None:
+    world = two_lists(*lists, grouped=False)
+    assert world.task("next").reason == "ExpandInvalid"
+
+
+def test_within_one_expression_too_what_failed_comes_before_what_was_skipped() -> None:
+    over = "${tasks.a_left_out.result + tasks.broken.result}"
+    world = World(python("a_left_out", when="false"), python("broken"), following(over, rule="all_done")).settle()
+    assert world.fail("broken").tasks()["next"] == "UpstreamFailed"
+
+
 @pytest.mark.parametrize(
     "over", ["${[tasks.list.state]}", "${tasks.list.result == null ? ['Failed'] : tasks.list.result}"]
 )
