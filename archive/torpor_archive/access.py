@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from torpor_wire import keys
 from torpor_wire.state import State
 
 from torpor_archive import refusal
@@ -53,6 +54,8 @@ class Standing:
     pod_uid: str
     launch: tuple[int, int, int] = (0, 0, 0)
     """Attempt, segment, launch."""
+    pool: str = keys.DEFAULT_POOL
+    """Whose triggerers its waits are."""
 
 
 def caller(review: Mapping[str, Any]) -> Caller | None:
@@ -77,6 +80,7 @@ def standing(taskrun: Mapping[str, Any]) -> Standing:
         workflow=taskrun["spec"]["workflow"]["uid"],
         state=status.get("state", ""),
         pod_uid=(status.get("pod") or {}).get("uid") or "",
+        pool=taskrun["spec"].get("triggerPool") or keys.DEFAULT_POOL,
         launch=(status.get("attempt") or 0, status.get("segment") or 0, status.get("launch") or 0),
     )
 
@@ -96,6 +100,13 @@ def may_write(who: Caller, name: str, stands: Standing) -> Refusal | None:
     if mine is None and stands.state != State.RUNNING:
         return refusal.forbidden(f"TaskRun {name} is {stands.state}; a result is put while it is Running")
     return mine
+
+
+def may_end(name: str, stands: Standing) -> Refusal | None:
+    """Whether a triggerer of its pool may put the event of this TaskRun's wait."""
+    if stands.state != State.DEFERRED:
+        return refusal.forbidden(f"TaskRun {name} is {stands.state}; an event is put while it is Deferred")
+    return None
 
 
 def may_read(who: Caller, name: str, stands: Standing, workflow: str) -> Refusal | None:

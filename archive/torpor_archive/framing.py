@@ -9,6 +9,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from torpor_wire import keys
+
 from torpor_archive import refusal
 from torpor_archive.refusal import RefusedError
 
@@ -25,6 +27,7 @@ class Limits:
 
 
 RESULT = Limits(size=100_000_000, lines=1_000_000)
+EVENT = Limits(size=keys.EVENT_STORED_MAX, lines=1_000_000)
 RUN = Limits(size=1_000_000_000, lines=1_000_000)
 """Of a run of 100,000 TaskRuns at the size that they may have."""
 

@@ -4,19 +4,21 @@ In each, who asks is known before anything is read, and whether they may before 
 """
 
 import asyncio
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from http import HTTPStatus
 
 from aiohttp import web
 from torpor_api.clock import Clock
+from torpor_wire import names
 
 from torpor_archive import access, door, framing, kinds, runs, shape, store
-from torpor_archive.access import Caller
+from torpor_archive.access import Caller, Standing
 from torpor_archive.database import Database
 from torpor_archive.intake import Intake
 from torpor_archive.kinds import LENGTH_HEADER, RUN, Kind
 from torpor_archive.metrics import Metrics
-from torpor_archive.refusal import RefusedError, forbidden, invalid, not_found
+from torpor_archive.refusal import Refusal, RefusedError, forbidden, invalid, not_found
 from torpor_archive.reviews import Reviews
 from torpor_archive.slots import DOWNLOADS, Slots
 from torpor_archive.store import Span, Stored
@@ -46,6 +48,7 @@ class Routes:
         application.add_routes(
             [
                 web.put(namespace + "/taskruns/{name}/result", self.put_result, name="put_result"),
+                web.put(namespace + "/taskruns/{name}/event", self.put_event, name="put_event"),
                 web.get(namespace + "/results/{uid}/{digest}", self.get_result, name="get_result", allow_head=False),
                 web.put(namespace + "/runs/{uid}", self.put_run, name="put_run"),
                 web.get(namespace + "/runs", self.list_runs, name="list_runs", allow_head=False),
@@ -59,16 +62,38 @@ class Routes:
         who = await self._pod(request, namespace)
         stands = await self._reviews.stands(namespace, name)
         door.accepted(access.may_write(who, name, stands))
+        # The upload may take minutes, in which another pod may claim the TaskRun.
+        return await self._keep(request, stands, framing.RESULT, lambda now: access.may_write(who, name, now))
+
+    async def put_event(self, request: web.Request) -> web.StreamResponse:
+        """The event of a wait, by a triggerer of its pool; with `?as=result` it is the result of the TaskRun."""
+        namespace, name = door.identifier(request, "namespace"), door.identifier(request, "name")
+        who = await self._reviews.person(door.token(request.headers))
+        stands = await self._reviews.stands(namespace, name)
+        if not await self._reviews.may(who, "fire", "triggerpools", namespace, stands.pool):
+            raise RefusedError(forbidden(f"{who.user} is no triggerer of pool {stands.pool}: it may not `fire` it"))
+        door.accepted(access.may_end(name, stands))
+        owner = stands if request.query.get("as") == "result" else replace(stands, uid=names.event_owner(stands.uid))
+        return await self._keep(request, owner, framing.EVENT, lambda now: access.may_end(name, now))
+
+    async def _keep(
+        self,
+        request: web.Request,
+        stands: Standing,
+        limits: framing.Limits,
+        judge: Callable[[Standing], Refusal | None],
+    ) -> web.StreamResponse:
+        """Keep a body of a TaskRun; `judge` says whether it may still be put when all of it is there."""
+        namespace, name = door.identifier(request, "namespace"), door.identifier(request, "name")
         kind = door.accepted(kinds.of(request.headers))
-        _check_length(request, framing.RESULT)
+        _check_length(request, limits)
         look, entries = shape.of(kind)
-        async with self._intake.upload(RESULTS, namespace, kind, framing.RESULT) as arrival:
+        async with self._intake.upload(RESULTS, namespace, kind, limits) as arrival:
             last = await arrival.receive(request.content, look)
             if entries is not None:
                 entries.checked()
             described = arrival.described(entries.keys if entries else None)
-            # The upload may have taken minutes, in which another pod may have claimed the TaskRun.
-            door.accepted(access.may_write(who, name, await self._reviews.stands(namespace, name)))
+            door.accepted(judge(await self._reviews.stands(namespace, name)))
             attempt, segment, launch = stands.launch
             row = {"namespace": namespace, "taskrun": stands.uid, "workflow": stands.workflow}
             order = {"attempt": attempt, "segment": segment, "launch": launch}

@@ -14,6 +14,7 @@ from torpor_api.errors import Unconfigured
 from torpor_cel.evaluator import Evaluator
 
 from torpor_triggerer import health, registry, settings, web
+from torpor_triggerer.archive_client import ArchiveClient
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.metrics import CONTENT_TYPE
@@ -49,6 +50,7 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
             network=network,
             folders=given.folders,
             lends_identity=given.lends_identity,
+            archive=ArchiveClient(),
         )
         triggerer = Triggerer(sources, known, given, journal=journal, seals=Seals(sources.api, given))
         triggerer.metrics.watch_process()

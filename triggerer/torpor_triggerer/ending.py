@@ -20,10 +20,14 @@ Evaluate: TypeAlias = Callable[[str, Mapping[str, Json], str], Awaitable[Value |
 """The value of an expression, over these variables, of a namespace."""
 
 _EVENT_SHOWN = 300
+_EVENT_SEEN = 256 * 1024
 
 
 async def judged(evaluate: Evaluate, namespace: str, ending: Ending, fired: Fired) -> Fired | Done | Failed:
     """The outcome of a wait of a namespace whose event has come."""
+    if len(fired.event) > _EVENT_SEEN:
+        message = f"failWhen and result see an event of {_EVENT_SEEN} characters; this one has {len(fired.event)}"
+        return Failed(reason=Reason.EXPRESSION_TOO_EXPENSIVE, message=message)
     variables = {"event": json.loads(fired.event), "params": json.loads(ending.params)}
     if ending.fail_when is not None:
         failed = _verdict(ending.fail_when, await evaluate(ending.fail_when, variables, namespace), fired)
@@ -53,8 +57,8 @@ def _result(found: Value | ExpressionError) -> Done | Failed:
         return _wrong("result", found)
     text = canonical.plain(found.json)
     size = len(text.encode())
-    if size > keys.RESULT_MAX:
-        message = f"result is {size} bytes of JSON and {keys.RESULT_MAX} fit"
+    if size > keys.EVENT_STORED_MAX:
+        message = f"result is {size} bytes of JSON; {keys.EVENT_STORED_MAX} fit in the archive"
         return Failed(reason=Reason.RESULT_INVALID, message=message)
     return Done(result=text)
 

@@ -19,6 +19,7 @@ from torpor_cel.value import JSON, Value
 from torpor_wire.canonical import Json
 
 from torpor_triggerer import objects, ports
+from torpor_triggerer.archive import Put
 from torpor_triggerer.clients import Clients, Kept
 from torpor_triggerer.crowd import Looks
 from torpor_triggerer.metered_socket import MeteredSocket
@@ -59,6 +60,7 @@ class Sources:
     polls: Polls = field(default_factory=Polls)
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
+    archive: Put | None = None
 
     def lend(self, wait: Wait, registry: Registry) -> "Lent":
         """For one wait; `registry` has the classes that it may make others of."""

@@ -21,6 +21,7 @@ from torpor_wire.reason import Reason
 from torpor_triggerer import admission, conduct, ending, outcome, reveal
 from torpor_triggerer.admission import Call
 from torpor_triggerer.alarms import Alarms
+from torpor_triggerer.archive import Archive
 from torpor_triggerer.conduct import Hosts
 from torpor_triggerer.ending import Evaluate
 from torpor_triggerer.fire_permission import FirePermission
@@ -58,6 +59,7 @@ class Means:
     evaluate: Evaluate
     permission: FirePermission
     revealer: Revealer
+    archive: Archive
     hosts: Hosts
     lend: Callable[[Wait], Lent]
     spawn: Spawn
@@ -284,7 +286,7 @@ class Lifecycle:
             ends = outcome.without_types(ends, run.page)
             if run.wait.ending is not None:
                 ends = await ending.judged(self._means.evaluate, run.wait.namespace, run.wait.ending, ends)
-        return outcome.told(ends, run.page)
+        return await self._means.archive.kept(run.wait, outcome.told(ends, run.page))
 
     def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
         run.task = self._track(work)

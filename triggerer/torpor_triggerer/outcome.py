@@ -5,7 +5,7 @@ Pure. Whatever a trigger does, there is an outcome for it with a sentence that a
 
 import json
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import TracebackType
@@ -44,9 +44,12 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The JSON text of what a task that is only a wait makes of its event, or of what its event says it returns."""
+    """The JSON text of what a task that is only a wait makes of its event or its event says it returns; or what the
+    archive said of it.
+    """
 
-    result: str
+    result: str | None
+    stored: Mapping[str, canonical.Json] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +105,8 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> edge.Patch:
             if wait.resumes:
                 return edge.fire(wait.pin, event, deferred=wait.deferred(now), now=now)
             return edge.succeed(wait.pin, event, now=now)
-        case Done(result=result):
-            return edge.succeed(wait.pin, result, now=now)
+        case Done(result=result, stored=stored):
+            return edge.succeed(wait.pin, result, stored=stored, now=now)
         case Skipped(message=message):
             return edge.skip(wait.pin, message=message, now=now)
         case TimedOut():
@@ -138,8 +141,9 @@ def of_payload(payload: object) -> Fired | Failed:
     except Exception as error:  # noqa: BLE001 - a payload may be a Mapping of the trigger's own
         return _invalid_event(f"the event cannot be read: {type(error).__name__}: {said(error)}")
     size = len(text.encode())
-    if size > keys.EVENT_MAX:
-        return _invalid_event(f"the event is {size} bytes of JSON and {keys.EVENT_MAX} fit: pass on where to find it")
+    if size > keys.EVENT_STORED_MAX:
+        fit = f"{keys.EVENT_MAX} fit on a TaskRun and {keys.EVENT_STORED_MAX} in the archive"
+        return _invalid_event(f"the event is {size} bytes of JSON; {fit}: pass on where to find it")
     return Fired(event=text)
 
 
@@ -205,14 +209,14 @@ def told(outcome: Outcome, page: Said) -> Outcome:
     match outcome:
         case Fired(event=event):
             return Fired(event=page.clean(event))
-        case Done(result=result):
+        case Done(result=str() as result):
             return Done(result=page.clean(result))
         case Skipped(message=message):
             return Skipped(message=page.black_out(message))
         case Failed(reason=reason, message=message, log=log):
             log = _log(page.lines, page.black_out(log))
             return Failed(reason=reason, message=page.black_out(message), log=log)
-        case TimedOut() | Cancelled():
+        case TimedOut() | Cancelled() | Done():
             return outcome
         case _:
             assert_never(outcome)

@@ -12,6 +12,7 @@ from torpor_api.store import Key, Unreadable
 from torpor_wire.reason import Reason
 
 from torpor_triggerer import metrics, rendezvous, streams
+from torpor_triggerer.archive import Archive
 from torpor_triggerer.blame import Blame
 from torpor_triggerer.budget import Budget
 from torpor_triggerer.fire_permission import FirePermission
@@ -95,6 +96,7 @@ class Triggerer:
             evaluate=sources.evaluate,
             permission=FirePermission(sources.api, self._settings.pool),
             revealer=Revealer(vault=Vault(sources.api), seals=self._seals),
+            archive=Archive(sources.api, self._settings.namespace, sources.archive),
             hosts=self.hosts,
             lend=lambda wait: sources.lend(wait, registry),
             spawn=self._tasks.create_task,

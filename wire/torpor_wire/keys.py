@@ -50,6 +50,8 @@ RESULT_MAX = 8 * 1024
 STORED_KEYS_MAX = 16 * 1024
 """Bytes of JSON text of a stored object's keys; one with more can be read, and not mapped over."""
 EVENT_MAX = 4 * 1024
+EVENT_STORED_MAX = 1024 * 1024
+"""Bytes of an event that goes to the archive: the triggerer holds it in memory."""
 KWARGS_MAX = 4 * 1024
 NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024

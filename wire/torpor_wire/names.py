@@ -42,3 +42,8 @@ def label(value: str) -> str:
 def _label(name: str) -> str:
     """Task names are identifiers (`load_all`); Kubernetes' names take dashes (`load-all`)."""
     return name.lower().replace("_", "-")
+
+
+def event_owner(uid: str) -> str:
+    """Under which name the archive keeps the event of the TaskRun with this uid, beside its result."""
+    return f"{uid}.event"

@@ -68,3 +68,17 @@ def test_a_caller_is_what_the_review_says() -> None:
 def test_a_taskrun_that_nobody_has_claimed_is_no_pods() -> None:
     taskrun = {"metadata": {"uid": "t"}, "spec": {"workflow": {"uid": "w"}}, "status": {"state": "Scheduled"}}
     assert access.standing(taskrun) == Standing(uid="t", workflow="w", state="Scheduled", pod_uid="")
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.DEFERRED] + [""])
+def test_an_event_is_put_while_the_taskrun_is_deferred_and_in_no_other_state(state: str) -> None:
+    assert access.may_end("load", replace(STANDS, state="Deferred")) is None
+    refused = access.may_end("load", replace(STANDS, state=state))
+    assert refused is not None
+    assert state in refused.message
+
+
+def test_a_taskrun_that_names_no_pool_is_of_the_default_one() -> None:
+    spec = {"workflow": {"uid": "w"}}
+    assert access.standing({"metadata": {"uid": "u"}, "spec": spec}).pool == "default"
+    assert access.standing({"metadata": {"uid": "u"}, "spec": spec | {"triggerPool": "gpu"}}).pool == "gpu"

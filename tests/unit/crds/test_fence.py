@@ -48,7 +48,7 @@ POD: dict[str, edge.Patch] = {
 TRIGGERER: dict[str, edge.Patch] = {
     "Deferred>Deferred": edge.explain(pin(State.DEFERRED), reason=Reason.ERROR, message="m"),
     "Deferred>Scheduled": edge.fire(pin(State.DEFERRED), None, deferred=1.0, now=0.0),
-    "Deferred>Succeeded": edge.succeed(pin(State.DEFERRED), None, now=0.0),
+    "Deferred>Succeeded": edge.succeed(pin(State.DEFERRED), None, now=0.0, stored={"size": 1}),
     "Deferred>UpForRetry": fail(State.DEFERRED, _AGAIN, log="l"),
     "Deferred>Failed": fail(State.DEFERRED, retry.Policy(), log="l"),
     "Deferred>Skipped": edge.skip(pin(State.DEFERRED), message="m", now=0.0),

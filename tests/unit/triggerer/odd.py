@@ -50,6 +50,8 @@ YIELDED: dict[str, Any] = {
     "fires when it is cancelled": TriggerEvent("late"),
     "fires in a minute": TriggerEvent("now"),
     "yields 3 kB": TriggerEvent("x" * 3 * 1024),
+    "yields 16 kB": TriggerEvent({"rows": ("x" * 8 * 1024, "y" * 8 * 1024), "at": datetime(2026, 1, 1, tzinfo=UTC)}),
+    "yields 5 kB": TriggerEvent("x" * 5 * 1024),
     "yields 2 MB": TriggerEvent("x" * 2 * 1024 * 1024),
     "yields an error of 1 MB": TriggerEvent({"status": "error", "message": "x" * 1024 * 1024}),
     "yields an object": TriggerEvent(object()),
@@ -101,9 +103,9 @@ class Odd(BaseTrigger):
         if self._does == "looks and shows what it was given":
             self.last_look = f"it is not {self.given}: {json.dumps(self.given)}"
             await self.services.sleep(1000)
-        if self._does == "shows what it was given and fires":
+        if self._does in {"shows what it was given and fires", "shows often what it was given and fires"}:
             spoken.info("given %s", json.dumps(self.given))
-            yield TriggerEvent({"echo": self.given})
+            yield TriggerEvent({"echo": [self.given] * 9 if "often" in self._does else self.given})
         if self._does == "shows what it was given and raises":
             spoken.info("given %r and %s", self.given, self.given)
             raise LookupError(f"not good: {json.dumps(self.given)}")

@@ -1,13 +1,14 @@
 """A pool of triggerers over an API server in memory, in virtual time, with a fake web and triggers that misbehave."""
 
 import asyncio
+import hashlib
 import io
 import itertools
 import json
 import logging
 import random
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +17,7 @@ from torpor_api.api import Api
 from torpor_api.resources import CONFIG_MAPS, EVENTS, TASKRUNS
 from torpor_api.transport import Response
 from torpor_cel.evaluator import InProcess
+from torpor_triggerer.archive import Seat
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
 from torpor_triggerer.registry import BUILT_IN, Registry, TriggerClass, load
@@ -47,6 +49,29 @@ class Web:
         return answer
 
 
+class Shelf:
+    """An archive: bodies by path and digest; answers from a list first."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[tuple[str, str], bytes] = {}
+        self.types: list[str] = []
+        self.answers: list[tuple[int, dict[str, Any]] | OSError] = []
+
+    async def __call__(
+        self, seat: Seat, path: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, Any]]:
+        assert seat == Seat("https://archive", "PEM")
+        if self.answers:
+            said = self.answers.pop(0)
+            if isinstance(said, OSError):
+                raise said
+            return said
+        digest = hashlib.sha256(body).hexdigest()
+        self.bodies[path, digest] = body
+        self.types.append(headers["Torpor-Type"])
+        return 201, {"size": len(body), "digest": digest, "type": headers["Torpor-Type"], "length": body.count(b"\n")}
+
+
 def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:
     text = body if isinstance(body, str) else json.dumps(body)
     return Answer(status, headers, text.encode(), False)
@@ -76,6 +101,7 @@ class World:
         self.web = Web()
         self.classes: dict[str, Any] = {}
         """Classes that are registered beside the odd ones, by name."""
+        self.archive = Shelf()
         self.journal = Journal()
         self.said = io.StringIO()
         self._handler = self.journal.handler(self.said)
@@ -97,7 +123,7 @@ class World:
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, triggers={}, **self._settings)
         triggerer = Triggerer(
-            Sources(api=api, evaluator=InProcess(), web=self.web),
+            Sources(api=api, evaluator=InProcess(), web=self.web, archive=self.archive),
             self.registry(),
             settings,
             journal=self.journal,
@@ -138,6 +164,10 @@ class World:
         account = asked["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
         self.reviews.append((account, asked["resourceAttributes"]["name"]))
         return Response(201, given["body"] | {"status": {"allowed": self.reviews[-1] in self.readers}})
+
+    def install_archive(self) -> None:
+        data = {"url": "https://archive/", "ca.crt": "PEM"}
+        self.fake.put(CONFIG_MAPS, {"metadata": {"name": "torpor-archive", "namespace": "torpor-system"}, "data": data})
 
     def secret(self, name: str, **data: str) -> None:
         encoded = {key: b64encode(text.encode()).decode() for key, text in data.items()}

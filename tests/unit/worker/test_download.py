@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from torpor.runtime import download, settle
+from torpor_wire import stored_event, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,3 +173,48 @@ def test_what_was_not_read_to_its_end_is_not_read_by_the_next_request(archive: F
 def read(client: Archive, about: dict[str, Any]) -> object:
     patience = settle.Patience(0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
     return download.value(client, download.Stored("uid", about), patience)
+
+
+LARGE = {"rows": ("x" * 9000, {"a"}), "at": datetime(2026, 1, 1, tzinfo=UTC)}
+WAITING = """
+from torpor import defer
+from torpor.triggers import Duration
+from tests.unit.worker.test_download import LARGE
+def load(): return defer(Duration(1), then=end, n=1)
+def end(event, n): return event == LARGE
+"""
+
+
+def test_an_event_in_the_archive_is_read_before_the_task_goes_on(
+    task: Callable[..., Pod], archive: FakeArchive
+) -> None:
+    about = archive.keep("bytes", typed.text(LARGE).encode())
+    pod = task(WAITING)
+    pod.run()
+    pod.fire(json.loads(stored_event.written(about)))
+
+    assert pod.run() == 0
+    assert pod.status["result"] == "true"
+    assert archive.requests == [f"GET /v1/namespaces/default/results/taskrun-uid.event/{about['digest']}"]
+
+
+def test_an_event_that_the_archive_does_not_give_fails_the_attempt(
+    task: Callable[..., Pod], archive: FakeArchive
+) -> None:
+    pod = task(WAITING, spec={"retries": {"limit": 1}})
+    pod.run()
+    pod.fire(json.loads(stored_event.written({"size": 9000, "digest": "0" * 64})))
+    pod.run()
+
+    assert pod.status["state"] == "UpForRetry"
+
+
+def test_no_event_is_taken_for_one_in_the_archive(task: Callable[..., Pod], archive: FakeArchive) -> None:
+    like = {"__type": "stored", "__var": {"size": 1, "digest": "0"}}
+    pod = task(WAITING.replace("event == LARGE", "event"))
+    pod.run()
+    pod.fire(typed.encode(like))
+
+    assert pod.run() == 0
+    assert json.loads(pod.status["result"]) == like
+    assert archive.requests == []

@@ -9,14 +9,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torpor_wire import keys, names
+from torpor_wire import keys, names, typed
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import launch, settle
 from torpor.runtime.api import Exchange
-from torpor.runtime.taskrun import Source, TaskRun
+from torpor.runtime.taskrun import ArchivedEvent, Source, TaskRun
 
 if TYPE_CHECKING:
     from torpor.results import Load, Position, Results
@@ -81,6 +81,16 @@ class Reader:
             else self._referred(argument.source)
             for argument in self._run.arguments
         }
+
+    def event(self, event: Any) -> Any:
+        """The event, read where it is in the archive. Raises UnreadableError."""
+        if not isinstance(event, ArchivedEvent):
+            return event
+        from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
+
+        stored = download.Stored(event.owner, event.about)
+        content = download.value(self._reached(), stored, download.insisting(self._patience))
+        return typed.decode(json.loads(content))
 
     def close(self) -> None:
         """Lets go of the archive; a result that is read later opens a connection anew."""

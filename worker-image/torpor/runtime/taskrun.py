@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torpor_wire import keys, retry, times, typed
+from torpor_wire import keys, names, retry, stored_event, times, typed
 
 
 class Source(NamedTuple):
@@ -37,6 +37,13 @@ class Argument(NamedTuple):
     value: str | None
     source: Source | None
     mapped_by: str | None = None
+
+
+class ArchivedEvent(NamedTuple):
+    """An event that is in the archive: under which name, and its size and digest."""
+
+    owner: str
+    about: Mapping[str, Any]
 
 
 class Resume(NamedTuple):
@@ -93,7 +100,7 @@ def parse(body: Any) -> TaskRun:
     spec, status = body["spec"], body["status"]
     problem, resume = "", None
     try:
-        resume = _resume(status, waits_first="trigger" in spec)
+        resume = _resume(status, body["metadata"]["uid"], waits_first="trigger" in spec)
     except (ValueError, RecursionError) as error:
         problem = f"the event or next.kwargs in its status is written by another hand than Torpor's: {error}"
     return TaskRun(
@@ -167,11 +174,16 @@ def _deadline(spec: Any, started: str | None) -> float | None:
     return times.epoch(started) + times.seconds(timeout)
 
 
-def _resume(status: Any, *, waits_first: bool) -> Resume | None:
+def _event(text: str | None, uid: str) -> Any:
+    event = None if text is None else json.loads(text)
+    about = stored_event.described(event)
+    return typed.decode(event) if about is None else ArchivedEvent(names.event_owner(uid), about)
+
+
+def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
     if not status.get("segment"):
         return None
-    following, text = status.get("next"), status.get("event")
-    event = None if text is None else typed.decode(json.loads(text))
+    following, event = status.get("next"), _event(status.get("event"), uid)
     if not following:
         return Resume("", {}, event) if waits_first else None
     late = following.get("onTimeout") if status.get("timedOut") else None

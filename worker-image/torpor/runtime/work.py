@@ -39,12 +39,13 @@ def perform(
         # A function that goes on after a wait gets its state and the event, and no arguments.
         wanted = run.resume is None or ":" not in run.resume.method
         values = reader.resolve() if wanted else {}
+        resume = None if run.resume is None else run.resume._replace(event=reader.event(run.resume.event))
         reader.close()
         begin()
         context = context_of(launch, run)
         with execution.running(context):
             arguments = entry.mapped(values, run) if wanted else {}
-            returned = entry.enter(entry.find(run), arguments, context, run.resume)
+            returned = entry.enter(entry.find(run), arguments, context, resume)
         return outcome.of_return(returned, lambda: place_of(launch, run, now()), archived=bool(launch.archive_url))
     except (Terminated, KeyboardInterrupt):
         raise

@@ -12,7 +12,7 @@ from torpor.triggers.services import Services
 
 
 class TriggerEvent:
-    """What a trigger yields when it fires; the payload is JSON of 4 kB at most, or None.
+    """What a trigger yields when it fires; the payload is JSON or None, of 1 MiB with an archive, of 4 kB without one.
 
     It may hold datetimes, dates, timedeltas, tuples, sets, Decimals, UUIDs and bytes, which the task gets as they were.
     """
