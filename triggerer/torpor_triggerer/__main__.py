@@ -17,6 +17,7 @@ from torpor_triggerer import health, registry, settings, web
 from torpor_triggerer.archive_client import ArchiveClient
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Sources
+from torpor_triggerer.log_guard import LogGuard
 from torpor_triggerer.metrics import CONTENT_TYPE
 from torpor_triggerer.network import Network
 from torpor_triggerer.seals import Seals
@@ -29,7 +30,7 @@ EXIT_SECONDS = 20.0
 log = logging.getLogger("torpor_triggerer")
 
 
-async def serve(given: Settings, known: registry.Registry, journal: Journal) -> None:
+async def serve(given: Settings, known: registry.Registry, journal: Journal, guard: LogGuard) -> None:
     """Run one replica until a signal ends it."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -58,8 +59,10 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal) -> 
         pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
         async with health.serve(given.health_port, checks, pages) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
+            checking = asyncio.create_task(guard.run(sources.api.clock))
             with triggerer.hosts.watched(given.apart):
                 await triggerer.run(stopping)
+            checking.cancel()
         await sources.clients.closed()
 
 
@@ -68,9 +71,10 @@ def main() -> int:
     given = settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
     journal = Journal()
-    logging.basicConfig(level=logging.INFO, handlers=[journal.handler(sys.stderr)])
+    guard = LogGuard(journal, sys.stderr)
+    guard.restore()
     try:
-        asyncio.run(serve(given, registry.load(given.triggers), journal))
+        asyncio.run(serve(given, registry.load(given.triggers, guard.check), journal, guard))
     except Unconfigured as error:
         log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
         return 1

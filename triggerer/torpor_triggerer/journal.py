@@ -142,7 +142,7 @@ class Journal:
             text = page.black_out(text)
         return text
 
-    def handler(self, stream: TextIO) -> logging.Handler:
+    def handler(self, stream: TextIO) -> logging.StreamHandler[TextIO]:
         """For the root logger: writes each record to the stream, and on the page of whoever speaks."""
         return _Handler(self, stream)
 

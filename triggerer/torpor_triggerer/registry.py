@@ -113,13 +113,16 @@ class Registry:
         return made
 
 
-def load(entries: Mapping[str, str]) -> Registry:
-    """The built-in classes and those named: registered name to `module:Class`."""
+def load(entries: Mapping[str, str], on_import: Callable[[], object] = lambda: None) -> Registry:
+    """The built-in classes and those named: registered name to `module:Class`; `on_import` follows each of them."""
     classes: dict[str, TriggerClass] = {}
     broken: dict[str, Unknown] = {}
     for name, target in {**BUILT_IN, **entries}.items():
         try:
-            classes[name] = _load(target)
+            try:
+                classes[name] = _load(target)
+            finally:
+                on_import()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - importing runs a stranger's module; it may call sys.exit
