@@ -74,6 +74,25 @@ class VolumeMount(Model):
     read_only: Annotated[bool | None, Field(description="Whether the task may only read.")] = None
 
 
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class SecurityContext(Model):
+    """Who the task's processes are, and whether they may write to their image's files."""
+
+    run_as_user: Annotated[
+        Id | None, Field(description="User that the task runs as, for an image whose USER is a name; never root.")
+    ] = None
+    run_as_group: Annotated[Id | None, Field(description="Group that the task runs as; unset: 65532.")] = None
+    fs_group: Annotated[Id | None, Field(description="Group that the files of volumes belong to.")] = None
+    read_only_root_filesystem: Annotated[
+        bool | None,
+        Field(
+            description="Whether only /tmp and volumes can be written; unset: true. `false`: also the image's files."
+        ),
+    ] = None
+
+
 class PodFields(Model):
     """The fields of a task's pod that are yours to set."""
 
@@ -100,6 +119,9 @@ class PodFields(Model):
         Field(default_factory=dict)
     )
     tolerations: Annotated[tuple[Object, ...], Field(max_length=20, description="Taints that the pod tolerates.")] = ()
+    security_context: Annotated[
+        SecurityContext | None, Field(description="User, groups, and whether the root file system is read-only.")
+    ] = None
     affinity: Annotated[Object | None, Field(description="Affinity, as in a pod.")] = None
     labels: Annotated[dict[str, Text], Field(max_length=20, description="Labels of the pod, beside Torpor's.")] = Field(
         default_factory=dict

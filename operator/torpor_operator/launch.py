@@ -1,4 +1,4 @@
-"""How a task's pod is built: one small container, Pod Security `restricted`, nothing that the task has no use for.
+"""How a task's pod is built: one small container, `pod_security`, nothing that the task has no use for.
 
 A python task's pod gets no mounted account token but a projected one of an hour, since it claims and reports by itself.
 A container task's pod gets none: the operator claims for it before it may be scheduled, and reads its outcome off the
@@ -12,6 +12,7 @@ from torpor_api.podspec import PodFields
 from torpor_api.taskrun import TaskRun
 from torpor_wire import keys, names, paths
 
+from torpor_operator import pod_security
 from torpor_operator.owner import reference
 from torpor_operator.pods import name_of
 from torpor_operator.surroundings import Surroundings
@@ -36,15 +37,16 @@ def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = Non
     """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task's author set."""
     chosen = chosen or _UNSET
     container = taskrun.spec.container is not None
+    scratch, _ = pod_security.scratch(around.defaults, chosen)
     spec = {
         "restartPolicy": "Never",
         "serviceAccountName": chosen.service_account_name or around.service_account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": pod_security.of_pod(around.defaults, chosen),
         "containers": [_container(taskrun, around, chosen)],
-        "volumes": [*_volumes(chosen), *([] if container else [_credentials(around)])],
+        "volumes": [*_volumes(chosen), *scratch, *([] if container else [_credentials(around)])],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
         "tolerations": list(chosen.tolerations),
@@ -94,15 +96,15 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
 
 def _container(taskrun: TaskRun, around: Surroundings, chosen: PodFields) -> dict[str, Any]:
     program = taskrun.spec.container
-    resources = chosen.resources.to_json() if chosen.resources else {"requests": {"cpu": "10m", "memory": "32Mi"}}
-    mounts = [mount.to_json() for mount in chosen.volume_mounts]
+    _, scratch = pod_security.scratch(around.defaults, chosen)
+    mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch]
     body: dict[str, Any] = {
         "name": MAIN,
         "image": taskrun.spec.image,
         "envFrom": [source.to_json() for source in chosen.env_from],
-        "resources": resources,
+        "resources": pod_security.resources(around.defaults, chosen),
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": pod_security.of_container(around.defaults, chosen),
     }
     own = _chosen(taskrun, chosen)
     if program is not None:

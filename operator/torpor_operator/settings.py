@@ -6,6 +6,8 @@ Each field is a flag of the command line (`--node-grace`), and what stands besid
 from dataclasses import dataclass
 from typing import Annotated
 
+from torpor_operator.pod_security import PodDefaults
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -15,6 +17,13 @@ class Settings:
     deferrable: Annotated[bool, "whether sensors give their pod back while they wait, where the run does not say"] = (
         True
     )
+    task_group: Annotated[int, "the group that task pods run as, where the task does not say; 0: the image's"] = 65532
+    task_read_only_root: Annotated[bool, "whether the root file system of task pods is read-only, where it may be"] = (
+        True
+    )
+    task_tmp_size: Annotated[str, "the size of the emptyDir at /tmp of task pods; empty: no limit"] = "1Gi"
+    task_memory_limit: Annotated[str, "the memory limit of task pods that say nothing of memory; empty: none"] = "1Gi"
+    task_cpu_limit: Annotated[str, "the CPU limit of task pods that say nothing of CPU; empty: none"] = ""
     former_pod_grace: Annotated[float, "how long a pod may linger after its last word before it is deleted"] = 5.0
     finished_pod_grace: Annotated[float, "the same once its TaskRun has ended by the pod's own word"] = 60.0
     start_grace: Annotated[float, "how long a pod may take to start before its TaskRun says what keeps it"] = 5.0
@@ -34,3 +43,13 @@ class Settings:
     apply_concurrency: Annotated[int, "how many writes are under way at a time"] = 16
     workflow_concurrency: Annotated[int, "how many of them are of one Workflow"] = 6
     reconcilers: Annotated[int, "how many Workflows are worked on at a time"] = 8
+
+    def pod_defaults(self) -> PodDefaults:
+        """What task pods are like where their authors do not say."""
+        limits = {"cpu": self.task_cpu_limit, "memory": self.task_memory_limit}
+        return PodDefaults(
+            group=self.task_group,
+            read_only=self.task_read_only_root,
+            scratch=self.task_tmp_size,
+            limits={name: limit for name, limit in limits.items() if limit},
+        )

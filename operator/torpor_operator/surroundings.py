@@ -1,6 +1,8 @@
 """What a pod is told of where it runs, beside its own numbers. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from torpor_operator.pod_security import PodDefaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +30,4 @@ class Surroundings:
     served: bool = True
     seal_key: str = ""
     archive: ArchiveSeat | None = None
+    defaults: PodDefaults = field(default_factory=PodDefaults)

@@ -85,6 +85,7 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
         served=pool.served,
         seal_key=pool.seal_key,
         archive=snapshot.archive,
+        defaults=snapshot.settings.pod_defaults(),
     )
 
 

@@ -65,10 +65,11 @@ def test_the_pod_is_the_one_in_the_golden_file(case: Any) -> None:
 def test_every_pod_meets_pod_security_restricted(case: Any) -> None:
     for body in case().pods.values():
         spec = body["spec"]
-        assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        restricted = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        assert spec["securityContext"] == restricted | {"runAsGroup": 65532}
         assert spec["automountServiceAccountToken"] is False
         (main,) = spec["containers"]
-        wanted = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        wanted = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True}
         assert main["securityContext"] == wanted
 
 
