@@ -12,7 +12,7 @@ from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator import announce, clear, expiry, going, graph, marks, readiness, status, tasks, work
+from torpor_operator import announce, clear, expiry, going, graph, marks, readiness, slots, status, tasks, work
 from torpor_operator.actions import Action, RemoveAnnotation, SetFinalizers
 from torpor_operator.outcome import Outcome
 from torpor_operator.planned import Plan
@@ -135,7 +135,8 @@ def _stated(
     snapshot: Snapshot, outcomes: Sequence[Outcome], hooks: Sequence[Outcome], result: Verdict, made: Plan
 ) -> Plan:
     workflow, every = snapshot.workflow, (*outcomes, *hooks)
-    verdict = status.finishing(result, hooks)
+    waiting = slots.sentences(workflow.spec, made.waiting)
+    verdict = status.finishing(status.waiting(result, waiting), hooks)
     runs = [run for outcome in every for run in outcome.runs.values()]
     told = (
         *announce.troubles(workflow, outcomes, verdict),
@@ -144,7 +145,9 @@ def _stated(
         *announce.verdict(workflow, verdict),
     )
     kept = next(filter(None, map(going.kept_by, _old(snapshot))), "")
-    stands = status.build(workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot), kept=kept)
+    stands = status.build(
+        workflow, every, verdict, snapshot.now, cleared=clear.done(snapshot), kept=kept, waiting=waiting
+    )
     return replace(made, status=stands, events=(*made.events, *told))
 
 

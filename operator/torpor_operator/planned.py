@@ -1,8 +1,10 @@
 """What a plan comes to, as a value."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from torpor_api.workflow import WorkflowStatus
+from torpor_wire.reason import Reason
 
 from torpor_operator.actions import Action, Need, PostEvent
 
@@ -19,3 +21,4 @@ class Plan:
     status: WorkflowStatus | None = None
     events: tuple[PostEvent, ...] = ()
     again_at: float | None = None
+    waiting: Mapping[str, Reason] = field(default_factory=dict)  # tasks with instances that wait for a slot, and which

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
 from torpor_api.taskrun import TaskRun
 from torpor_api.workflow import WorkflowSpec
+from torpor_wire.reason import Reason
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ class Room:
     held: Counter[str]
     pool_of: Mapping[str, str]
     pools: dict[str, int]
+    refused: dict[str, Reason] = field(default_factory=dict)  # by task: what the first instance that found none lacks
 
     @classmethod
     def of(cls, spec: WorkflowSpec, holders: Iterable[TaskRun], free: Callable[[str], int | None]) -> Self:
@@ -50,11 +52,16 @@ class Room:
             if pool is not None:
                 self.pools[pool] -= 1
             (full if pool is not None and self.pools[pool] < 0 else open_).append((task, one))
+        self.refused |= {task: Reason.POOL_FULL for task, _ in full if task not in self.refused}
         return [one for task, one in (*open_, *full) if self.take(task)]
 
     def take(self, task: str) -> bool:
         """Take one for a TaskRun of this task, if there is one."""
-        if self.slots <= 0 or self.held[task] >= self.limits.get(task, self.held[task] + 1):
+        if self.held[task] >= self.limits.get(task, self.held[task] + 1):
+            self.refused.setdefault(task, Reason.MAX_ACTIVE_REACHED)
+            return False
+        if self.slots <= 0:
+            self.refused.setdefault(task, Reason.PARALLELISM_REACHED)
             return False
         self.slots -= 1
         self.held[task] += 1

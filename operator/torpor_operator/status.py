@@ -1,7 +1,8 @@
 """The Workflow's status as a pure function of its tasks' outcomes; never a list of instances."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from torpor_api.schema import Condition
 from torpor_api.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
@@ -11,6 +12,7 @@ from torpor_wire.state import TERMINAL
 
 from torpor_operator import trouble
 from torpor_operator.outcome import BROKEN, Outcome
+from torpor_operator.slots import SlotWait
 
 _GOING_ON = frozenset({"Running", "Suspended"})
 
@@ -61,6 +63,14 @@ def finishing(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
     return Verdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
 
 
+def waiting(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
+    """The verdict with a word of what others keep from the run, where there is nothing worse to say."""
+    if result.final or result.message:
+        return result
+    found = (f"task {task}: {wait.message}" for task, wait in waits.items() if wait.reason is Reason.POOL_FULL)
+    return replace(result, message=next(found, ""))
+
+
 def build(  # noqa: PLR0913 - all that a status tells of
     workflow: Workflow,
     outcomes: Sequence[Outcome],
@@ -69,15 +79,16 @@ def build(  # noqa: PLR0913 - all that a status tells of
     *,
     cleared: bool = True,
     kept: str = "",
+    waiting: Mapping[str, SlotWait] = MappingProxyType({}),
 ) -> WorkflowStatus:
     """The status to be stored; equal to the present one when nothing has changed.
 
-    `cleared`: no clearing goes on. `kept`: what keeps a TaskRun that is to be made anew.
+    `cleared`: no clearing goes on. `kept`: what keeps a TaskRun that is to be made anew. `waiting`: for which slots.
     """
     former = workflow.status
     started = former.start_time or times.rfc3339(now)
     completed = (former.completion_time or times.rfc3339(now)) if result.final else None
-    tasks = tuple(outcome.status() for outcome in outcomes)
+    tasks = tuple(_entry(outcome, waiting.get(outcome.task)) for outcome in outcomes)
     done = sum(task.succeeded + task.failed for task in tasks)
     return WorkflowStatus(
         observed_generation=workflow.metadata.generation,
@@ -91,6 +102,13 @@ def build(  # noqa: PLR0913 - all that a status tells of
         clearing=None if cleared or result.final else former.clearing,
         conditions=_conditions(workflow, result, _lost(outcomes, kept), now),
     )
+
+
+def _entry(outcome: Outcome, wait: SlotWait | None) -> TaskStatus:
+    made = outcome.status()
+    if wait is None or outcome.ended or made.reason is not None:
+        return made
+    return made.model_copy(update={"reason": wait.reason, "message": wait.message})
 
 
 def _expected(task: TaskStatus) -> int:

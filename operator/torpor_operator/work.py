@@ -36,6 +36,7 @@ def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
         needs=_needs(turns, steps),
         events=_events(steps),
         again_at=soonest(step.again_at for step in steps),
+        waiting=dict(room.refused),
     )
 
 

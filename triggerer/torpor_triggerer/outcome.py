@@ -44,9 +44,7 @@ class Fired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The JSON text of what a task that is only a wait makes of its event or its event says it returns; or what the
-    archive said of it.
-    """
+    """The JSON text of what a task that is only a wait returns, from its event; or what the archive said of it."""
 
     result: str | None
     stored: Mapping[str, canonical.Json] | None = None

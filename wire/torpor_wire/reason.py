@@ -62,6 +62,9 @@ class Reason(StrEnum):
     EXPRESSION_TOO_EXPENSIVE = "ExpressionTooExpensive"
     EXPAND_INVALID = "ExpandInvalid"
     POOL_UNKNOWN = "PoolUnknown"  # the ConfigMap torpor-pools has no pool of that name
+    POOL_FULL = "PoolFull"  # instances wait for a slot of a pool that others hold
+    MAX_ACTIVE_REACHED = "MaxActiveReached"  # as many of the task's instances hold a pod as it allows
+    PARALLELISM_REACHED = "ParallelismReached"  # as many tasks of the run hold a pod as it allows
     BRANCH_INVALID = "BranchInvalid"
     TASK_FAILED = "TaskFailed"
     ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the run is past its time, and stays until the archive has it

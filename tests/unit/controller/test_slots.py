@@ -85,3 +85,27 @@ def test_a_run_suspended_from_the_beginning_does_nothing() -> None:
     world = World(python("a"), wait("drop"), suspend=True).settle()
     assert world.taskruns == {}
     assert world.status.state == "Suspended"
+
+
+def test_a_task_says_while_its_instances_wait_for_a_slot_of_the_run_or_of_its_own() -> None:
+    items = {"expand": [{"name": "n", "over": list(range(6))}]}
+    world = World(python("a", maxActive=2, **items), python("b", **items), parallelism=4).settle()
+    assert (world.task("a").reason, world.task("b").reason) == ("MaxActiveReached", "ParallelismReached")
+    assert world.task("a").message == "instances wait for a slot of the task: maxActive is 2"
+    assert world.task("b").message == "instances wait for a slot of the run: spec.parallelism is 4"
+    assert world.condition()[1:] == ("Running", "")
+    world.change(parallelism=50)
+    assert (world.task("a").reason, world.task("b").reason) == ("MaxActiveReached", None)
+
+
+def test_a_task_and_its_run_say_that_a_pool_is_full() -> None:
+    world = World(python("a", pool="gpu"), python("b", pool="gpu"))
+    world.api.slots["gpu"] = 1
+    made = world.plan()
+    while not made.actions or made.status is None:
+        world.apply(made)
+        made = world.plan()
+    tasks = {entry.name: entry.reason for entry in made.status.tasks}
+    assert tasks == {"a": None, "b": "PoolFull"}
+    said = next(one.message for one in made.status.conditions if one.type == "Succeeded")
+    assert said == "task b: instances wait for a slot of pool gpu, which others hold (ConfigMap torpor-pools)"
