@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
-.PHONY: help demo test venv fmt lint type unit integration e2e generate verify bench bench-startup bench-writes \
+.PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-startup bench-writes \
 	bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
@@ -24,6 +24,12 @@ unit: venv ## the tests that need no cluster
 
 integration: venv ## the tests against a real API server
 	$(BIN)/pytest tests/integration
+
+attacks: venv ## what a careless or hostile neighbour does, on a control plane of its own: docs/security.md
+	TORPOR_CONTROL_PLANE=control-plane-attacks $(BIN)/pytest -m attack tests/unit tests/integration
+
+fuzz: venv ## Workflows and TaskRuns of any shape that the schemas allow: make fuzz TORPOR_FUZZ_EXAMPLES=200
+	TORPOR_FUZZ_EXAMPLES=$(or $(TORPOR_FUZZ_EXAMPLES),100) $(BIN)/pytest tests/integration/controller/test_fuzz.py
 
 e2e: venv ## the tests with real pods
 	$(BIN)/pytest tests/e2e

@@ -1,6 +1,7 @@
 """A real API server with Torpor's kinds, policies and roles installed, and a namespace for each test.
 
-TORPOR_KUBECONFIG names a cluster to use as it is; without it etcd and an API server are started as plain processes.
+TORPOR_KUBECONFIG names a cluster to use as it is; without it etcd and an API server are started as plain processes, in
+the state folder TORPOR_CONTROL_PLANE of the cache where that is set.
 Nothing here runs pods: a Pod is an object whose name and uid a token can be bound to.
 """
 
@@ -138,10 +139,13 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What stands beside this file needs an API server, and is marked so."""
+    """What stands beside this file needs an API server, and is marked so; the tests in `attacks` are attacks."""
+    here = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
+        if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.integration)
+        if item.path.is_relative_to(here / "attacks"):
+            item.add_marker(pytest.mark.attack)
 
 
 @pytest.fixture(scope="session")
@@ -150,9 +154,10 @@ def kubeconfig() -> Path:
     named = os.environ.get("TORPOR_KUBECONFIG")
     if named:
         return Path(named)
-    from torpor_dev import control_plane  # noqa: PLC0415  (a cluster that is named needs none of it)
+    from torpor_dev import cache, control_plane  # noqa: PLC0415  (a cluster that is named needs none of it)
 
-    return control_plane.start(control_plane.default_state())
+    state = os.environ.get("TORPOR_CONTROL_PLANE")
+    return control_plane.start(cache.folder(state) if state else control_plane.default_state())
 
 
 @pytest.fixture(scope="session")
