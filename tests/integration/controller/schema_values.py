@@ -84,7 +84,7 @@ def objects(schema: dict[str, Any], *, without: frozenset[str] = frozenset()) ->
 
 def tasks(schema: dict[str, Any]) -> Strategy:
     """One to three tasks with names of their own, each with one body, so that many of them are accepted."""
-    bodies = st.sampled_from(
+    bodies: Strategy = st.sampled_from(
         (
             {"python": "tests.integration.controller.tasks:told"},
             {"container": {"command": ["true"]}, "image": "tests"},

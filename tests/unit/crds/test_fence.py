@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,10 +15,10 @@ _WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
 _AGAIN = retry.Policy(limit=9)
 
 
-def table(name: str) -> dict[str, list[str]]:
+def table(name: str) -> dict[str, Any]:
     policy = next(yaml.safe_load_all(_FENCE.read_text()))
     variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
-    found: dict[str, list[str]] = ast.literal_eval(variables[name])
+    found: dict[str, Any] = ast.literal_eval(variables[name])
     return found
 
 

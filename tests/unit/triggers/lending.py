@@ -6,6 +6,7 @@ from torpor_api.clock import Clock
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.lent import Lent, Sources, Web
 from torpor_triggerer.registry import load
+from torpor_triggerer.sessions import Owner
 from torpor_triggerer.wait import Turn
 
 from tests import lending
@@ -15,7 +16,7 @@ TASKRUN = TaskRunRef("run-t-abcde", "0b5d7c1a", 1, 0)
 
 
 class NoWeb:
-    async def request(self, asked: Request) -> Answer:
+    async def request(self, asked: Request, owner: Owner) -> Answer:
         raise OSError("no route to host")
 
 

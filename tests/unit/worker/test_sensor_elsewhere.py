@@ -10,7 +10,7 @@ import pytest
 from torpor import BaseSensor, Context, DeferralError, PokeResult
 from torpor.execution import Elsewhere
 from torpor_triggerer import admission, conduct, registry
-from torpor_triggerer.outcome import Failed, Fired
+from torpor_triggerer.outcome import Ended, Failed, Fired
 from torpor_triggerer.wait import parse
 
 from tests.fake_api import VirtualClock
@@ -67,7 +67,7 @@ def source(name: str) -> str:
     return f"from {__name__} import {name} as load"
 
 
-async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Fired | Failed | None:
+async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Ended | None:
     """What comes of the pod's wait in a triggerer that has the classes above, after so long."""
     pod.cluster.taskruns[pod.name]["metadata"]["namespace"] = "workflows"
     waiting = parse(pod.cluster.taskruns[pod.name])
