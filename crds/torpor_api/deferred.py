@@ -7,8 +7,20 @@ from typing import Annotated
 
 from pydantic import Field
 from torpor_wire import keys
+from torpor_wire.approvers import NAME_MAX, NAMES_MAX
 
 from torpor_api.schema import Model
+
+PersonName = Annotated[str, Field(min_length=1, max_length=NAME_MAX)]
+
+
+class Approvers(Model):
+    """Who may answer a wait for a person, as the API server knows them."""
+
+    users: Annotated[tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of users.")] = ()
+    groups: Annotated[
+        tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of groups, of which one counts.")
+    ] = ()
 
 
 class Waiting(Model):
@@ -19,6 +31,9 @@ class Waiting(Model):
     key: Annotated[str, Field(max_length=64, description="Equal for waits that one poke can serve.")]
     shard: Annotated[int, Field(ge=0, lt=keys.SHARDS, description="Which shard runs it: hash of the key.")]
     waits_for: Annotated[str, Field(max_length=120, description="What is waited for, in one line.")] = ""
+    approvers: Annotated[
+        Approvers | None, Field(description="Who alone may answer it, where its kwargs say so; held by a policy.")
+    ] = None
 
 
 class Resume(Model):

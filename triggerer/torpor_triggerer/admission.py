@@ -90,8 +90,13 @@ def _lie(wait: Wait, stands: Asked, kwargs: dict[str, Any]) -> Failed | None:
             account=wait.account,
             taskrun=wait.name,
         )
+        answered_by = trigger.answered_by(stands.class_name, kwargs)
+    except trigger.TriggerError as error:
+        return _invalid(str(error))
     except ValueError as error:
         return _invalid(f"the kwargs of trigger {stands.class_name[:100]} are not JSON: {error}")
+    if stands.approvers != answered_by:
+        return _invalid("the approvers on the TaskRun, which a policy holds, are not those of its trigger's kwargs")
     if (stands.key, stands.shard) == (key, trigger.shard(key)):
         return None
     return _invalid(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from torpor_api import taskrun
 from torpor_api.deferred import Waiting
 from torpor_wire import keys, retry, times
+from torpor_wire.approvers import Approvers
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
@@ -27,6 +28,7 @@ class Asked(NamedTuple):
     key: str
     shard: int
     waits_for: str
+    approvers: Approvers | None = None
 
 
 class Turn(NamedTuple):
@@ -133,7 +135,15 @@ def _the_one(policy: retry.Policy) -> retry.Policy:
 def _asked(waiting: Waiting | None) -> Asked | None:
     if waiting is None:
         return None
-    return Asked(sys.intern(waiting.class_name), waiting.kwargs, waiting.key, waiting.shard, waiting.waits_for)
+    named = waiting.approvers
+    return Asked(
+        class_name=sys.intern(waiting.class_name),
+        kwargs=waiting.kwargs,
+        key=waiting.key,
+        shard=waiting.shard,
+        waits_for=waiting.waits_for,
+        approvers=None if named is None else Approvers(named.users, named.groups),
+    )
 
 
 def _ending(spec: taskrun.TaskRunSpec) -> Ending | None:

@@ -8,12 +8,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from torpor_wire import canonical, keys, secret_ref, times, typed
+from torpor_wire import approvers, canonical, keys, secret_ref, times, typed
+from torpor_wire.approvers import Approvers
 
 SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
 
-ALONE = frozenset({"approval", "webhook"})
+APPROVAL = "approval"
+ALONE = frozenset({APPROVAL, "webhook"})
 """Classes whose answer or effect is one TaskRun's own: a poke of theirs never serves another TaskRun."""
 
 SEVERAL = frozenset({"any_of", "all_of"})
@@ -30,17 +32,20 @@ class TriggerError(ValueError):
 
 
 class Trigger(NamedTuple):
-    """A serialized trigger: its registered class name and the JSON text of its keyword arguments."""
+    """A serialized trigger: its registered class name, the JSON text of its keyword arguments, what follows of them."""
 
     class_name: str
     kwargs: str
     key: str
     shard: int
     waits_for: str
+    approvers: Approvers | None = None
 
     def on_status(self) -> dict[str, canonical.Json]:
         """The value of `status.trigger`."""
+        named: dict[str, canonical.Json] = {} if self.approvers is None else {"approvers": self.approvers.on_status()}
         return {
+            **named,
             "class": self.class_name,
             "kwargs": self.kwargs,
             "key": self.key,
@@ -62,7 +67,7 @@ def build(  # noqa: PLR0913 - what a key is made of
     """The trigger as it will stand on the TaskRun of this name, relative times made absolute.
 
     `account` is the ServiceAccount that must be allowed to read the Secrets it refers to. Raises TriggerError where
-    the kwargs are not JSON or their text is larger than 4 kB.
+    the kwargs are not JSON, their text is larger than 4 kB, or they name nobody who could answer an approval.
     """
     class_name, kwargs = absolute(class_name, kwargs, now)
     try:
@@ -72,7 +77,8 @@ def build(  # noqa: PLR0913 - what a key is made of
     if len(text.encode()) > keys.KWARGS_MAX:
         raise TriggerError(f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit")
     wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account, taskrun=taskrun)
-    return Trigger(class_name, text, wait, shard(wait), describe(class_name, kwargs))
+    words = describe(class_name, kwargs)
+    return Trigger(class_name, text, wait, shard(wait), words, answered_by(class_name, kwargs))
 
 
 def parse(kwargs: str) -> Mapping[str, canonical.Json]:
@@ -174,6 +180,31 @@ def is_alone(class_name: str, kwargs: Mapping[str, canonical.Json]) -> bool:
     if class_name not in SEVERAL:
         return class_name in ALONE
     return any(is_alone(name, inner) for name, inner in _named(kwargs))
+
+
+def answered_by(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Approvers | None:
+    """Who alone may answer what is waited for, or a part of it; None where the kwargs name nobody.
+
+    Raises TriggerError for approvers that make no sense, and for several approvals with different ones: one answer on
+    the TaskRun is for all of them.
+    """
+    found = set(_approvers(class_name, kwargs))
+    if len(found) > 1:
+        raise TriggerError(
+            f"trigger {class_name}: the approvals in it are answered as one; give all the same approvers"
+        )
+    return next(iter(found), None)
+
+
+def _approvers(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Iterator[Approvers]:
+    if class_name in SEVERAL:
+        for name, inner in _named(kwargs):
+            yield from _approvers(name, inner)
+    elif class_name == APPROVAL and kwargs.get("approvers") is not None:
+        try:
+            yield approvers.parse(kwargs["approvers"])
+        except ValueError as error:
+            raise TriggerError(f"trigger {class_name}: {error}") from error
 
 
 def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[str, canonical.Json]]]:

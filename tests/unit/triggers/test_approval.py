@@ -170,3 +170,32 @@ def test_the_question_is_what_people_see() -> None:
     assert Approval("Deploy?").serialize() == ("approval", {"question": "Deploy?"})
     with pytest.raises(TypeError, match="question takes text"):
         Approval(7)  # type: ignore[arg-type]
+
+
+async def test_a_word_of_somebody_who_is_not_an_approver_does_not_fire() -> None:
+    async with world() as made:
+        made.taskrun("a", "approval", {"approvers": {"users": ["ann"]}})
+        await made.start()
+        say(made, approval="approved", approval_by="bob")
+        await made.rest()
+        assert state(made) == "Deferred"
+        say(made, approval="approved", approval_by="ann")
+        await made.rest()
+        assert state(made) == "Scheduled"
+
+
+async def test_approvers_that_stand_in_the_kwargs_alone_fail_the_wait_since_no_policy_holds_them() -> None:
+    async with world() as made:
+        made.taskrun("a", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": None})
+        made.taskrun("b", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": {"users": ["eve"]}})
+        await made.start()
+        for name in ("a", "b"):
+            assert made.stands(name) == ("Failed", "TriggerInvalid")
+            assert "are not those of its trigger's kwargs" in made.status(name)["message"]
+
+
+def test_a_trigger_with_approvers_is_made_again_as_it_was() -> None:
+    given = {"question": "Go?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
+    assert Approval(**given).serialize() == ("approval", given)
+    with pytest.raises(ValueError, match="names nobody"):
+        Approval(approvers={"users": []})

@@ -5,10 +5,11 @@ answers one wait: the first of the first attempt, or the one that it names. So w
 TaskRun never answers a later one, whatever any clock shows and whatever else has been written on the object since.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from torpor_wire import keys, times
+from torpor_wire.approvers import parse
 
 from torpor.triggers import checks
 from torpor.triggers.base import BaseTrigger, TriggerEvent
@@ -23,21 +24,26 @@ _QUESTION_MAX = 500
 class Approval(BaseTrigger):
     """Fires when somebody has approved or rejected. `question` is shown to whoever lists the TaskRuns.
 
+    `approvers` (`{users: [...], groups: [...]}`) are who alone may: an admission policy refuses the word of any other.
+
     The event has `approved` (true or false), `by`, `note` (or null) and `at`, RFC 3339: when the API server took the
     word, to the second, where it tells.
     """
 
-    def __init__(self, question: str | None = None) -> None:
+    def __init__(self, question: str | None = None, approvers: Mapping[str, Sequence[str]] | None = None) -> None:
         self.question = None if question is None else checks.text(question, "question", most=_QUESTION_MAX)
+        self.approvers = None if approvers is None else parse(approvers)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The question, if there is one."""
-        return "approval", {} if self.question is None else {"question": self.question}
+        """The question and the approvers, if there are any."""
+        named = None if self.approvers is None else self.approvers.on_status()
+        return "approval", checks.differing({"question": self.question, "approvers": named}, {})
 
     @property
     def asks(self) -> str:  # type: ignore[override]
         """What a person does about it, said for as long as it can be done."""
-        return f"to answer: {command(self.services.namespace, self.services.taskrun)}"
+        who = "" if self.approvers is None else f", as {self.approvers.shown()}"
+        return f"to answer{who}: {command(self.services.namespace, self.services.taskrun)}"
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look at the TaskRun as it is, then at each change."""
@@ -53,7 +59,7 @@ class Approval(BaseTrigger):
 
     def _answer(self, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
         written = metadata.get("annotations") or {}
-        self.last_look = _problem(written, self.services.taskrun)
+        self.last_look = _problem(written, self.services.taskrun) or self._stranger(written[keys.APPROVAL_BY])
         if self.last_look:
             return None
         note = written.get(keys.APPROVAL_NOTE)
@@ -63,6 +69,12 @@ class Approval(BaseTrigger):
             "note": note and note[:_NOTE_MAX],
             "at": _written_at(metadata, by=times.rfc3339(self.services.now())),
         }
+
+    def _stranger(self, by: str) -> str:
+        """Why it is not this person's to answer; of groups only the policy knows who is in them."""
+        if self.approvers is None or self.approvers.groups or by in self.approvers.users:
+            return ""
+        return f"{by[:_BY_MAX]} answered, and only {self.approvers.shown()} may"
 
 
 def wait_name(taskrun: TaskRunRef) -> str:

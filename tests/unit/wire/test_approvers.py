@@ -1,0 +1,60 @@
+"""Who may answer a wait, as it stands in the kwargs of a trigger and on the TaskRun."""
+
+from typing import Any
+
+import pytest
+from torpor_wire import approvers, trigger
+from torpor_wire.approvers import Approvers
+from torpor_wire.trigger import TriggerError
+
+ANN = {"users": ["ann"]}
+
+
+def build(class_name: str, kwargs: Any) -> trigger.Trigger:
+    return trigger.build(class_name, kwargs, namespace="n", pool="default", now=0.0, taskrun="t")
+
+
+def test_the_approvers_of_a_wait_stand_on_the_taskrun_as_fields() -> None:
+    given = {"users": ["ann"], "groups": ["sre", "ops"]}
+    assert build("approval", {"question": "Go?", "approvers": given}).on_status()["approvers"] == given
+    assert build("approval", {"approvers": ANN}).on_status()["approvers"] == ANN
+    assert "approvers" not in build("approval", {"question": "Go?"}).on_status()
+    assert "approvers" not in build("http", {"url": "a", "approvers": ANN}).on_status()
+
+
+def test_those_of_an_approval_within_others_do_too() -> None:
+    part = {"class": "approval", "kwargs": {"approvers": ANN}}
+    inner = {"class": "all_of", "kwargs": {"triggers": [part, {"class": "http", "kwargs": {"url": "a"}}]}}
+    assert build("any_of", {"triggers": [inner, part]}).approvers == Approvers(("ann",))
+
+
+def test_several_approvals_with_different_approvers_are_refused() -> None:
+    parts = [{"class": "approval", "kwargs": {"approvers": {"users": [name]}}} for name in ("ann", "bob")]
+    with pytest.raises(TriggerError, match="answered as one; give all the same approvers"):
+        build("any_of", {"triggers": parts})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "approvers takes"),
+        ({}, "approvers takes"),
+        ("ann", "approvers takes"),
+        ({"user": ["ann"]}, "approvers takes"),
+        ({"users": []}, "names nobody"),
+        ({"users": "ann"}, "users is a list of 32 names"),
+        ({"groups": ["g"] * 33}, "groups is a list of 32 names"),
+        ({"users": [""]}, "no name of 1 to 253 characters"),
+        ({"users": ["a\nb"]}, "no name of 1 to 253 characters"),
+        ({"users": [1]}, "no name of 1 to 253 characters"),
+    ],
+)
+def test_approvers_that_make_no_sense_are_refused(value: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        approvers.parse(value)
+    with pytest.raises(TriggerError, match=words):
+        build("approval", {"approvers": value})
+
+
+def test_they_are_shown_as_people_say_it() -> None:
+    assert Approvers(("ann", "bob"), ("sre",)).shown() == "ann, bob or members of sre"

@@ -1,0 +1,48 @@
+"""Who may answer a wait for a person: users and groups, as the API server knows them.
+
+They stand in the kwargs of the `approval` trigger, as text that no policy can read, and so once more on the TaskRun as
+fields (`status.trigger.approvers`), by which the policy `torpor-approval` checks whoever writes the answer. Pure.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+NAMES_MAX = 32
+NAME_MAX = 253
+_FIELDS = ("users", "groups")
+
+
+class Approvers(NamedTuple):
+    """Whoever is one of the users, or in one of the groups."""
+
+    users: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def on_status(self) -> dict[str, list[str]]:
+        """The value of `status.trigger.approvers`, and of the kwarg."""
+        given = {"users": list(self.users), "groups": list(self.groups)}
+        return {field: names for field, names in given.items() if names}
+
+    def shown(self) -> str:
+        """For people: `ann, bob or members of sre`."""
+        groups = f"members of {', '.join(self.groups)}" if self.groups else ""
+        return " or ".join(words for words in (", ".join(self.users), groups) if words)
+
+
+def parse(value: object) -> Approvers:
+    """Those of `{users: [...], groups: [...]}`. Raises ValueError saying what is wrong with anything else."""
+    if not isinstance(value, Mapping) or not value or not set(value) <= set(_FIELDS):
+        raise ValueError("approvers takes {users: [...], groups: [...]}, one of them or both")
+    users, groups = (_names(field, value.get(field, ())) for field in _FIELDS)
+    if not users and not groups:
+        raise ValueError("approvers names nobody, so nobody could answer; leave it out to let everybody who may")
+    return Approvers(users, groups)
+
+
+def _names(field: str, names: object) -> tuple[str, ...]:
+    if not isinstance(names, list | tuple) or len(names) > NAMES_MAX:
+        raise ValueError(f"approvers: {field} is a list of {NAMES_MAX} names at most")
+    for name in names:
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= NAME_MAX:
+            raise ValueError(f"approvers: {field} holds {name!r:.100}, which is no name of 1 to {NAME_MAX} characters")
+    return tuple(names)
