@@ -11,7 +11,6 @@ from torpor_wire import keys, retry, times
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
-from torpor_api.deferred import Resume, Waiting
 from torpor_api.podspec import EnvValue
 from torpor_api.schema import (
     Condition,
@@ -26,8 +25,9 @@ from torpor_api.schema import (
     Name,
     ObjectName,
 )
-from torpor_api.segment import PodRef
+from torpor_api.segment import PodRef, Resume
 from torpor_api.stored import StoredResult
+from torpor_api.waiting import Waiting
 
 JsonText = Annotated[str, Field(max_length=keys.RESULT_MAX)]
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from torpor_api import taskrun
-from torpor_api.deferred import Waiting
+from torpor_api.waiting import Waiting
 from torpor_wire import keys, retry, times
 from torpor_wire.approvers import Approvers
 from torpor_wire.edge import Pin

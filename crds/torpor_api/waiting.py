@@ -1,6 +1,6 @@
-"""What stands on a deferred TaskRun: the trigger it waits for, and where its next segment enters.
+"""What a deferred TaskRun waits for, as it stands in its status.
 
-Worker and triggerer write and read both; only lengths are judged here.
+Who may answer a wait for a person stands in the kwargs, and in fields as well: an admission policy reads no JSON text.
 """
 
 from typing import Annotated
@@ -33,24 +33,4 @@ class Waiting(Model):
     waits_for: Annotated[str, Field(max_length=120, description="What is waited for, in one line.")] = ""
     approvers: Annotated[
         Approvers | None, Field(description="Who alone may answer it, where its kwargs say so; held by a policy.")
-    ] = None
-
-
-class Resume(Model):
-    """Where the next segment enters."""
-
-    method: Annotated[
-        str,
-        Field(max_length=253, description="Method of the operator, or `module:function`; empty: the task anew."),
-    ]
-    kwargs: Annotated[str, Field(max_length=keys.NEXT_MAX, description="State passed on, as JSON text.")] = "{}"
-    on_timeout: Annotated[
-        str | None,
-        Field(max_length=253, description="Where it enters instead when the wait took too long; unset: it fails."),
-    ] = None
-    timeout_is_final: Annotated[
-        bool | None,
-        Field(
-            description="Where true, a wait that took too long fails the task without another attempt, as a sensor's."
-        ),
     ] = None
