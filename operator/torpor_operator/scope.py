@@ -31,6 +31,7 @@ PARAMS, TASKS, VARIABLES, MAPPING, GROUPS, RUN = "params", "tasks", "variables",
 ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
 _RESULTS_MAX = 256 * 1024
 _VERSION_MAX = 64
+_OF_PARAMS = ".params"  # no task's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ class Scope:
                 return variables
             more[VARIABLES] = variables.json
         sources = tuple((name, self._version(name)) for name in sorted(found.tasks))
+        if PARAMS in found.roots:
+            sources += ((PARAMS, self._params_version()),)
         sources += tuple((root, canonical.plain(value)) for root, value in sorted(more.items()))
         params = dict(self.workflow.spec.params) if PARAMS in found.roots else {}
         values: dict[str, JSON] = {PARAMS: params, TASKS: tasks, **more}
@@ -175,6 +178,12 @@ class Scope:
             return [json.loads(run.status.result or "null") for run in runs]
         except (ValueError, RecursionError) as error:
             return _unreadable(name, error)
+
+    def _params_version(self) -> str:
+        """By a digest: params may change while the run goes on, which makes an answer that was found before stale."""
+        if _OF_PARAMS not in self.versions:
+            self.versions[_OF_PARAMS] = hashlib.sha256(canonical.plain(self.workflow.spec.params).encode()).hexdigest()
+        return self.versions[_OF_PARAMS]
 
     def _version(self, name: str) -> str:
         """What an answer holds for: the task in this state with these TaskRuns, at their end or before it, by a digest.
