@@ -24,7 +24,7 @@ from torpor_api.task import Group, Task, Value
 
 
 class WorkflowSpec(Model):
-    """What to run. Immutable but for suspend, cancel and parallelism."""
+    """What to run. Immutable but for suspend, stop, cancel, parallelism, image, params, and a task's image and pod."""
 
     params: Annotated[
         dict[str, Value], Field(max_length=64, description="Values that expressions read as `params.name`.")
@@ -65,7 +65,10 @@ class WorkflowSpec(Model):
         keys.DEFAULT_POOL
     )
     suspend: Annotated[bool, Field(description="Start nothing new; what runs goes on.")] = False
-    cancel: Annotated[bool, Field(description="End the run: pods are stopped, waits are killed.")] = False
+    stop: Annotated[bool, Field(description="End the run: pods are stopped, waits are killed, then its hooks run.")] = (
+        False
+    )
+    cancel: Annotated[bool, Field(description="End the run at once: as stop, but no hook runs, or goes on.")] = False
     groups: Annotated[
         tuple[Group, ...],
         Field(
@@ -191,7 +194,7 @@ class Workflow(Model):
     """One run of a graph of tasks; what waits costs no pod."""
 
     metadata: Metadata
-    spec: Annotated[WorkflowSpec, Field(description="What to run. Immutable but for suspend, cancel and parallelism.")]
+    spec: Annotated[WorkflowSpec, Field(description="What to run; docs/workflows.md says what of it may change.")]
     status: Annotated[WorkflowStatus, Field(description="How the run goes.")] = WorkflowStatus()
 
 

@@ -36,6 +36,11 @@ class RemoveAnnotation:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """A cancelled run that has ended is to go on: spec.stop and spec.cancel are taken back."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePod:
     """The pod of a TaskRun's present segment."""
@@ -108,6 +113,7 @@ Action: TypeAlias = (
     CreateTaskRun
     | DeleteTaskRun
     | RemoveAnnotation
+    | Resume
     | CreatePod
     | DeletePod
     | LiftGate

@@ -33,6 +33,7 @@ from torpor_operator.actions import (
     PatchTaskRun,
     PostEvent,
     RemoveAnnotation,
+    Resume,
     SetFinalizers,
 )
 from torpor_operator.observe import Observer
@@ -171,7 +172,7 @@ class Applier:
             return False
         return True
 
-    async def _apply(self, workflow: Workflow, action: Action) -> None:  # noqa: C901 - a case an action
+    async def _apply(self, workflow: Workflow, action: Action) -> None:  # noqa: C901, PLR0912 - a case an action
         match action:
             case CreateTaskRun():
                 await self._create_taskrun(workflow, action)
@@ -191,6 +192,8 @@ class Applier:
                 await self.let_go(action)
             case PatchTaskRun():
                 await self._patch_taskrun(action)
+            case Resume():
+                await self._resume(workflow)
             case SetFinalizers():
                 await self._set_finalizers(workflow, action)
             case DeleteWorkflow():
@@ -242,6 +245,11 @@ class Applier:
             {"op": "remove", "path": path},
         ]
         self._observer.saw_workflow(await self._api.patch(WORKFLOWS, *_of(workflow), ops))
+
+    async def _resume(self, workflow: Workflow) -> None:
+        taken_back = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
+        stored = await self._api.patch(WORKFLOWS, *_of(workflow), [*_pinned(workflow), *taken_back])
+        self._observer.saw_workflow(stored)
 
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
         about = action.regarding

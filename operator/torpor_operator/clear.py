@@ -48,8 +48,9 @@ def asked(workflow: Workflow) -> str | None:
 
 def chosen(snapshot: Snapshot, ordered: Graph, text: str) -> tuple[ClearedTask, ...] | Refusal:
     """What is to run again: the instances that the text names, and whole every task that depends on one of them."""
-    if snapshot.workflow.spec.cancel:
-        return Refusal("the run was cancelled, and spec.cancel cannot be taken back: create another Workflow")
+    spec, status = snapshot.workflow.spec, snapshot.workflow.status
+    if (spec.cancel or spec.stop) and status.completion_time is None:
+        return Refusal("the run is being cancelled: clear it when it has ended")
     if len(text) > keys.CLEAR_MAX:
         return Refusal(f"the list has {len(text)} characters and {keys.CLEAR_MAX} fit: name whole tasks, or `{FAILED}`")
     tasks = {task.name: task for task in ordered.order}

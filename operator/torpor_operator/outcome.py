@@ -88,6 +88,14 @@ def entry(outcome: Outcome, created: int) -> TaskStatus:
     )
 
 
+def cancelled(former: TaskStatus) -> TaskStatus:
+    """A task's entry in the status of a run that ended without a plan: what had not ended was cancelled."""
+    if former.state in ENDED:
+        return former
+    counts = {"active": 0, "deferred": 0, "failed": former.created - former.succeeded}
+    return former.model_copy(update=counts | {"state": TaskState.CANCELLED, "reason": Reason.CANCELLED})
+
+
 def decided(task: str, state: TaskState, reason: str | None = None, message: str | None = None) -> Outcome:
     """The outcome of a task that has no instances: it waits, was skipped, or failed before its first."""
     return Outcome(task=task, state=state, runs={}, reason=reason, message=message and message[: keys.MESSAGE_MAX])

@@ -5,15 +5,15 @@ concern is a module of its own (`graph`, `gate`, `instances`, `lifecycle`, `stat
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from torpor_api.workflow import Clearing, Workflow
+from torpor_api.workflow import Clearing, TaskStatus, Workflow
 from torpor_wire import keys, times
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import TERMINAL, State
 
-from torpor_operator import announce, clear, expiry, going, graph, marks, readiness, slots, status, tasks, work
-from torpor_operator.actions import Action, RemoveAnnotation, SetFinalizers
+from torpor_operator import announce, clear, expiry, going, graph, marks, outcome, readiness, slots, status, tasks, work
+from torpor_operator.actions import Action, RemoveAnnotation, Resume, SetFinalizers
 from torpor_operator.outcome import Outcome
 from torpor_operator.planned import Plan
 from torpor_operator.snapshot import Snapshot
@@ -40,7 +40,7 @@ def _plan(snapshot: Snapshot) -> Plan:
         return Plan(actions=(SetFinalizers(finalizers=(*workflow.metadata.finalizers, keys.FINALIZER)),))
     ordered = graph.build(workflow.spec)
     if isinstance(ordered, graph.Problem):
-        return _invalid(snapshot, ordered)
+        return _unplannable(snapshot, ordered)
     ending = _ending(snapshot, ordered)
     return _running(snapshot, ordered) if ending is None else _cancelling(snapshot, ordered, ending)
 
@@ -58,6 +58,8 @@ def _cleared(snapshot: Snapshot, wish: str) -> Plan | None:
     found = clear.chosen(snapshot, ordered, wish)
     if isinstance(found, clear.Refusal):
         return _refused(workflow, removed, found.message)
+    if workflow.spec.cancel or workflow.spec.stop:
+        return Plan(actions=(Resume(),))  # it has ended; the wish stands, and is taken up by the next plan
     former = {one.name: one for one in workflow.status.tasks}
     # Also of tasks that the status does not tell of yet: what was created in this second counts for ever.
     entries = [
@@ -96,16 +98,16 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
     )
 
 
-def _cancelling(snapshot: Snapshot, ordered: graph.Graph, ending: Verdict) -> Plan:
-    """The run ends before its tasks have. Who cancels or deletes it ends its hooks too; a timeout calls them."""
-    wanted = ending.reason != Reason.CANCELLED
-    ended = ordered.tasks if wanted else ordered.order
+def _cancelling(snapshot: Snapshot, ordered: graph.Graph, why: "_Ending") -> Plan:
+    """The run ends before its tasks have. To cancel or delete it ends its hooks too; a stop or timeout calls them."""
+    ending = why.verdict
+    ended = ordered.tasks if why.hooks else ordered.order
     outcomes = [tasks.as_it_is(snapshot, ordered, task) for task in ended]
     runs = [run.metadata.name for outcome in outcomes for run in outcome.runs.values()]
     steps = [going.make_way(view) for view in _old(snapshot)]
     steps += [going.cancel(work.view_of(snapshot, name), ending.message) for name in runs]
     verdict = status.verdict(snapshot.workflow, outcomes, ending)
-    hooks = tasks.hooks(snapshot, ordered, outcomes, verdict) if wanted else []
+    hooks = tasks.hooks(snapshot, ordered, outcomes, verdict) if why.hooks else []
     made = work.also(work.worked(snapshot, hooks), steps)
     return _stated(snapshot, outcomes, [turn.outcome for turn in hooks], verdict, made)
 
@@ -123,12 +125,21 @@ def _finished(snapshot: Snapshot) -> Plan:
     return expiry.of(snapshot, made) if workflow.metadata.deletion_timestamp is None else made
 
 
-def _invalid(snapshot: Snapshot, problem: graph.Problem) -> Plan:
+def _invalid(snapshot: Snapshot, problem: graph.Problem, known: tuple[TaskStatus, ...] = ()) -> Plan:
     verdict = Verdict(state="Failed", succeeded="False", reason=problem.reason, message=problem.message)
+    stands = status.build(snapshot.workflow, [], verdict, snapshot.now)
     return Plan(
-        status=status.build(snapshot.workflow, [], verdict, snapshot.now),
+        status=stands.model_copy(update={"tasks": known}),
         events=announce.verdict(snapshot.workflow, verdict),
     )
+
+
+def _unplannable(snapshot: Snapshot, problem: graph.Problem) -> Plan:
+    """The graph makes no sense. Where a change of the spec made it so while it ran, what runs is ended first."""
+    live = [name for name, run in snapshot.taskruns.items() if run.status.state not in TERMINAL]
+    if not live:
+        return _invalid(snapshot, problem, tuple(map(outcome.cancelled, snapshot.workflow.status.tasks)))
+    return work.also(Plan(), [going.cancel(work.view_of(snapshot, name), problem.message) for name in live])
 
 
 def _stated(
@@ -151,28 +162,41 @@ def _stated(
     return replace(made, status=stands, events=(*made.events, *told))
 
 
-def _ending(snapshot: Snapshot, ordered: graph.Graph) -> Verdict | None:
-    """Why the run is to end before its tasks have: deleted, cancelled, or out of time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ending:
+    """Why a run is to end before its tasks have, and whether its hooks follow."""
+
+    verdict: Verdict
+    hooks: bool
+
+    @classmethod
+    def of(cls, reason: Reason, message: str, *, hooks: bool) -> "_Ending":
+        return cls(verdict=Verdict(state="Failed", succeeded="False", reason=reason, message=message), hooks=hooks)
+
+
+def _ending(snapshot: Snapshot, ordered: graph.Graph) -> _Ending | None:
+    """Why the run is to end before its tasks have: deleted, cancelled, stopped, or out of time."""
     workflow = snapshot.workflow
     if workflow.metadata.deletion_timestamp is not None:
-        return Verdict(state="Failed", succeeded="False", reason=Reason.CANCELLED, message="the Workflow was deleted")
+        return _Ending.of(Reason.CANCELLED, "the Workflow was deleted", hooks=False)
     if workflow.spec.cancel:
-        return Verdict(state="Failed", succeeded="False", reason=Reason.CANCELLED, message="spec.cancel was set")
+        return _Ending.of(Reason.CANCELLED, "spec.cancel was set", hooks=False)
+    if workflow.spec.stop and not _ended_before(snapshot, ordered, None):
+        return _Ending.of(Reason.CANCELLED, "spec.stop was set", hooks=True)
     due = _timeout_at(snapshot)
     if due is not None and snapshot.now >= due and not _ended_before(snapshot, ordered, due):
         message = f"the run took longer than its timeout of {workflow.spec.timeout}"
-        return Verdict(state="Failed", succeeded="False", reason=Reason.TIMEOUT, message=message)
+        return _Ending.of(Reason.TIMEOUT, message, hooks=True)
     return None
 
 
-def _ended_before(snapshot: Snapshot, ordered: graph.Graph, due: float) -> bool:
-    """Whether all tasks had ended by then, so that only hooks run; what the timeout itself ended does not count."""
+def _ended_before(snapshot: Snapshot, ordered: graph.Graph, due: float | None) -> bool:
+    """Whether all tasks had ended by then, so that only hooks run; what the ending itself cancelled does not count."""
     turns = tasks.turns(snapshot, ordered)
-    return all(turn.outcome.ended for turn in turns) and not any(
-        run.status.state is State.CANCELLED or times.epoch(run.status.completion_time or times.rfc3339(due)) >= due
-        for turn in turns
-        for run in turn.runs
-    )
+    runs = [run for turn in turns for run in turn.runs]
+    if not all(turn.outcome.ended for turn in turns) or any(run.status.state is State.CANCELLED for run in runs):
+        return False
+    return due is None or all(times.epoch(run.status.completion_time or times.rfc3339(due)) < due for run in runs)
 
 
 def _timeout_at(snapshot: Snapshot) -> float | None:

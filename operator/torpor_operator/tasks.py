@@ -15,7 +15,7 @@ from torpor_operator import branch, clear, gate, marks, turn
 from torpor_operator.frames import Frames
 from torpor_operator.graph import Graph
 from torpor_operator.marks import UNMARKED, Marks
-from torpor_operator.outcome import Outcome, decided, of_instances
+from torpor_operator.outcome import BROKEN, Outcome, decided, of_instances
 from torpor_operator.scope import RUN, Scope
 from torpor_operator.snapshot import Snapshot
 from torpor_operator.spread import Spread
@@ -89,6 +89,8 @@ class _Run:
         chain = self._graph.chains[task.name]
 
         def closed() -> Outcome | None:
+            if not chain and (stays := _stays(self._snapshot, self._graph, task)) is not None:
+                return stays
             seen = self._frames.sight(chain, frame) if chain else self._outcomes
             before = [seen[name] for name in sorted(self._graph.upstream[task.name])]
             return branch.left_out(task, self._graph, seen) or gate.closed(task, before)
@@ -114,6 +116,24 @@ class _Run:
         return Turn(outcome=outcome, starts=starts, needs=needs, needs_slot=_needs_slot(self._snapshot, task))
 
 
+def _stays(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | None:
+    """The outcome of a task that ended without an instance and that others have begun on, as the status has it.
+
+    A change of params would decide anew: then what comes after the task would have begun before the task has.
+    """
+    workflow = snapshot.workflow
+    entries = {entry.name: entry for entry in workflow.status.tasks}
+    entry = entries.get(task.name)
+    if entry is None or task.hook is not None or entry.created:
+        return None
+    if entry.state not in {TaskState.SKIPPED, TaskState.FAILED}:
+        return None
+    after = (entries[name] for name in graph.downstream(task.name) if name in entries)
+    if not any(each.created for each in after):
+        return None
+    return decided(task.name, entry.state, entry.reason, entry.message)
+
+
 def as_it_is(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
     """The task's outcome if nothing more is started: what has not begun is cancelled."""
     chain = graph.chains[task.name]
@@ -129,7 +149,13 @@ def as_it_is(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
 
 
 def _cut_short(task: Task, found: Marks, runs: Mapping[int, TaskRun]) -> Outcome:
-    return of_instances(task, replace(found, total=len(found.made) + len(found.skips)), runs, final=True)
+    # Its width stays as it is known, or unknown: a run that is resumed makes the instances that were not made.
+    known = found if task.mapped else found.of_width(1)
+    outcome = of_instances(task, known, runs, final=True)
+    if outcome.ended and outcome.state not in BROKEN and not known.complete:
+        message = "the run ended before all of its instances were made"
+        return replace(outcome, state=TaskState.CANCELLED, reason=Reason.CANCELLED, message=message)
+    return outcome
 
 
 def created(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path, Marks]:

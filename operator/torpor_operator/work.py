@@ -30,7 +30,8 @@ def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = room.chosen(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
-    starts = [] if workflow.spec.suspend else _starts(turns, room)
+    # A run that was stopped starts nothing but hooks, also while it is suspended.
+    starts = [] if workflow.spec.suspend and not workflow.spec.stop else _starts(turns, room)
     return Plan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
         needs=_needs(turns, steps),

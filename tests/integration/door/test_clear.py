@@ -63,11 +63,16 @@ def test_what_is_not_there_is_refused(server: Server, running: str, text: str, s
     assert said in answer.message
 
 
-def test_a_cancelled_run_is_not_cleared(server: Server, running: str) -> None:
-    merge(server, running, {"spec": {"cancel": True}}).expect(200)
+@pytest.mark.parametrize("field", ["stop", "cancel"])
+def test_a_cancelled_run_is_cleared_when_it_has_ended(server: Server, running: str, field: str) -> None:
+    merge(server, running, {"spec": {field: True}}).expect(200)
     answer = annotate(server, running, "load")
     assert answer.status == 422
-    assert "spec.cancel was set and cannot be taken back" in answer.message
+    assert "the run is being cancelled; clear it when it has ended" in answer.message
+    ended = {"status": {"completionTime": "2026-11-22T00:00:00Z"}}
+    path = _PATH.format(running) + "/status"
+    server.request("PATCH", path, ended, content_type="application/merge-patch+json").expect(200)
+    annotate(server, running, "load").expect(200)
 
 
 def test_a_run_that_was_cleared_while_it_was_cancelled_can_still_be_changed(server: Server, running: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_wire import keys
 
-from tests.integration.conftest import Answer, Server
+from tests.integration.conftest import Server
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
 _PYTHON = {"name": "b", "python": "m:f", "image": "x"}
@@ -202,66 +202,3 @@ def test_the_door_can_afford_to_look_at_as_many_tasks_and_groups_as_there_may_be
         for n in range(500)
     ]
     server.create("workflows", namespace, workflow(*tasks, groups=groups)).expect(201)
-
-
-@pytest.fixture
-def running(server: Server, namespace: str) -> str:
-    """A namespace with a Workflow `run` in it."""
-    body = workflow(_TRIGGER, _PYTHON, params={"day": 1})
-    server.create("workflows", namespace, body).expect(201)
-    return namespace
-
-
-def merge(server: Server, namespace: str, patch: dict[str, Any]) -> Answer:
-    path = f"/apis/torpor.dev/v1alpha1/namespaces/{namespace}/workflows/run"
-    return server.request("PATCH", path, patch, content_type="application/merge-patch+json")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"params": {"day": 2}},
-        {"image": "y"},
-        {"timeout": "1h"},
-        {"tasks": [_TRIGGER]},
-        {"ttlAfterFinished": "1d"},
-        {"triggerPool": "gpu"},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_a_run_is_not_edited(server: Server, running: str, change: dict[str, Any]) -> None:
-    answer = merge(server, running, {"spec": change})
-    assert answer.status == 422
-    assert "torpor-change" in answer.message
-    assert f"spec.{next(iter(change))} cannot change: a Workflow is one run" in answer.message
-    assert "Only suspend, cancel and parallelism can" in answer.message
-
-
-def test_every_edited_field_is_named(server: Server, running: str) -> None:
-    answer = merge(server, running, {"spec": {"image": "y", "params": {"day": 2}, "suspend": True}})
-    assert "spec.params, spec.image cannot change" in answer.message
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"suspend": True}, {"suspend": False}, {"parallelism": 3}, {"cancel": True}, {"cancel": True, "suspend": True}],
-    ids=str,
-)
-def test_a_run_is_suspended_cancelled_and_throttled(server: Server, running: str, change: dict[str, Any]) -> None:
-    merge(server, running, {"spec": change}).expect(200)
-
-
-@pytest.mark.parametrize("value", [False, None])
-def test_a_cancel_is_not_taken_back(server: Server, running: str, value: bool | None) -> None:
-    merge(server, running, {"spec": {"cancel": True}}).expect(200)
-    answer = merge(server, running, {"spec": {"cancel": value}})
-    assert answer.status == 422
-    assert "spec.cancel cannot be taken back" in answer.message
-
-
-def test_metadata_and_status_are_not_looked_at(server: Server, running: str) -> None:
-    merge(server, running, {"metadata": {"finalizers": ["torpor.dev/cancel-first"]}}).expect(200)
-    merge(server, running, {"metadata": {"finalizers": None, "labels": {"a": "b"}}}).expect(200)
-    path = f"/apis/torpor.dev/v1alpha1/namespaces/{running}/workflows/run/status"
-    patch = {"status": {"state": "Running"}}
-    server.request("PATCH", path, patch, content_type="application/merge-patch+json").expect(200)

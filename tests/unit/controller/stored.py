@@ -27,6 +27,7 @@ from torpor_operator.actions import (
     ReadPodWarning,
     ReadVariables,
     RemoveAnnotation,
+    Resume,
     SetFinalizers,
 )
 from torpor_operator.snapshot import Answer, NotArchived, PodWarning, Presence
@@ -91,6 +92,8 @@ class Stored:
                 annotations = self.workflow["metadata"]["annotations"]
                 if annotations.get(name) == value:
                     del annotations[name]
+            case Resume():
+                self.workflow["spec"] |= {"stop": False, "cancel": False}
             case SetFinalizers(finalizers=finalizers):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
                 self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]

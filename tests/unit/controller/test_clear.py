@@ -6,7 +6,7 @@ from torpor_wire import keys, times
 from torpor_wire.indexes import Indexes
 from torpor_wire.state import State
 
-from tests.unit.controller.bodies import container, python
+from tests.unit.controller.bodies import container, python, wait
 from tests.unit.controller.world import World
 
 LOAD = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
@@ -202,11 +202,13 @@ def test_what_was_created_before_the_first_status_and_deleted_is_not_made_anew_w
     assert world.run("b").spec.clears == 1
 
 
-def test_a_cancelled_run_cannot_be_cleared() -> None:
-    world = World(python("a")).settle().change(cancel=True)
-    clear(world, "a")
-    assert world.tasks() == {"a": "Cancelled"}
-    assert "spec.cancel cannot be taken back" in world.events[-1].message
+@pytest.mark.parametrize("field", ["stop", "cancel"])
+def test_a_run_that_is_being_cancelled_is_not_cleared(field: str) -> None:
+    world = World(wait("drop")).settle().change(**{field: True})
+    clear(world, "drop")
+    assert world.status.state == "Cancelling"
+    assert world.events[-1].message == "the run is being cancelled: clear it when it has ended"
+    assert world.workflow["spec"][field] is True
 
 
 def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
