@@ -34,6 +34,18 @@ def judge_progress(world: "World") -> None:
             world.audit.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
         if status.get("state") == "Succeeded":
             _judge_frames(world, flow)
+        if status.get("completionTime"):
+            _judge_hook(world, flow)
+
+
+def _judge_hook(world: "World", flow: Object) -> None:
+    """The hook of a run that was stopped has run, whatever became of it; that of one that was cancelled need not."""
+    status = flow["status"]
+    told = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
+    hooks = {task["name"] for task in flow["spec"]["tasks"] if "hook" in task}
+    if told == "spec.stop was set":
+        idle = [entry["name"] for entry in status["tasks"] if entry["name"] in hooks and not entry["created"]]
+        world.audit.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
 
 
 def _judge_frames(world: "World", flow: Object) -> None:

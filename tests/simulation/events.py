@@ -18,8 +18,8 @@ from tests.simulation.shape import path_of
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-_EDITS = ("cancel", "suspend", "delete run", "delete workflow", "delete pod", "parallelism")
-_WEIGHTS = (1, 1, 2, 1, 4, 1)
+_EDITS = ("end", "suspend", "delete run", "delete workflow", "delete pod", "parallelism", "mend")
+_WEIGHTS = (1, 1, 2, 1, 4, 1, 1)
 
 
 def schedule(world: "World") -> None:
@@ -189,8 +189,21 @@ def _edit(world: "World") -> None:
                 _merge(world, flow, {"spec": {"parallelism": world.rng.choice((1, 3))}})
             case "suspend":
                 _merge(world, flow, {"spec": {"suspend": True}})
+            case "mend":
+                _merge(world, flow, {"spec": {"image": "mended", "params": {"mended": world.rng.randint(1, 9)}}})
             case _:
-                _merge(world, flow, {"spec": {"cancel": True}})
+                _end(world, flow)
+
+
+def _end(world: "World", flow: Object) -> None:
+    """Stopped, with its hooks, or cancelled, without; somebody may lose patience with a stop, or resume the run."""
+    ways: tuple[Object, ...] = ({"stop": True}, {"cancel": True}, {"stop": True, "cancel": True})
+    way = world.rng.choice(ways)
+    world.note(f"{flow['metadata']['name']} is to end: {', '.join(way)}")
+    _merge(world, flow, {"spec": way})
+    meta = flow["metadata"]
+    if world.rng.random() < 0.5:
+        world.person.call_later(world.rng.uniform(1.0, 20.0), wish, world, meta["namespace"], meta["name"], "failed")
 
 
 def _controller(world: "World") -> Process:

@@ -72,7 +72,11 @@ class Shape:
     def unhindered(self) -> Iterable[tuple[str, frozenset[str]]]:
         """Tasks that run wherever all before them succeeded, and those before them."""
         for name, task in self._tasks.items():
-            said = task.get("rule", "all_success") == "all_success" and "when" not in task and not self.mapped(name)
+            said = (
+                task.get("rule", "all_success") == "all_success"
+                and not {"when", "hook"} & task.keys()
+                and not self.mapped(name)
+            )
             if said and not any(self._tasks[other].get("branch") for other in self.before[name]):
                 yield name, self.before[name]
 
@@ -90,6 +94,8 @@ class Shape:
 
     def _upstream(self, name: str) -> frozenset[str]:
         task = self._tasks[name]
+        if "hook" in task:
+            return frozenset(other for other, one in self._tasks.items() if "hook" not in one)
         said = {other for after in task.get("after", ()) for other in self._meant(after)}
         return frozenset(said) | _referred(task)
 

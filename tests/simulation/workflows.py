@@ -18,6 +18,7 @@ _SLOTS: Object = {"metadata": {"name": keys.POOLS_CONFIG, "namespace": NAMESPACE
 _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
 _GROUPS = 0.15
 """Of the workflows; of two in a world, one is enough."""
+_HOOKS = 0.2
 _WAITS = (
     "defer:2",
     "defer:6",
@@ -48,6 +49,9 @@ def workflow(rng: random.Random, name: str) -> Object:
     apart = random.Random(f"groups of {drawn}")
     if apart.random() < _GROUPS:
         groups.arrange(apart, spec, _python, (_trigger, _container))
+    last = random.Random(f"hook of {drawn}")
+    if last.random() < _HOOKS:
+        spec["tasks"].append({"name": "last", "hook": last.choice(("end", "end", "failure"))} | _python(last, []))
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
