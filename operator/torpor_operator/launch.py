@@ -44,7 +44,7 @@ def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = Non
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
-        "securityContext": pod_security.of_pod(around.defaults, chosen),
+        "securityContext": pod_security.of_pod(chosen),
         "containers": [_container(taskrun, around, chosen)],
         "volumes": [*_volumes(chosen), *scratch, *([] if container else [_credentials(around)])],
         "imagePullSecrets": list(chosen.image_pull_secrets),

@@ -24,21 +24,22 @@ class PodDefaults:
     limits: dict[str, str] = field(default_factory=lambda: {"memory": "1Gi"})
 
 
-def of_pod(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
+def of_pod(chosen: PodFields) -> dict[str, Any]:
     """`securityContext` of the pod."""
     asked = chosen.security_context or _UNSET
-    ids = {
-        "runAsUser": asked.run_as_user,
-        "runAsGroup": asked.run_as_group or defaults.group or None,
-        "fsGroup": asked.fs_group,
-    }
     fixed = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    return fixed | {name: value for name, value in ids.items() if value is not None}
+    return fixed | ({} if asked.fs_group is None else {"fsGroup": asked.fs_group})
 
 
 def of_container(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
-    """`securityContext` of its container."""
-    return {
+    """`securityContext` of its container.
+
+    User and group stand here: containerd refuses the sandbox of a pod that has a group and no user, while a
+    container's user is the image's.
+    """
+    asked = chosen.security_context or _UNSET
+    ids = {"runAsUser": asked.run_as_user, "runAsGroup": asked.run_as_group or defaults.group or None}
+    return {name: value for name, value in ids.items() if value is not None} | {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
         "readOnlyRootFilesystem": _read_only(defaults, chosen),

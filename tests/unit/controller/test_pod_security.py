@@ -17,7 +17,8 @@ def fields(**chosen: Any) -> PodFields:
 
 def test_an_author_who_says_nothing_gets_a_read_only_root_a_tmp_a_group_and_a_limit() -> None:
     assert pod_security.of_container(DEFAULTS, fields())["readOnlyRootFilesystem"] is True
-    assert pod_security.of_pod(DEFAULTS, fields())["runAsGroup"] == 65532
+    assert pod_security.of_container(DEFAULTS, fields())["runAsGroup"] == 65532
+    assert "runAsGroup" not in pod_security.of_pod(fields()), "containerd makes no sandbox of a group without a user"
     volumes, mounts = pod_security.scratch(DEFAULTS, fields())
     assert volumes == [{"name": "torpor-tmp", "emptyDir": {"sizeLimit": "1Gi"}}]
     assert mounts == [{"name": "torpor-tmp", "mountPath": "/tmp"}]
@@ -33,8 +34,10 @@ def test_an_author_may_write_to_the_image_and_name_user_and_groups_but_never_roo
     )
     assert pod_security.of_container(DEFAULTS, chosen)["readOnlyRootFilesystem"] is False
     assert pod_security.scratch(DEFAULTS, chosen) == ([], [])
-    made = pod_security.of_pod(DEFAULTS, chosen)
-    assert (made["runAsUser"], made["runAsGroup"], made["fsGroup"], made["runAsNonRoot"]) == (1000, 1000, 2000, True)
+    made = pod_security.of_container(DEFAULTS, chosen)
+    assert (made["runAsUser"], made["runAsGroup"]) == (1000, 1000)
+    pod = pod_security.of_pod(chosen)
+    assert (pod["fsGroup"], pod["runAsNonRoot"]) == (2000, True)
     with pytest.raises(ValueError, match="runAsUser"):
         fields(securityContext={"runAsUser": 0})
 
@@ -66,7 +69,7 @@ def test_an_installation_may_leave_it_all_as_the_image_has_it() -> None:
     settings = Settings(task_group=0, task_read_only_root=False, task_tmp_size="", task_memory_limit="")
     lax = settings.pod_defaults()
     assert lax == PodDefaults(group=0, read_only=False, scratch="", limits={})
-    assert "runAsGroup" not in pod_security.of_pod(lax, fields())
+    assert "runAsGroup" not in pod_security.of_container(lax, fields())
     assert pod_security.of_container(lax, fields())["readOnlyRootFilesystem"] is False
     assert "limits" not in pod_security.resources(lax, fields())
     sealed = fields(securityContext={"readOnlyRootFilesystem": True})
