@@ -34,6 +34,7 @@ _PLURALS = {
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "NetworkPolicy": "networkpolicies",
+    "PriorityClass": "priorityclasses",
     "Role": "roles",
     "ClusterRole": "clusterroles",
     "RoleBinding": "rolebindings",
