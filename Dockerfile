@@ -7,8 +7,10 @@ ENV UV_PROJECT_ENVIRONMENT=/opt/torpor \
     UV_PYTHON_DOWNLOADS=never \
     UV_COMPILE_BYTECODE=1 \
     UV_LINK_MODE=copy
-RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --no-cache-dir "uv>=0.13,<0.14"
 WORKDIR /src
+COPY dev/uv.txt dev/
+RUN python3 -m venv /opt/uv \
+    && /opt/uv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r dev/uv.txt
 # First what others wrote, by the lock alone: a change in our own code reuses this layer.
 COPY pyproject.toml uv.lock ./
 COPY wire/pyproject.toml wire/

@@ -1,13 +1,14 @@
 # The project's commands. `make demo` and `make test` need nothing but Debian or Docker, Python 3.11 and make.
 SHELL := /bin/bash
-UV_VERSION := 0.13.8
 UV := .tools/bin/uv
+SBOM = $(UV) export --quiet --frozen --no-dev --format cyclonedx1.5 --preview-features sbom-export
 BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
-.PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-startup bench-writes \
-	bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants undeploy load cluster kubeconfig cluster-down control-plane \
+.PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-startup \
+	bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants sbom \
+	undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -53,6 +54,12 @@ generate: venv ## CRDs from the models, install.yaml from the manifests
 
 verify: generate ## what is generated is what is committed
 	git diff --exit-code -- crds manifests
+
+sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON: build/torpor.cdx.json and build/torpor-worker.cdx.json
+	@mkdir -p build
+	@$(SBOM) --package torpor-operator --package torpor-triggerer --package torpor-archive --output-file build/torpor.cdx.json
+	@$(SBOM) --package torpor --output-file build/torpor-worker.cdx.json
+	@ls build/*.cdx.json
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.hunt
@@ -113,4 +120,4 @@ venv: .venv/synced
 	@touch $@
 
 $(UV):
-	@dev/uv.sh .tools $(UV_VERSION)
+	@dev/uv.sh .tools

@@ -1,5 +1,6 @@
 """Every right is explained, every pod of ours is restricted, and install.yaml is what the base builds to."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -102,6 +103,73 @@ def test_the_triggerer_is_told_which_addresses_are_its_own() -> None:
     (container,) = triggerer["spec"]["template"]["spec"]["containers"]
     paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
     assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIP")
+
+
+def test_our_own_pods_go_before_others_by_a_priority_class_of_our_own() -> None:
+    (made,) = documents("PriorityClass")
+    assert made["metadata"]["name"] == "torpor-controller"
+    assert made["globalDefault"] is False
+    assert made["value"] < 2_000_000_000, "what is above is the cluster's own"
+    for deployment in documents("Deployment"):
+        assert deployment["spec"]["template"]["spec"]["priorityClassName"] == "torpor-controller"
+
+
+def test_a_namespace_that_is_set_up_binds_the_operator_to_what_it_creates_there_and_nowhere_else() -> None:
+    (binding,) = yaml.safe_load_all((_ROOT / "manifests/namespace/operator.yaml").read_text())
+    assert binding["roleRef"]["name"] == "torpor-operator-namespace"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "torpor-operator", "namespace": "torpor-system"}]
+    everywhere = {bound["roleRef"]["name"] for bound in documents("ClusterRoleBinding")}
+    assert "torpor-operator-namespace" not in everywhere
+    creates = {
+        (role, resources)
+        for role, _, resources, verbs in rules()
+        if role.startswith("ClusterRole torpor-operator") and "create" in verbs
+    }
+    assert creates == {
+        ("ClusterRole torpor-operator", "events"),
+        ("ClusterRole torpor-operator-namespace", "taskruns"),
+        ("ClusterRole torpor-operator-namespace", "pods"),
+    }
+
+
+def _built(folder: Path, **kustomization: Any) -> list[dict[str, Any]]:
+    """What kustomize makes of folders of manifests, given relative to it."""
+    named = {
+        key: [os.path.relpath(_ROOT / "manifests" / each, folder.resolve()) for each in folders]
+        for key, folders in kustomization.items()
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(named))
+    built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=True)
+    return [*yaml.safe_load_all(built.stdout)]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_one_component_pins_every_image_of_an_installation_by_its_digest(tmp_path: Path) -> None:
+    made = _built(tmp_path, resources=["base"], components=["components/digests"])
+    images = {
+        container["image"]
+        for document in made
+        if document["kind"] == "Deployment"
+        for container in document["spec"]["template"]["spec"]["containers"]
+    }
+    assert images == {f"registry.example.org/torpor@sha256:{'0' * 64}"}
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_the_example_of_a_quota_counts_the_taskruns_of_a_namespace(tmp_path: Path) -> None:
+    made = _built(tmp_path, resources=["namespace"], components=["components/quota"])
+    (quota,) = [each for each in made if each["kind"] == "ResourceQuota"]
+    assert {"count/taskruns.torpor.dev", "count/workflows.torpor.dev", "count/pods"} <= quota["spec"]["hard"].keys()
+
+
+def test_uv_is_installed_by_the_hashes_of_one_version_and_in_no_other_way() -> None:
+    pinned = (_ROOT / "dev/uv.txt").read_text()
+    assert len(re.findall(r"^uv==[0-9.]+ ", pinned, re.MULTILINE)) == 1
+    assert re.findall(r"--hash=sha256:[0-9a-f]{64}", pinned)
+    for file in ("Dockerfile", "dev/uv.sh"):
+        text = (_ROOT / file).read_text()
+        assert "--require-hashes" in text, file
+        assert re.search(r"install[^\n]*uv[=<>]", text) is None, file
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
