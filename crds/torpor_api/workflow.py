@@ -61,6 +61,14 @@ class WorkflowSpec(Model):
     ttl_after_finished: Annotated[
         Duration | None, Field(description="How long a finished run is kept; forever if unset.")
     ] = None
+    pods_ttl: Annotated[
+        Duration | None,
+        Field(
+            alias="podsTTL",
+            description="How long a task's pod, and so its log, is kept after its end; unset: as the installation has "
+            "it, a day by default.",
+        ),
+    ] = None
     trigger_pool: Annotated[Name, Field(description="Which triggerers serve the waits of this run.")] = (
         keys.DEFAULT_POOL
     )

@@ -12,7 +12,21 @@ from torpor_wire import keys, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
-from torpor_operator import announce, clear, expiry, going, graph, marks, outcome, readiness, slots, status, tasks, work
+from torpor_operator import (
+    announce,
+    clear,
+    expiry,
+    going,
+    graph,
+    marks,
+    outcome,
+    readiness,
+    retention,
+    slots,
+    status,
+    tasks,
+    work,
+)
 from torpor_operator.actions import Action, RemoveAnnotation, Resume, SetFinalizers
 from torpor_operator.outcome import Outcome
 from torpor_operator.planned import Plan
@@ -87,7 +101,7 @@ def _running(snapshot: Snapshot, ordered: graph.Graph) -> Plan:
     outcomes = [turn.outcome for turn in turns]
     verdict = status.verdict(workflow, outcomes, None)
     hooks = tasks.hooks(snapshot, ordered, outcomes, verdict)
-    made = work.worked(snapshot, [*turns, *hooks])
+    made = retention.of(snapshot, work.worked(snapshot, [*turns, *hooks]))
     again_at = made.again_at if verdict.final else soonest([made.again_at, _timeout_at(snapshot)])
     return _stated(
         snapshot,
@@ -121,7 +135,7 @@ def _finished(snapshot: Snapshot) -> Plan:
     if keys.FINALIZER in workflow.metadata.finalizers:
         kept = tuple(name for name in workflow.metadata.finalizers if name != keys.FINALIZER)
         actions.append(SetFinalizers(finalizers=kept))
-    made = Plan(actions=tuple(actions), again_at=soonest(step.again_at for step in steps))
+    made = retention.of(snapshot, Plan(actions=tuple(actions), again_at=soonest(step.again_at for step in steps)))
     return expiry.of(snapshot, made) if workflow.metadata.deletion_timestamp is None else made
 
 

@@ -30,6 +30,7 @@ class Pod:
     waiting_reason: str = ""
     waiting_message: str = ""
     ending: str = ""
+    ended_at: float = 0.0  # when its container ended, else when it began or was made; seconds since the epoch
     exit_code: int | None = None
     never_ran: bool = False  # the container's program could not be started
     said: str = ""  # the termination message
@@ -78,6 +79,7 @@ def parse(body: Mapping[str, Any]) -> Pod:
         waiting_reason=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
         ending=_ending(status, terminated),
+        ended_at=_moment(terminated.get("finishedAt") or status.get("startTime") or metadata.get("creationTimestamp")),
         exit_code=terminated.get("exitCode"),
         never_ran=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
         said=str(terminated.get("message") or ""),
@@ -93,6 +95,14 @@ def name_of(taskrun: TaskRun) -> str:
     """The name of the pod that runs the TaskRun's present attempt, segment and launch."""
     status = taskrun.status
     return names.pod(taskrun.metadata.name, status.attempt, status.segment, status.launch)
+
+
+def _moment(text: object) -> float:
+    """The moment, 0 for what is none: whoever may write the pod's status may write anything there."""
+    try:
+        return times.epoch(str(text))
+    except ValueError:
+        return 0.0
 
 
 def _unschedulable(status: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ class Settings:
     former_pod_grace: Annotated[float, "how long a pod may linger after its last word before it is deleted"] = 5.0
     finished_pod_grace: Annotated[float, "the same once its TaskRun has ended by the pod's own word"] = 60.0
     start_grace: Annotated[float, "how long a pod may take to start before its TaskRun says what keeps it"] = 5.0
+    pods_ttl: Annotated[float, "how long pods of tasks are kept after their end, where the run does not say"] = 86_400.0
     image_pull_grace: Annotated[float, "how long an image may fail to arrive before the attempt fails"] = 60.0
     triggerer_grace: Annotated[float, "how long a deadline or a cancel is left to the triggerer"] = 60.0
     unserved_grace: Annotated[float, "how long a wait may go unserved before it says that its pool is"] = 30.0

@@ -44,7 +44,9 @@ def test_a_finished_run_that_is_being_deleted_is_not_looked_at_again_and_again()
 
 
 def test_without_a_time_to_live_a_run_is_kept() -> None:
-    assert World(python("a")).settle().succeed("a").plan().again_at is None
+    world = World(python("a")).settle().succeed("a")
+    assert world.plan().again_at == world.now + world.settings.pods_ttl  # for its pod
+    assert world.advance(world.settings.pods_ttl).plan().again_at is None
 
 
 def test_a_taskrun_that_is_only_not_seen_yet_is_not_taken_for_deleted() -> None:

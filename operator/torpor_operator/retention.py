@@ -1,0 +1,52 @@
+"""How long the pods of a run stay after they have ended: their logs can be read until then. Pure.
+
+A pod that has ended holds no resources but its object and its log on the node. Nobody else removes it before its
+Workflow goes, which may be never.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from torpor_api.taskrun import TaskRun
+from torpor_wire import times
+from torpor_wire.state import State
+
+from torpor_operator import steps
+from torpor_operator.planned import Plan
+from torpor_operator.pods import Pod, name_of
+from torpor_operator.snapshot import Snapshot
+from torpor_operator.view import soonest
+
+_PAUSE = 1.0
+"""Seconds until the next batch: pods that ended together must not all be deleted at once."""
+_CURRENT = frozenset({State.SCHEDULED, State.RUNNING})
+
+
+def of(snapshot: Snapshot, made: Plan) -> Plan:
+    """The plan with the removal of pods that have been kept for their time, some at a time."""
+    if snapshot.workflow.metadata.deletion_timestamp is not None:
+        return made  # the garbage collector removes them
+    asked = snapshot.workflow.spec.pods_ttl
+    ttl = snapshot.settings.pods_ttl if asked is None else times.seconds(asked)
+    ended = sorted(((pod.ended_at + ttl, pod.name, pod) for pod in _ended(snapshot)), key=lambda one: one[:2])
+    due = [pod for at, _, pod in ended if at <= snapshot.now]
+    batch = due[: snapshot.settings.batch]
+    later = next((at for at, _, _ in ended if at > snapshot.now), None)
+    again_at = soonest([made.again_at, later, snapshot.now + _PAUSE if len(due) > len(batch) else None])
+    return replace(made, actions=(*made.actions, *(steps.delete(pod) for pod in batch)), again_at=again_at)
+
+
+def _ended(snapshot: Snapshot) -> Iterator[Pod]:
+    """Pods that nobody needs any more: they have ended, and their outcome is stored."""
+    for run in snapshot.taskruns.values():
+        for pod in snapshot.pods.get(run.metadata.uid, ()):
+            if pod.terminal and not pod.held and not pod.deleting and not _is_current(run, pod):
+                yield pod
+
+
+def _is_current(run: TaskRun, pod: Pod) -> bool:
+    """Whether what became of the pod is still to be read off it."""
+    status = run.status
+    if status.state not in _CURRENT:
+        return False
+    return pod.name == name_of(run) or (status.pod is not None and status.pod.uid == pod.uid)
