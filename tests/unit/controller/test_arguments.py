@@ -2,6 +2,8 @@
 
 import json
 
+from torpor_wire import names
+
 from tests.unit.controller.bodies import python, wait
 from tests.unit.controller.world import World
 
@@ -116,4 +118,6 @@ def test_a_taskrun_carries_what_its_task_says() -> None:
 def test_a_task_whose_name_ends_in_a_dash_below_has_valid_labels() -> None:
     world = World(python("load_")).settle()
     bodies = [*world.taskruns.values(), *world.pods.values()]
-    assert [body["metadata"]["labels"]["torpor.dev/task"] for body in bodies] == ["load", "load"]
+    labels = [body["metadata"]["labels"]["torpor.dev/task"] for body in bodies]
+    assert labels == [names.label("load_")] * 2
+    assert labels[0].startswith("load-")
