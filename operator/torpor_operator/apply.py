@@ -20,7 +20,7 @@ from torpor_api.workflow import Workflow, WorkflowStatus
 from torpor_wire import edge, keys
 from torpor_wire.reason import Reason
 
-from torpor_operator import readiness
+from torpor_operator import readiness, status
 from torpor_operator.actions import (
     Action,
     CreatePod,
@@ -105,12 +105,12 @@ class Applier:
                 group.create_task(self._work_off(batch))
         return batch.done
 
-    async def write_status(self, workflow: Workflow, status: WorkflowStatus) -> bool:
+    async def write_status(self, workflow: Workflow, wanted: WorkflowStatus) -> bool:
         """Store the Workflow's status unless it has changed since; whether it was stored."""
         if not self._leads():
             return False
         metadata = workflow.metadata
-        ops = [*_pinned(workflow), {"op": "add", "path": "/status", "value": status.to_json()}]
+        ops = [*_pinned(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
             stored = await self._to_its_end(
                 self._api.patch(WORKFLOWS, metadata.namespace, metadata.name, ops, subresource="status")
@@ -209,8 +209,12 @@ class Applier:
         except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
             if readiness.refused(action, error.message):
                 raise
-            await self._post(workflow, _not_created(workflow, action.body["metadata"]["name"], error))
+            told = _not_created(workflow, action.body["metadata"]["name"], error)
+            # Without what is used up: that changes with each try, and each change would be a write.
+            self._observer.uncreated[workflow.metadata.uid] = told.message.partition(", requested: ")[0]
+            await self._post(workflow, told)
             raise
+        self._observer.uncreated.pop(workflow.metadata.uid, None)
         self._observer.taskruns.store.absorb(stored)
 
     async def _taskrun(self, workflow: Workflow, body: Object) -> Object:
@@ -270,12 +274,13 @@ class Applier:
 
 def _not_created(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
     """What a person must act on before the run can go on; it is tried again, with growing delays."""
+    reason = status.why_not_created(error.message)
     return PostEvent(
         regarding=None,
-        reason=Reason.LAUNCH_FAILED,
+        reason=reason,
         message=f"TaskRun {name} cannot be created: {error.message}",
         warning=True,
-        key=f"{workflow.metadata.uid}/{name}/{Reason.LAUNCH_FAILED}",
+        key=f"{workflow.metadata.uid}/{name}/{reason}",
     )
 
 

@@ -57,6 +57,7 @@ class Observer:
         self._suspect = suspect
         self.workflows: dict[Key, Workflow] = {}
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
+        self.uncreated: dict[str, str] = {}  # by uid of the Workflow: why a TaskRun of it could not be created
         self._created: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
         """By uid of the Workflow, by task and clears, by frame."""
         self.taskruns: Reflector[TaskRun] = Reflector(
@@ -120,6 +121,7 @@ class Observer:
         self.ledger.forget(key)
         if dropped is not None:
             self._created.pop(dropped.metadata.uid, None)
+            self.uncreated.pop(dropped.metadata.uid, None)
 
     def namespaces(self) -> set[str]:
         """Those that have Workflows."""
@@ -154,6 +156,7 @@ class Observer:
                 for (task, clears), seen in self._created[workflow.metadata.uid].items()
                 if clears == workflow.status.clears
             },
+            uncreated=self.uncreated.get(workflow.metadata.uid, ""),
             pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
             slots=cache(partial(self.ledger.room, key)),  # each task of a pool would count them anew
             holds=self.ledger.holds,

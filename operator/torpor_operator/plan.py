@@ -161,7 +161,8 @@ def _stated(
 ) -> Plan:
     workflow, every = snapshot.workflow, (*outcomes, *hooks)
     waiting = slots.sentences(workflow.spec, made.waiting)
-    verdict = status.finishing(status.waiting(result, waiting), hooks)
+    result = status.uncreated(status.waiting(result, waiting), snapshot.uncreated)
+    verdict = status.finishing(result, hooks)
     runs = [run for outcome in every for run in outcome.runs.values()]
     told = (
         *announce.troubles(workflow, outcomes, verdict),

@@ -62,6 +62,7 @@ class Snapshot:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
+    uncreated: str = ""  # why a TaskRun of it could not be created when that was last tried
 
     def runs(self, task: str, frame: Path = ()) -> Mapping[int, TaskRun]:
         """The TaskRuns of a task in one frame, by their index."""

@@ -14,6 +14,7 @@ from torpor_operator import trouble
 from torpor_operator.outcome import BROKEN, Outcome
 from torpor_operator.slots import SlotWait
 
+_QUOTA = "exceeded quota"
 _GOING_ON = frozenset({"Running", "Suspended"})
 
 
@@ -69,6 +70,18 @@ def waiting(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
         return result
     found = (f"task {task}: {wait.message}" for task, wait in waits.items() if wait.reason is Reason.POOL_FULL)
     return replace(result, message=next(found, ""))
+
+
+def uncreated(result: Verdict, why: str) -> Verdict:
+    """The verdict of a run that goes on and cannot have a TaskRun, which nothing else in it would tell of."""
+    if result.final or not why:
+        return result
+    return replace(result, reason=why_not_created(why), message="; ".join(filter(None, (why, result.message))))
+
+
+def why_not_created(message: str) -> Reason:
+    """The reason of what the API server answered."""
+    return Reason.QUOTA_EXCEEDED if _QUOTA in message else Reason.LAUNCH_FAILED
 
 
 def build(  # noqa: PLR0913 - all that a status tells of

@@ -42,3 +42,15 @@ async def test_a_token_that_the_server_does_not_know_at_the_moment_is_no_failure
     rig.create("run", python("a"))
     await rig.advance(10)
     assert rig.state("run") == "Succeeded"
+
+
+async def test_a_taskrun_that_the_quota_refuses_is_told_on_the_workflow_until_there_is_room(rig: Rig) -> None:
+    said = 'taskruns.torpor.dev "x" is forbidden: exceeded quota: runs, requested: count/taskruns.torpor.dev=1'
+    rig.fake.inject(Fault(status=403, reason="Forbidden", method="POST", path="/taskruns", message=said, times=7))
+    rig.create("run", python("a"))
+    await rig.advance(3)
+    condition = next(one for one in rig.workflow("run")["status"]["conditions"] if one["type"] == "Succeeded")
+    assert (condition["status"], condition["reason"]) == ("Unknown", "QuotaExceeded")
+    assert "exceeded quota: runs" in condition["message"]
+    await rig.advance(60)
+    assert rig.state("run") == "Succeeded"
