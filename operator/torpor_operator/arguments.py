@@ -67,6 +67,14 @@ def display_name(task: Task, scope: Scope) -> str | Outcome | Unknown | None:
     return errors.shorten(text, DISPLAY_MAX)
 
 
+def for_task(task: Task, error: ExpressionError) -> str:
+    """Why a value cannot be had, as far as it concerns this task: only python tasks take what is in the archive."""
+    if task.container is None or error.reason is not errors.Reason.TOO_EXPENSIVE:
+        return error.message
+    said = error.message.partition(": pass it whole")[0]
+    return f"{said}; a container task cannot read it: pass on where the data is, or let a python task write it there"
+
+
 def _differs(task: Task, name: str) -> bool:
     return inputs.of_instance(task.args[name])
 
@@ -81,7 +89,7 @@ def _written(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, 
             case Unknown() as unknown:
                 needs.append(unknown)
             case error:
-                return failed(task.name, error.reason, f"args: {name}: {error.message}")
+                return failed(task.name, error.reason, f"args: {name}: {for_task(task, error)}")
     if needs:
         return Unknown(tuple(need for unknown in needs for need in unknown.needs))
     return tuple(arguments)

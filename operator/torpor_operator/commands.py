@@ -16,6 +16,7 @@ from torpor_cel.value import JSON, Value
 from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
+from torpor_operator import arguments
 from torpor_operator.actions import Need
 from torpor_operator.outcome import Outcome, failed
 from torpor_operator.scope import Scope, Unknown
@@ -66,7 +67,7 @@ def _words(task: Task, where: str, words: Sequence[str], scope: Scope) -> list[s
             case Unknown(wanted):
                 needs += wanted
             case ExpressionError() as error:
-                return failed(task.name, error.reason, f"{where}[{number}]: {error.message}")
+                return failed(task.name, error.reason, f"{where}[{number}]: {arguments.for_task(task, error)}")
         if made and len(made[-1]) > WORD_MAX:
             message = f"{where}[{number}]: its value is {len(made[-1])} characters; {WORD_MAX} fit"
             return failed(task.name, Reason.EXPRESSION_FAILED, message)

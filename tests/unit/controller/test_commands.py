@@ -2,6 +2,8 @@
 
 import pytest
 from torpor_operator import pods
+from torpor_wire import edge
+from torpor_wire.canonical import Json
 from torpor_wire.state import State
 
 from tests.unit.controller.bodies import NAME, UID, Body, container, python
@@ -112,3 +114,17 @@ def test_a_container_is_told_what_it_is() -> None:
 
 def test_a_container_that_is_not_mapped_has_an_empty_index() -> None:
     assert env(World(container("a")).settle(), "a")["TORPOR_INDEX"] == ""
+
+
+def test_a_result_in_the_archive_cannot_be_given_to_a_container_and_the_message_says_so() -> None:
+    tasks = (container("a", args={"x": "${tasks.list.result}"}), shell("b", "${tasks.list.result}"))
+    world = World(python("list"), *tasks).settle()
+    world.claim("list")
+    run = world.run("list")
+    stored: Json = {"size": 20_000, "digest": "d", "type": "string"}
+    world.api.patch(run, edge.succeed(run.pin(), None, stored=stored, now=world.now))
+    world.settle()
+    for name in ("a", "b"):
+        message = world.task(name).message or ""
+        assert "the result of task list is 20000 bytes and in the archive, which expressions do not see; " in message
+        assert message.endswith("pass on where the data is, or let a python task write it there")
