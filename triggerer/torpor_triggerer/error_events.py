@@ -15,6 +15,7 @@ _TELLING = ("error", "error_message", "exception")
 _MESSAGES = ("message", *_TELLING)
 _LIMITS = (1024, 512, 256, 128, 64)
 _ITEMS_MAX = 20
+_TRIMMED, _LEAST = 16 * 1024, 256
 
 
 def is_error(payload: object) -> TypeGuard[Mapping[str, Any]]:
@@ -24,6 +25,16 @@ def is_error(payload: object) -> TypeGuard[Mapping[str, Any]]:
     if any(str(payload[name]).lower() in _WORDS for name in _STATES if isinstance(payload.get(name), str)):
         return True
     return payload.get("success") is False or any(payload.get(name) for name in _TELLING)
+
+
+def trimmed(payload: Mapping[str, Any]) -> str:
+    """The JSON text of an event that even the archive would not take, its texts cut to 16 kB.
+
+    What is cut in two here stands in the middle of a text, which `shortened` leaves out.
+    """
+    plain = typed.readable(typed.encode(payload))
+    text = typed.text(_cut(plain, _TRIMMED))
+    return text if len(text.encode()) <= keys.EVENT_STORED_MAX else _least(plain, _TRIMMED)
 
 
 def shortened(payload: Mapping[str, Any]) -> str:
@@ -36,10 +47,15 @@ def shortened(payload: Mapping[str, Any]) -> str:
         text = typed.text({**_cut(plain, limit), "truncated": True})
         if len(text.encode()) <= keys.EVENT_MAX:
             return text
+    return _least(plain, _LEAST)
+
+
+def _least(plain: Mapping[str, Any], limit: int) -> str:
+    """Its state and its message."""
     state = next((plain[name] for name in _STATES if isinstance(plain.get(name), str)), "error")
     message = next((plain[name] for name in _MESSAGES if plain.get(name)), plain)
     said = message if isinstance(message, str) else typed.text(message)
-    return typed.text({"status": edge.shorten(state, 64), "message": edge.shorten(said, 256), "truncated": True})
+    return typed.text({"status": edge.shorten(state, 64), "message": edge.shorten(said, limit), "truncated": True})
 
 
 def _cut(value: Any, limit: int) -> Any:

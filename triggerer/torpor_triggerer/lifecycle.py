@@ -282,6 +282,8 @@ class Lifecycle:
                 return
 
     async def _told(self, run: Run, ends: Outcome) -> Outcome:
+        if isinstance(ends, Fired):
+            ends = outcome.fitting(ends, run.page)
         if isinstance(ends, Fired) and not run.wait.resumes:
             ends = outcome.without_types(ends, run.page)
             if run.wait.ending is not None:

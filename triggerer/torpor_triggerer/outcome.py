@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import TracebackType
-from typing import Protocol, TypeAlias, assert_never
+from typing import Any, Protocol, TypeAlias, assert_never
 
 from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
 from torpor_wire import canonical, edge, keys, retry, typed
@@ -132,8 +132,8 @@ def of_payload(payload: object) -> Fired | Failed:
     """An event's payload, in the encoding of `typed`; one that reports an error is never too large."""
     try:
         text = typed.text(payload)
-        if len(text.encode()) > keys.EVENT_MAX and error_events.is_error(payload):
-            return Fired(event=error_events.shortened(payload))
+        if len(text.encode()) > keys.EVENT_STORED_MAX and error_events.is_error(payload):
+            return Fired(event=error_events.trimmed(payload))
     except (canonical.NotJsonError, RecursionError) as error:
         return _invalid_event(f"the event is not JSON: {error}")
     except Exception as error:  # noqa: BLE001 - a payload may be a Mapping of the trigger's own
@@ -143,6 +143,20 @@ def of_payload(payload: object) -> Fired | Failed:
         fit = f"{keys.EVENT_MAX} fit on a TaskRun and {keys.EVENT_STORED_MAX} in the archive"
         return _invalid_event(f"the event is {size} bytes of JSON; {fit}: pass on where to find it")
     return Fired(event=text)
+
+
+def fitting(fired: Fired, page: Said) -> Fired:
+    """The event; one that reports an error as it fits on its TaskRun.
+
+    It loses its secrets first: of one that is cut in two, the halves would not be found.
+    """
+    if len(fired.event.encode()) <= keys.EVENT_MAX or not error_events.is_error(_payload(fired.event)):
+        return fired
+    return Fired(event=error_events.shortened(_payload(page.clean(fired.event))))
+
+
+def _payload(event: str) -> Any:
+    return typed.decode(json.loads(event))
 
 
 def without_types(fired: Fired, page: Said) -> Fired:

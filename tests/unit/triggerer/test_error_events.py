@@ -1,14 +1,14 @@
 """Events that report an error and are too large to be stored whole."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_triggerer import error_events, outcome
+from torpor_triggerer import blots, error_events, outcome
 from torpor_triggerer.outcome import Fired
 from torpor_wire import keys, typed
 
@@ -22,6 +22,20 @@ JSON = st.recursive(
 )
 
 LONG = st.text(min_size=1, max_size=9).map(lambda text: text * 900)
+
+
+class Page:
+    """What a trigger said, and the secrets that it knows."""
+
+    def __init__(self, *secrets: str) -> None:
+        self._blots = blots.of(secrets)
+        self.lines: Sequence[str] = ()
+
+    def black_out(self, text: str) -> str:
+        return blots.black_out(text, self._blots)
+
+    def clean(self, event: str) -> str:
+        return blots.clean(event, self._blots)
 
 
 @pytest.mark.parametrize(
@@ -39,11 +53,42 @@ def test_an_event_that_reports_an_error_is_shortened_and_not_refused(event: Mapp
     fired = outcome.of_payload(event)
 
     assert isinstance(fired, Fired)
-    found = json.loads(fired.event)
+    shown = outcome.fitting(fired, Page()).event
+    found = json.loads(shown)
     assert found["truncated"] is True
     assert found.keys() == event.keys() | {"truncated"}
-    assert "a line of a log" in fired.event
-    assert len(fired.event.encode()) <= keys.EVENT_MAX
+    assert "a line of a log" in shown
+    assert len(shown.encode()) <= keys.EVENT_MAX
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"status": "error", "message": LOG * 200},
+        {
+            "status": "error",
+            "message": "the reason",
+            "lines": ["x" * 20_000] * 900,
+            **dict.fromkeys(map(str, range(99)), LOG * 9),
+        },
+    ],
+)
+def test_one_that_even_the_archive_would_not_take_is_shortened_too(event: Mapping[str, Any]) -> None:
+    fired = outcome.of_payload(event)
+
+    assert isinstance(fired, Fired)
+    assert len(fired.event.encode()) <= keys.EVENT_STORED_MAX
+    assert json.loads(outcome.fitting(fired, Page()).event)["status"] == "error"
+
+
+def test_no_half_of_a_secret_is_left_where_an_error_is_cut() -> None:
+    half = 1024 // 2 - 4
+    message = "x" * (half - 7) + "hunter2hunter2" + "y" * 9000
+    fired = outcome.of_payload({"status": "error", "message": message})
+
+    assert isinstance(fired, Fired)
+    assert "hunter" not in outcome.fitting(fired, Page("hunter2hunter2")).event
+    assert "hunter" in outcome.fitting(fired, Page()).event
 
 
 @pytest.mark.parametrize("event", [{"status": "success", "rows": LOG}, {"error": None, "rows": LOG}, [LOG], LOG])
