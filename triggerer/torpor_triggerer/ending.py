@@ -13,14 +13,24 @@ from torpor_wire import canonical, keys
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.outcome import Done, Failed, Fired
-from torpor_triggerer.wait import Ending
+from torpor_triggerer import outcome
+from torpor_triggerer.outcome import Done, Failed, Fired, Said
+from torpor_triggerer.wait import Ending, Wait
 
 Evaluate: TypeAlias = Callable[[str, Mapping[str, Json], str], Awaitable[Value | ExpressionError]]
 """The value of an expression, over these variables, of a namespace."""
 
 _EVENT_SHOWN = 300
 _EVENT_SEEN = 256 * 1024
+
+
+async def of_event(evaluate: Evaluate, wait: Wait, fired: Fired, page: Said) -> Fired | Done | Failed:
+    """What becomes of a wait's event: as the task's pod decodes it, or what a task without a pod makes of it."""
+    fired = outcome.fitting(fired, page)
+    if wait.resumes:
+        return fired
+    plain = outcome.without_types(fired, page)
+    return plain if wait.ending is None else await judged(evaluate, wait.namespace, wait.ending, plain)
 
 
 async def judged(evaluate: Evaluate, namespace: str, ending: Ending, fired: Fired) -> Fired | Done | Failed:

@@ -283,11 +283,7 @@ class Lifecycle:
 
     async def _told(self, run: Run, ends: Outcome) -> Outcome:
         if isinstance(ends, Fired):
-            ends = outcome.fitting(ends, run.page)
-        if isinstance(ends, Fired) and not run.wait.resumes:
-            ends = outcome.without_types(ends, run.page)
-            if run.wait.ending is not None:
-                ends = await ending.judged(self._means.evaluate, run.wait.namespace, run.wait.ending, ends)
+            ends = await ending.of_event(self._means.evaluate, run.wait, ends, run.page)
         return await self._means.archive.kept(run.wait, outcome.told(ends, run.page))
 
     def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
