@@ -1,23 +1,29 @@
 """Servers that answer with more than a triggerer has memory for: the wait fails, the bytes never arrive."""
 
 import asyncio
+import json
 import tracemalloc
 import uuid
+import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor.triggers import Object, Redis, Sql
+from aiohttp import web
+from torpor.triggers import Http, Object, Redis, Sql, queries, redis_client, stores
 from torpor.triggers.metering import AnswerTooLargeError
 from torpor.triggers.secrets import Reference, Revealed
+from torpor_triggerer.shares import Shares
 
 from tests import lending
 from tests.integration.triggers.servers import postgres as postgres_server
 from tests.integration.triggers.servers import redis_server
 from tests.integration.triggers.servers.postgres import Postgres
 from tests.integration.triggers.servers.redis_server import RedisServer
+from tests.integration.triggers.site import site
 
 LIMIT = 256 * 1024
 LARGE = 20 * 1024**2
@@ -35,6 +41,13 @@ def redis() -> Iterator[RedisServer]:
 def postgres() -> Iterator[Postgres]:
     with postgres_server.started() as server:
         yield server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded() -> None:
+    """What the triggers import is not to count, nor to be slowed down by the counting."""
+    for module in (queries, redis_client, stores):
+        module.load()
 
 
 @contextmanager
@@ -227,3 +240,38 @@ async def server(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], A
 
     async with await asyncio.start_server(quietly, "127.0.0.1", 0) as made:
         yield made.sockets[0].getsockname()[1]
+
+
+async def test_a_document_of_more_values_than_memory_is_for_fails_its_wait() -> None:
+    body = b"[" + b"[]," * 300_000 + b"[]]"
+    async with site(lambda _: web.Response(body=body, content_type="application/json")) as at:
+        sources = replace(lending.sources(), web=at.client)
+        trigger = Http(at.url, body_condition="size(response.json) == 1")
+        with little_memory(), pytest.raises(AnswerTooLargeError, match="has more than 100000 values"):
+            await lending.event(trigger, sources)
+        event = await lending.event(Http(at.url), sources)
+        assert event["truncated"] is True
+
+
+async def test_of_large_answers_few_are_read_at_a_time_and_small_ones_meanwhile() -> None:
+    large = json.dumps({"state": "no", "rest": "x" * 200_000}).encode()
+    async with site(lambda asked: web.Response(body=large if asked.path == "/large" else b'{"state": "done"}')) as at:
+        sources = replace(lending.sources(answers=Shares(1)), web=at.client)
+        condition = "response.json.state == 'done'"
+        trigger = Http(f"{at.url}/large", body_condition=condition, interval=0.1)
+        async with lending.waiting(trigger, sources):
+            await lending.looked(trigger, "body_condition is false")
+            async with sources.network.answers.hold("another"):
+                asked = len(at.asked)
+                assert (await lending.event(Http(at.url, body_condition=condition), sources))["status"] == 200
+                assert len([one for one in at.asked[asked:] if one.path == "/large"]) <= 1
+
+
+async def test_a_body_that_is_packed_is_not_unpacked_beyond_what_is_read() -> None:
+    bomb = zlib.compress(b"x" * LARGE)
+    headers = {"Content-Encoding": "deflate"}
+    async with site(lambda _: web.Response(body=bomb, headers=headers)) as at:
+        sources = replace(lending.sources(), web=at.client)
+        with little_memory():
+            event = await lending.event(Http(at.url), sources)
+        assert event["truncated"] is True

@@ -15,7 +15,7 @@ from torpor_wire import canonical, keys
 
 from torpor.triggers import checks, conditions, pace, polling, spans, statuses, validators, verdicts, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.metering import AddressDeniedError
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
 from torpor.triggers.secrets import Reference
 from torpor.triggers.services import Answer, Request, Services
 
@@ -24,6 +24,10 @@ METHODS = ("GET", "HEAD", "POST")
 SHOWN_HEADERS = ("content-type", "content-length", "etag", "last-modified", "location")
 _HEADER_SHOWN = 200
 _TEXT_SHOWN = 2048
+_SMALL, _LARGE = 16 * 1024, 1024**2
+"""Bytes of a body: as much is read of any answer, and of a large one when there is room for it."""
+_VALUES = 100_000
+"""Of a JSON document: each takes some 25 times the bytes that it is written with."""
 
 
 class Http(BaseTrigger):
@@ -56,6 +60,7 @@ class Http(BaseTrigger):
         self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         self.known: Mapping[str, str] = {}
         self.seen = ""
+        self.is_large = False
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """What differs from the defaults, so that equal waits look equal."""
@@ -93,10 +98,24 @@ class Http(BaseTrigger):
     @classmethod
     async def poll_many(cls, waits: "Sequence[Http]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
         """One request for all of them."""
-        known = waits[0].known
-        if any(one.known != known for one in waits):
-            known = {}
-        answer = await waits[0].ask(services, known)
+        first = waits[0]
+        known = {} if any(one.known != first.known for one in waits) else first.known
+        if first.method != "POST" and not any(one.is_large for one in waits):
+            answer = await first.ask(services, known, _SMALL)
+            if not answer.truncated:
+                return await cls._answered(waits, answer, known)
+        # Few large answers are read and judged at a time, so that they do not fill the memory of all.
+        async with services.answering():
+            answer = await first.ask(services, known, _LARGE)
+            for one in waits:
+                one.is_large = len(answer.body) > _SMALL
+            return await cls._answered(waits, answer, known)
+
+    @classmethod
+    async def _answered(
+        cls, waits: "Sequence[Http]", answer: Answer, known: Mapping[str, str]
+    ) -> Sequence[TriggerEvent | Exception | None]:
+        """What an answer means for each of them."""
         if known and answer.status == validators.NOT_MODIFIED:
             for one in waits:
                 one.last_look = one.seen
@@ -105,17 +124,20 @@ class Http(BaseTrigger):
         found = await verdicts.each([one.judge(page) for one in waits])
         if pace.in_trouble(answer) and not any(found):
             words = f"{web.shown(waits[0].url)} answered {answer.status}"
-            raise polling.BusyError(words, pace.retry_after(answer, services.now()))
+            raise polling.BusyError(words, pace.retry_after(answer, waits[0].services.now()))
         for one in waits:
             one.note(answer)
         return found
 
-    async def ask(self, services: Services, known: Mapping[str, str]) -> Answer:
-        """One request, for an answer that differs from what is known. Raises OSError where there is none."""
+    async def ask(self, services: Services, known: Mapping[str, str], most: int) -> Answer:
+        """One request, for an answer that differs from what is known, of which so many bytes are read.
+
+        Raises OSError where there is none.
+        """
         headers = web.all_read(self.headers)
         try:
             return await services.request(
-                Request(self.method, web.read(self.url, "url"), {**known, **headers}, self.timeout)
+                Request(self.method, web.read(self.url, "url"), {**known, **headers}, self.timeout, most=most)
             )
         except AddressDeniedError as error:
             raise AddressDeniedError(f"{web.shown(self.url)}: {web.without_address(self.url, error)}") from error
@@ -134,6 +156,8 @@ class Http(BaseTrigger):
 
     async def _judged(self, page: "_Page") -> TriggerEvent | None:
         if self.body_condition is not None:
+            if page.has_too_many_values:
+                raise AnswerTooLargeError(f"the JSON of {web.shown(self.url)} has more than {_VALUES} values")
             verdict = await conditions.judge(self.services, self.body_condition, page.variables, "body_condition")
             self.last_look += f"; {verdict.words}"
             if not verdict.holds:
@@ -146,7 +170,8 @@ class _Page:
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self._document = _document(answer)
+        self.has_too_many_values = _values(answer.body) > _VALUES
+        self._document = None if self.has_too_many_values else _document(answer)
         self._event: dict[str, Any] | None = None
         self.variables = {
             "response": {
@@ -182,6 +207,11 @@ def _fits(event: dict[str, Any]) -> bool:
         return len(canonical.plain(event).encode()) <= keys.EVENT_MAX
     except canonical.NotJsonError:
         return False
+
+
+def _values(body: bytes) -> int:
+    """At least as many as a JSON document has."""
+    return body.count(b",") + body.count(b"[") + body.count(b"{") + 1
 
 
 def _document(answer: Answer) -> Any:
