@@ -6,6 +6,7 @@ no right to read it) is raised, for a wait that can never end helps nobody.
 """
 
 import asyncio
+import json
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ LAST_DELAY = 30.0
 LONG = 10.0
 LABEL_WATCH = "torpor.dev/aggregate-to-triggerer-watch"
 _UNSEEN_MAX = 32
+_UNSEEN_BYTES = 256 * 1024
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -41,16 +43,18 @@ class Subject(NamedTuple):
 
 
 class Sight:
-    """The versions of one object that somebody has still to look at; of very many, the last."""
+    """The versions of one object that somebody has still to look at; of very many, or large ones, the last."""
 
     def __init__(self) -> None:
-        self._unseen: deque[Mapping[str, Any]] = deque(maxlen=_UNSEEN_MAX)
+        self._unseen: deque[tuple[Mapping[str, Any], int]] = deque(maxlen=_UNSEEN_MAX)
         self._woken = asyncio.Event()
         self._broken: BaseException | None = None
 
-    def show(self, version: Mapping[str, Any]) -> None:
-        """A version to look at."""
-        self._unseen.append(version)
+    def show(self, version: Mapping[str, Any], size: int) -> None:
+        """A version to look at, of about so many bytes."""
+        self._unseen.append((version, size))
+        while len(self._unseen) > 1 and sum(each for _, each in self._unseen) > _UNSEEN_BYTES:
+            self._unseen.popleft()
         self._woken.set()
 
     def fail(self, error: BaseException) -> None:
@@ -65,7 +69,8 @@ class Sight:
                 raise self._broken
             self._woken.clear()
             await self._woken.wait()
-        return self._unseen.popleft()
+        version, _ = self._unseen.popleft()
+        return version
 
 
 class Watch:
@@ -170,8 +175,10 @@ class Watch:
             await self._api.clock.sleep(delay * (0.5 + self._api.jitter() / 2))
 
     def _show(self, name: str, version: Mapping[str, Any]) -> None:
-        for sight in self._sights.get(name, ()):
-            sight.show(version)
+        sights = self._sights.get(name, ())
+        size = len(json.dumps(version)) if sights else 0
+        for sight in sights:
+            sight.show(version, size)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():

@@ -229,3 +229,14 @@ async def test_who_wrote_which_field_is_shown_to_who_asks_for_it() -> None:
             assert ("managedFields" in version["metadata"]) is managed
             assert (version["apiVersion"], version["kind"]) == ("v1", "Pod")
     await made.clients.closed()
+
+
+async def test_of_large_versions_that_nobody_has_looked_at_the_last_is_kept() -> None:
+    sight = objects.Sight()
+    for number in range(40):
+        sight.show({"small": number}, 100)
+    for number in range(10):
+        sight.show({"large": number}, 200_000)
+    assert [await sight.next()] == [{"large": 9}]
+    sight.show({"small": 1}, 100)
+    assert await sight.next() == {"small": 1}

@@ -115,6 +115,16 @@ def test_no_pattern_looks_at_a_whole_volume(folder: Path, monkeypatch: pytest.Mo
         names("**/1", folder)
 
 
+def test_names_of_any_length_take_no_more_memory_than_there_is_for_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "NAMES_MAX", 1000)
+    for number in range(5):
+        touch(folder / f"in/{number:0200}")
+    with pytest.raises(ValueError, match="more than 1000 characters of paths"):
+        names("in/*", folder)
+
+
 async def test_it_waits_until_there_are_enough_and_says_how_many_there_are(folder: Path) -> None:
     trigger = File(f"{folder}/in/*.csv", count=2, interval=0.1)
     async with lending.waiting(trigger, folders=(str(folder),)) as wait:

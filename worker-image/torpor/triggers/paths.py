@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 ENTRIES_MAX = 100_000
+NAMES_MAX = 8 * 1024**2
+"""Characters of all paths that are looked at."""
 _MAGIC = frozenset("*?[")
 
 
@@ -50,7 +52,7 @@ def matching(pattern: str, folder: str) -> list[Found]:
     """The files in the folder that a path or pattern names, by name; `**` is any number of folders.
 
     Links to folders are not followed by `**`. What leads out of the folder, and what is no regular file, is left out.
-    Raises ValueError where more than 100,000 entries would have to be looked at.
+    Raises ValueError where more than 100,000 entries, or 8 MiB of their paths, would have to be looked at.
     """
     parts = PurePosixPath(pattern).relative_to(folder).parts
     seen = {path: _file(path, folder) for path in _walk(folder, parts, _Budget())}
@@ -62,11 +64,14 @@ class _Budget:
 
     def __init__(self) -> None:
         self._left = ENTRIES_MAX
+        self._names = NAMES_MAX
 
-    def spend(self) -> None:
+    def spend(self, path: str) -> None:
         self._left -= 1
-        if self._left < 0:
-            raise ValueError(f"it would look at more than {ENTRIES_MAX} entries: name a folder of fewer")
+        self._names -= len(path)
+        if self._left < 0 or self._names < 0:
+            most = f"{ENTRIES_MAX} entries" if self._left < 0 else f"{NAMES_MAX} characters of paths"
+            raise ValueError(f"it would look at more than {most}: name a folder of fewer")
 
 
 def _walk(base: str, parts: tuple[str, ...], budget: _Budget) -> Iterator[str]:
@@ -78,8 +83,9 @@ def _walk(base: str, parts: tuple[str, ...], budget: _Budget) -> Iterator[str]:
             if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
                 yield from _walk(entry.path, parts, budget)
     elif _MAGIC.isdisjoint(parts[0]):
-        budget.spend()
-        yield from _walk(f"{base}/{parts[0]}", parts[1:], budget)
+        path = f"{base}/{parts[0]}"
+        budget.spend(path)
+        yield from _walk(path, parts[1:], budget)
     else:
         for entry in _entries(base, budget):
             if _matches(entry.name, parts[0]):
@@ -91,7 +97,7 @@ def _entries(base: str, budget: _Budget) -> list["os.DirEntry[str]"]:
     try:
         with os.scandir(base) as entries:
             for entry in entries:
-                budget.spend()
+                budget.spend(entry.path)
                 found.append(entry)
     except (FileNotFoundError, NotADirectoryError):
         return []
