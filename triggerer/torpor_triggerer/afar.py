@@ -134,7 +134,7 @@ class Afar:
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
         """This thread's one client for a key."""
-        return (self._kept or self._apart.clients).lend(key, connect, close)
+        return (self._kept or self._apart.clients).lend(key, connect, close, self.lent.namespace)
 
     @property
     def folders(self) -> Sequence[str]:

@@ -12,9 +12,16 @@ from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from torpor.triggers.polling import BusyError
+
+from torpor_triggerer.shares import Shares
+
 T = TypeVar("T")
 
 CLOSE_SECONDS = 5.0
+CLIENTS = 512
+"""Each takes some hundred kilobytes."""
+BUSY_SECONDS = 30.0
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +29,15 @@ log = logging.getLogger(__name__)
 @dataclass(slots=True, kw_only=True)
 class _Client:
     opened: Any
+    owner: str | None
     users: int = 0
 
 
 class Clients:
     """All shared clients of this process, by key; a key may hold secrets and is never shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = CLIENTS) -> None:
+        self._room = Shares(limit)
         self._clients: dict[Hashable, _Client] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -37,13 +46,19 @@ class Clients:
 
     @asynccontextmanager
     async def lend(
-        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+        self,
+        key: Hashable,
+        connect: Callable[[], T],
+        close: Callable[[T], Awaitable[None]],
+        owner: str | None = None,
     ) -> AsyncIterator[T]:
-        """The client of a key, made where there is none."""
+        """The client of a key, made where there is none, of the share of an owner.
+
+        Raises BusyError where the owner has as many as it may.
+        """
         client = self._clients.get(key)
         if client is None:
-            # In no wait's context: what it starts outlives whoever happened to be first, and is not theirs in the log.
-            client = self._clients[key] = _Client(opened=Context().run(connect))
+            client = self._clients[key] = self._open(connect, owner)
         client.users += 1
         try:
             yield client.opened
@@ -51,7 +66,21 @@ class Clients:
             client.users -= 1
             if client.users == 0:
                 del self._clients[key]
+                if client.owner is not None:
+                    self._room.release(client.owner)
                 self._close(close(client.opened))
+
+    def _open(self, connect: Callable[[], Any], owner: str | None) -> _Client:
+        if owner is not None and not self._room.try_acquire(owner):
+            words = f"its namespace waits on {self._room.held(owner)} servers already, which is its share"
+            raise BusyError(words, BUSY_SECONDS)
+        try:
+            # In no wait's context: what it starts outlives whoever happened to be first, and is not theirs in the log.
+            return _Client(opened=Context().run(connect), owner=owner)
+        except BaseException:
+            if owner is not None:
+                self._room.release(owner)
+            raise
 
     async def closed(self) -> None:
         """Return when all that was left has been closed."""
@@ -74,11 +103,15 @@ class Kept:
 
     @asynccontextmanager
     async def lend(
-        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+        self,
+        key: Hashable,
+        connect: Callable[[], T],
+        close: Callable[[T], Awaitable[None]],
+        owner: str | None = None,
     ) -> AsyncIterator[T]:
-        """The client of a key."""
+        """The client of a key. Raises BusyError as there."""
         if key not in self._held:
-            self._held[key] = await self._until.enter_async_context(self._clients.lend(key, connect, close))
+            self._held[key] = await self._until.enter_async_context(self._clients.lend(key, connect, close, owner))
         yield self._held[key]
 
 

@@ -199,7 +199,7 @@ class Lent:
     ) -> AbstractAsyncContextManager[T]:
         """The one client of this namespace and service account for a key."""
         clients = self.kept or self.sources.clients
-        return clients.lend((self.owner, key), connect, close)
+        return clients.lend((self.owner, key), connect, close, self.namespace)
 
     @property
     def folders(self) -> Sequence[str]:

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
+from torpor.triggers.polling import BusyError
 from torpor_triggerer import clients as module
 from torpor_triggerer.clients import Clients, Kept
 
@@ -90,3 +91,18 @@ async def test_what_is_kept_stays_open_between_two_uses_until_its_keeper_is_done
         assert first.closed == 0
     await clients.closed()
     assert (first.closed, len(clients)) == (1, 0)
+
+
+async def test_a_namespace_that_waits_on_very_many_servers_leaves_clients_to_others() -> None:
+    clients = Clients(limit=16)
+    async with AsyncExitStack() as stack:
+        for number in range(14):
+            await stack.enter_async_context(clients.lend(("a", number), Client, Client.close, "greedy"))
+        with pytest.raises(BusyError, match="waits on 14 servers already, which is its share"):
+            await stack.enter_async_context(clients.lend(("a", 14), Client, Client.close, "greedy"))
+        await stack.enter_async_context(clients.lend(("a", 0), Client, Client.close, "greedy"))
+        await stack.enter_async_context(clients.lend(("b", 0), Client, Client.close, "other"))
+        assert len(clients) == 15
+    async with clients.lend(("a", 0), Client, Client.close, "greedy"):
+        pass
+    await clients.closed()

@@ -7,6 +7,7 @@ written on the TaskRun after all must not be lost. Whoever goes on after the eve
 import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torpor.triggers import checks, fitting, polling, redis_client, secrets, spans
@@ -74,8 +75,15 @@ class Redis(BaseTrigger):
         await self.services.in_thread(redis_client.load)
         key = ("redis", self.services.namespace, self._address)
         connect = lambda: redis_client.connect(self._address, self.services)  # noqa: E731
-        async with self.services.shared(key, connect, redis_client.close) as client:
-            yield TriggerEvent(await polling.found(self.services, lambda: self._look(client), self.interval))
+        payload = None
+        while payload is None:
+            try:
+                async with self.services.shared(key, connect, redis_client.close) as client:
+                    payload = await polling.found(self.services, partial(self._look, client), self.interval)
+            except polling.BusyError as error:
+                self.last_look = str(error)
+                await self.services.sleep(error.retry_after)
+        yield TriggerEvent(payload)
 
     async def _look(self, client: "Client") -> dict[str, Any] | None:
         where = "Redis" if isinstance(self.url, Revealed) else f"Redis at {self._address}"

@@ -149,7 +149,8 @@ class Services(Protocol):
 
         `connect` makes it for who comes first, `close` ends it after the last.
 
-        `connect` only makes it and does not wait for a server. The key holds whatever makes a client another, secrets
+        Raises OSError (`polling.BusyError`) where the namespace has as many as it may. `connect` only makes it and does
+        not wait for a server. The key holds whatever makes a client another, secrets
         too, and begins with the name of a trigger.
         """
 
