@@ -14,6 +14,7 @@ from typing import Never
 
 from aiohttp import web
 from prometheus_client import disable_created_metrics
+from torpor_api import logs
 from torpor_api.api import Api
 from torpor_api.client import connect
 from torpor_api.clock import SystemClock
@@ -76,7 +77,7 @@ def main() -> int:
     """The process."""
     given = settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         asyncio.run(serve(given))

@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from torpor_wire import text
+
 from torpor_api import errors, microtime
 from torpor_api.api import Api
 from torpor_api.resources import EVENTS, Resource
@@ -73,5 +75,5 @@ async def post(api: Api, body: Mapping[str, Any]) -> None:
 
 
 def _cut(message: str) -> str:
-    data = message.encode(errors="replace")
+    data = text.printable(message).encode()
     return data.decode() if len(data) <= NOTE_MAX else data[: NOTE_MAX - 4].decode(errors="ignore") + " ..."

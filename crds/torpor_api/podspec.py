@@ -50,7 +50,7 @@ class EnvValue(Model):
 class EnvSource(Model):
     """All entries of a ConfigMap or Secret as environment variables."""
 
-    prefix: Annotated[Name | None, Field(description="Written before each name.")] = None
+    prefix: Annotated[str | None, Field(max_length=63, description="Written before each name.")] = None
     config_map_ref: Annotated[Object | None, Field(description="The ConfigMap: {name: ...}.")] = None
     secret_ref: Annotated[Object | None, Field(description="The Secret: {name: ...}.")] = None
 

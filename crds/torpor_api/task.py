@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from torpor_api.podspec import PodFields
-from torpor_api.schema import Duration, Expression, Identifier, Model, Name
-from torpor_api.taskrun import Command, Retries
+from torpor_api.schema import CLASS, Duration, Expression, Identifier, Model, Name, Retries
+from torpor_api.taskrun import Command
 
 Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
 
@@ -47,6 +47,7 @@ class TriggerTask(Model):
             max_length=253,
             description="time (at), duration (duration), http (url, ...), kubernetes (api_version, kind, ...), or "
             "a class registered with the triggerer; docs/triggers.md has each one's arguments.",
+            json_schema_extra=CLASS,
         ),
     ]
     kwargs: Annotated[

@@ -7,12 +7,13 @@ since the API server sorts keys, turns 1.0 into 1 and drops nulls.
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from torpor_wire import keys, retry, times
+from torpor_wire import keys
 from torpor_wire.edge import Pin
 from torpor_wire.state import State
 
 from torpor_api.podspec import EnvValue
 from torpor_api.schema import (
+    ClassName,
     Condition,
     Count,
     Duration,
@@ -24,6 +25,10 @@ from torpor_api.schema import (
     Moment,
     Name,
     ObjectName,
+    PrintableLine,
+    PrintableLog,
+    ReasonWord,
+    Retries,
 )
 from torpor_api.segment import PodRef, Resume
 from torpor_api.stored import StoredResult
@@ -37,19 +42,6 @@ class WorkflowRef(Model):
 
     name: Annotated[ObjectName, Field(description="Name of the Workflow.")]
     uid: Annotated[str, Field(max_length=63, description="uid of the Workflow.")]
-
-
-class Retries(Model):
-    """How often and how fast a failed attempt is tried again."""
-
-    limit: Annotated[int, Field(ge=0, le=100, description="How many retries follow the first attempt.")] = 0
-    delay: Annotated[Duration, Field(description="Wait before the first retry.")] = "10s"
-    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further wait grows.")] = 2
-    max_delay: Annotated[Duration, Field(description="The longest wait between two attempts.")] = "1h"
-
-    def policy(self) -> retry.Policy:
-        """The policy in seconds."""
-        return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, times.seconds(self.max_delay))
 
 
 GroupIndexes = Annotated[tuple[Annotated[int, Field(ge=0, lt=keys.MAP_MAX)], ...], Field(max_length=keys.GROUP_DEPTH)]
@@ -139,7 +131,7 @@ class Command(Model):
 class TriggerCall(Model):
     """A trigger as the workflow asks for it, its expressions evaluated."""
 
-    class_name: Annotated[str, Field(alias="class", max_length=253, description="Registered class of the trigger.")]
+    class_name: Annotated[ClassName, Field(alias="class", description="Registered class of the trigger.")]
     kwargs: Annotated[str, Field(max_length=keys.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = "{}"
     timeout: Annotated[Duration | None, Field(description="How long the wait may last.")] = None
 
@@ -157,7 +149,7 @@ class TaskRunSpec(Model):
         GroupIndexes | None,
         Field(description="Which index of each mapped group that its task stands in, outermost first."),
     ] = None
-    display_name: Annotated[str | None, Field(max_length=253, description="What people call this instance.")] = None
+    display_name: Annotated[PrintableLine | None, Field(description="What people call this instance.")] = None
     clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0
     trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = keys.DEFAULT_POOL
     pool: Annotated[Identifier | None, Field(description="The pool whose slot it takes while it holds a pod.")] = None
@@ -236,14 +228,15 @@ class TaskRunStatus(Model):
         float | None, Field(ge=0, description="How long this attempt was deferred, over all its waits that are over.")
     ] = None
     log: Annotated[
-        str | None,
-        Field(max_length=keys.LOG_MAX, description="The last lines of a failed trigger's log, and its traceback."),
+        PrintableLog | None, Field(description="The last lines of a failed trigger's log, and its traceback.")
     ] = None
     result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
     stored: Annotated[
         StoredResult | None, Field(description="Instead of `result`: what the task returned stands in the archive.")
     ] = None
-    reason: Annotated[Name | None, Field(description="Why it failed or does not move: one CamelCase word.")] = None
+    reason: Annotated[ReasonWord | None, Field(description="Why it failed or does not move: one CamelCase word.")] = (
+        None
+    )
     message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
     completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None

@@ -9,7 +9,7 @@ from pydantic import Field
 from torpor_wire import keys
 from torpor_wire.approvers import NAME_MAX, NAMES_MAX
 
-from torpor_api.schema import Model
+from torpor_api.schema import Model, PrintableLine
 
 PersonName = Annotated[str, Field(min_length=1, max_length=NAME_MAX)]
 
@@ -26,11 +26,11 @@ class Approvers(Model):
 class Waiting(Model):
     """The trigger that a deferred TaskRun waits for."""
 
-    class_name: Annotated[str, Field(alias="class", max_length=253, description="Registered class of the trigger.")]
+    class_name: Annotated[PrintableLine, Field(alias="class", description="Registered class of the trigger.")]
     kwargs: Annotated[str, Field(max_length=keys.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = "{}"
     key: Annotated[str, Field(max_length=64, description="Equal for waits that one poke can serve.")]
     shard: Annotated[int, Field(ge=0, lt=keys.SHARDS, description="Which shard runs it: hash of the key.")]
-    waits_for: Annotated[str, Field(max_length=120, description="What is waited for, in one line.")] = ""
+    waits_for: Annotated[PrintableLine, Field(max_length=120, description="What is waited for, in one line.")] = ""
     approvers: Annotated[
         Approvers | None, Field(description="Who alone may answer it, where its kwargs say so; held by a policy.")
     ] = None

@@ -19,6 +19,7 @@ from torpor_api.schema import (
     Moment,
     Name,
     ObjectName,
+    ReasonWord,
 )
 from torpor_api.task import Group, Task, Value
 
@@ -134,7 +135,7 @@ class TaskStatus(Model):
     deferred: Annotated[Count, Field(description="Waiting without a pod.")] = 0
     succeeded: Annotated[Count, Field(description="Ended well.")] = 0
     failed: Annotated[Count, Field(description="Failed, Cancelled or deleted.")] = 0
-    reason: Annotated[Name | None, Field(description="Why the task failed or was skipped.")] = None
+    reason: Annotated[ReasonWord | None, Field(description="Why the task failed or was skipped.")] = None
     message: Annotated[str | None, Field(max_length=1024, description="The reason, as a sentence.")] = None
 
 

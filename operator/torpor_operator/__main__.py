@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, get_type_hints
 
 import kopf
-from torpor_api import client, errors
+from torpor_api import client, errors, logs
 from torpor_api.api import Api
 from torpor_api.clock import Clock, SystemClock
 from torpor_api.lease import Leadership, Terms
@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 def main() -> None:
     """Read the command line, then run until a signal or the loss of the Lease."""
     options = parser(os.environ).parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logs.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     settings = Settings(**{name: getattr(options, name) for name in Settings.__dataclass_fields__})

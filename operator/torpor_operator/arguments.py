@@ -17,6 +17,7 @@ from torpor_cel.value import JSON
 from torpor_wire import canonical, keys, paths
 from torpor_wire.indexes import Indexes
 from torpor_wire.reason import Reason
+from torpor_wire.text import printable_line
 
 from torpor_operator import calls, inputs
 from torpor_operator.expansion import Entry
@@ -64,7 +65,7 @@ def display_name(task: Task, scope: Scope) -> str | Outcome | Unknown | None:
     if isinstance(found, ExpressionError):
         return failed(task.name, found.reason, f"displayName: {found.message}")
     text = found.json if isinstance(found.json, str) else canonical.plain(found.json)
-    return errors.shorten(text, DISPLAY_MAX)
+    return errors.shorten(printable_line(text), DISPLAY_MAX)
 
 
 def for_task(task: Task, error: ExpressionError) -> str:

@@ -4,6 +4,8 @@ Each rule is a function from what is seen to steps; the first whose state matche
 TaskRun, and nothing is decided on a pod's absence from the store alone: absence is confirmed first.
 """
 
+import shlex
+
 from torpor_api.taskrun import TriggerCall
 from torpor_wire import edge, keys, retry, times, trigger
 from torpor_wire.reason import Reason
@@ -155,7 +157,8 @@ def _unserved(view: View) -> Step:
     due = (times.epoch(deferred) if deferred else view.now) + view.settings.unserved_grace
     if view.now < due:
         return Step(again_at=due)
-    message = f"no triggerer of pool {pool} is there to look: kubectl get pods -A -l {keys.LABEL_POOL}={pool}"
+    look = f"kubectl get pods -A -l {shlex.quote(f'{keys.LABEL_POOL}={pool}')}"
+    message = f"no triggerer of pool {pool} is there to look: {look}"
     return steps.explain(view, Reason.POOL_UNSERVED, message)
 
 

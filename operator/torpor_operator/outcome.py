@@ -12,6 +12,7 @@ from torpor_wire.indexes import Indexes
 from torpor_wire.paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
+from torpor_wire.text import printable
 
 from torpor_operator.marks import Marks
 
@@ -98,7 +99,9 @@ def cancelled(former: TaskStatus) -> TaskStatus:
 
 def decided(task: str, state: TaskState, reason: str | None = None, message: str | None = None) -> Outcome:
     """The outcome of a task that has no instances: it waits, was skipped, or failed before its first."""
-    return Outcome(task=task, state=state, runs={}, reason=reason, message=message and message[: keys.MESSAGE_MAX])
+    return Outcome(
+        task=task, state=state, runs={}, reason=reason, message=message and printable(message)[: keys.MESSAGE_MAX]
+    )
 
 
 def failed(task: str, reason: str, message: str) -> Outcome:
@@ -140,6 +143,5 @@ def _ended(marks: Marks, runs: Mapping[int, TaskRun]) -> tuple[TaskState, str | 
 
 
 def _told(run: TaskRun) -> str:
-    return f"TaskRun {run.metadata.name}: {run.status.message or run.status.reason or run.status.state}"[
-        : keys.MESSAGE_MAX
-    ]
+    said = printable(run.status.message or run.status.reason or run.status.state)
+    return f"TaskRun {run.metadata.name}: {said}"[: keys.MESSAGE_MAX]

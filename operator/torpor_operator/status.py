@@ -9,6 +9,7 @@ from torpor_api.workflow import Clearing, TaskState, TaskStatus, Workflow, Workf
 from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
+from torpor_wire.text import printable
 
 from torpor_operator import trouble
 from torpor_operator.outcome import BROKEN, Outcome
@@ -169,4 +170,5 @@ def _lost(outcomes: Sequence[Outcome], kept: str) -> str:
 def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
     former = next((entry for entry in workflow.status.conditions if entry.type == name), None)
     since = former.last_transition_time if former and former.status == status else times.rfc3339(now)
-    return Condition(type=name, status=status, reason=reason, message=message[:4096], last_transition_time=since)
+    said = printable(message)[:4096]
+    return Condition(type=name, status=status, reason=reason, message=said, last_transition_time=since)

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from typing import NamedTuple, Protocol, TextIO
 from weakref import WeakSet
 
+from torpor_wire.text import log_text, printable_line
+
 from torpor_triggerer import blots
 
 LINES = 20
@@ -158,8 +160,9 @@ class _Handler(logging.StreamHandler[TextIO]):
         text = page.black_out(text) if page else self._journal.black_out(text)
         head = f"{_PLAIN.formatTime(record)} {record.levelname} {record.name}:"
         if page is None:
-            return f"{head} {text}"
-        lines = text.splitlines() or [""]
+            return log_text(f"{head} {text}")
+        # Split before it is escaped: a separator that Python knows and a terminal does not may begin no line either.
+        lines = [printable_line(line) for line in text.splitlines()] or [""]
         if record.name not in _ASIDE:
             page.keep(f"{head} {lines[0]}")
         return "\n".join(f"{head} {page.tag} {line}" for line in lines)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from torpor_api import errors
 from torpor_api.api import Api
 from torpor_api.resources import Resource
+from torpor_wire.names import is_object_name
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.outcome import Failed
@@ -104,13 +105,9 @@ class Vault:
                 return _forbidden(f"the triggerer may not ask who may read Secrets: {error.message}")
             if pause is not None:
                 await self._api.clock.sleep(pause)
-        namespace, account = reader
         return _forbidden(
-            f"ServiceAccount {account} may not get Secret {name} in namespace {namespace}, to which its trigger "
-            f"refers. To allow it: kubectl -n {namespace} create role read-{name} --verb=get --resource=secrets "
-            f"--resource-name={name}, and "
-            f"kubectl -n {namespace} create rolebinding read-{name} --role=read-{name} "
-            f"--serviceaccount={namespace}:{account}"
+            f"ServiceAccount {reader.account} may not get Secret {name} in namespace {reader.namespace}, to which its "
+            f"trigger refers.{commands(reader, name)}"
         )
 
     async def _may(self, reader: Reader, name: str) -> bool:
@@ -135,6 +132,18 @@ class Vault:
         async with self._room:
             status = (await self._api.create(REVIEWS, None, body)).get("status") or {}
         return status.get("allowed") is True
+
+
+def commands(reader: Reader, name: str) -> str:
+    """What to type, where the names are such that a shell takes them as they are; nothing where they are not."""
+    namespace, account = reader
+    if not (is_object_name(account) and is_object_name(name)):
+        return ""
+    return (
+        f" To allow it: kubectl -n {namespace} create role read-{name} --verb=get --resource=secrets "
+        f"--resource-name={name}, and kubectl -n {namespace} create rolebinding read-{name} --role=read-{name} "
+        f"--serviceaccount={namespace}:{account}"
+    )
 
 
 def _text(data: Mapping[str, Any], reference: Reference) -> str | Missing | Failed:

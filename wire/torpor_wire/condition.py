@@ -5,6 +5,7 @@ while it is Unknown and the completion after, so no writer needs to know the for
 """
 
 from torpor_wire import state as states
+from torpor_wire import text
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 
@@ -28,6 +29,6 @@ def succeeded(
         "type": TYPE,
         "status": STATUS.get(state, UNKNOWN),
         "reason": reason or (Reason.SUCCEEDED if state is states.State.SUCCEEDED else state),
-        "message": message or "",
+        "message": text.printable(message or ""),
         "lastTransitionTime": completed or created,
     }

