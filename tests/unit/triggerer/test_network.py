@@ -6,14 +6,16 @@ import threading
 from collections.abc import Mapping, Sequence
 
 import pytest
-from torpor.triggers.metering import AddressDeniedError, Meter
+from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError, Meter
 from torpor.triggers.services import Request
-from torpor_triggerer import addresses, network, web
+from torpor_triggerer import addresses, network, outcome, web
 from torpor_triggerer.addresses import Addresses
 from torpor_triggerer.network import Network
+from torpor_triggerer.outcome import Failed
 from torpor_triggerer.resolver import Found, Resolver
 from torpor_triggerer.sessions import Owner
 from torpor_triggerer.shares import Shares
+from torpor_wire.reason import Reason
 
 OWNER = Owner("workflows", "torpor-task")
 
@@ -193,3 +195,11 @@ async def test_a_place_among_the_requests_is_waited_for_so_long_and_no_longer(mo
                 raise AssertionError
     async with made.hold(made.requests, "b"):
         assert made.requests.held("b") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(AnswerTooLargeError("too large"), "AnswerTooLarge"), (AddressDeniedError("denied"), "AddressDenied")],
+)
+def test_a_wait_that_fails_for_a_limit_says_so_and_no_more(error: Exception, reason: str) -> None:
+    assert outcome.raised(error) == Failed(reason=Reason(reason), message=str(error))

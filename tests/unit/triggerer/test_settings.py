@@ -36,6 +36,11 @@ def test_an_entry_that_is_none_is_refused_with_how_to_write_it(text: str, capsys
         (["--pool", "p" * 64], "is no pool's name"),
         (["--event-rate", "-1"], "is not 0 or more"),
         (["--progress-rate", "inf"], "is not 0 or more"),
+        (["--max-request-timeout", "0.5"], "is not 1 to 100 seconds"),
+        (["--max-request-timeout", "nan"], "is not 1 to 100 seconds"),
+        (["--answer-limit", "10"], "is less than 65536 bytes"),
+        (["--allow-networks", "everything"], "write an address, or a network such as 10.0.0.0/8"),
+        (["--deny-networks", "10.0.0.0/8,10.1"], "network '10.1'"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(
@@ -44,6 +49,17 @@ def test_a_setting_that_makes_no_sense_is_refused(
     with pytest.raises(SystemExit):
         settings.parse(arguments, {})
     assert words in capsys.readouterr().err
+
+
+def test_networks_come_from_arguments_and_the_environment_and_the_pods_own_are_denied() -> None:
+    environ = {"TORPOR_DENY_NETWORKS": "10.0.0.0/8", "KUBERNETES_SERVICE_HOST": "172.20.0.1"}
+    found = settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ).addresses
+    assert [found.refusal(one) == "" for one in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_what_cannot_be_imported_fails_only_who_asks_for_it() -> None:
