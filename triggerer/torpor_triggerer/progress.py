@@ -2,6 +2,7 @@
 
 Each write is a change of the object that others watch, so all waits together have a few a second, and each has one a
 minute at most: where its last look found something else, or after some minutes, where only the tries were counted on.
+Namespaces take turns, so that one with very many waits does not keep the others silent.
 """
 
 import logging
@@ -40,7 +41,7 @@ class Progress:
         self._budget = budget
         self._runs = runs
         self._tell = tell
-        self._round: deque[Run] = deque()
+        self._lines: dict[str, deque[Run]] = {}
 
     async def run(self) -> Never:
         """Tell, for ever."""
@@ -49,17 +50,28 @@ class Progress:
             await self._go_on()
 
     async def _go_on(self) -> None:
-        if not self._round:
-            self._round.extend(self._runs())
-        for _ in range(min(LOOKED_AT, len(self._round))):
-            run = self._round.popleft()
+        self._refill()
+        for _ in range(min(LOOKED_AT, sum(map(len, self._lines.values())))):
+            namespace = next(iter(self._lines))
+            line = self._lines.pop(namespace)
+            run = line.popleft()
+            if line:
+                self._lines[namespace] = line  # as the last
             look = run.last_look
             if not self._is_due(run, look):
                 continue
-            if not self._budget.take(run.wait.namespace):
-                self._round.appendleft(run)
+            if not self._budget.take(namespace):
+                self._lines.setdefault(namespace, line).appendleft(run)
                 return
             await self._say(run, look)
+
+    def _refill(self) -> None:
+        """Go round the waits of a namespace again once all were looked at; those of others do not wait for it."""
+        found: dict[str, deque[Run]] = {}
+        for run in self._runs():
+            if run.wait.namespace not in self._lines:
+                found.setdefault(run.wait.namespace, deque()).append(run)
+        self._lines |= found
 
     def _is_due(self, run: Run, look: str) -> bool:
         now = self._clock.now()

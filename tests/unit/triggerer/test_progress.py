@@ -1,13 +1,19 @@
 """One replica: what people see of its waits while they last and when they end, and what that may cost."""
 
+import asyncio
 import re
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from torpor_triggerer.budget import Budget
+from torpor_triggerer.crowd import Looks
+from torpor_triggerer.progress import Progress
 from torpor_wire import keys, times
 from torpor_wire.secret_ref import SecretRef
 
-from tests.fake_api import Fault
+from tests.fake_api import Fault, VirtualClock, settle
 from tests.unit.triggerer.world import World, answer, begun, world
 
 URL = {"url": "http://x/", "interval": "20s"}
@@ -202,3 +208,28 @@ async def test_a_budget_gives_as_much_as_its_rate(rate: float) -> None:
             taken += budget.take()
             await made.pass_time(0.1)
         assert taken in {int(3 + 100 * rate), int(3 + 100 * rate) - 1}
+
+
+async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -> None:
+    clock = VirtualClock()
+    told: list[str] = []
+
+    async def tell(run: Any, _: str) -> None:
+        told.append(run.wait.namespace)
+
+    def wait(namespace: str) -> Any:
+        facts = {"last_look": "not yet", "left": False, "reporting": False, "verdict": None, "told": None, "asks": ""}
+        of_wait = SimpleNamespace(namespace=namespace, name="t", subject="x", deferred_at=clock.now() - 60)
+        page = SimpleNamespace(black_out=str, speaking=nullcontext)
+        return SimpleNamespace(**facts, wait=of_wait, page=page, looks=Looks())
+
+    runs = [wait("greedy") for _ in range(2000)]
+    budget = Budget.of_sentences(clock, 2.0)
+    progress = asyncio.create_task(Progress(clock, budget, runs=lambda: runs, tell=tell).run())
+    await settle()
+    await clock.advance(10)
+    runs.append(wait("other"))
+    await clock.advance(5)
+    assert "other" in told
+    assert told.count("greedy") > 10
+    progress.cancel()
