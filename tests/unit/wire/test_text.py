@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_wire import condition, edge, text, trigger
+from torpor_wire import condition, edge, retry, text, trigger
 from torpor_wire.edge import Pin
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
@@ -45,7 +45,7 @@ def test_printable_text_stays_as_it_is_and_fits_the_pattern_of_the_api_server(fo
 
 
 def test_no_transition_writes_a_control_character() -> None:
-    patch = edge.fail(PIN, edge.retry.Policy(), reason=Reason.ERROR, message=CLEAR, log=f"line\n{CLEAR}", now=0.0)
+    patch = edge.fail(PIN, retry.Policy(), reason=Reason.ERROR, message=CLEAR, log=f"line\n{CLEAR}", now=0.0)
     patch += edge.explain(PIN, reason=Reason.WAITING, message=CLEAR)
     patch += edge.cancel(PIN, message=CLEAR, now=0.0)
     assert "\x1b" not in str([str(op["value"]).encode().decode() for op in patch])
