@@ -44,7 +44,12 @@ def _work(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -
         concurrency=CONCURRENCY,
         watch=f"{TASKRUNS.path(None)}?{urlencode(query)}",
         patches=[
-            Patch(due[name], TASKRUNS.path(NAMESPACE, name, "status"), _fire(made[name], due[name])) for name in due
+            Patch(
+                due[name],
+                f"{TASKRUNS.path(NAMESPACE, name, 'status')}?fieldManager={keys.FIELD_MANAGER}",
+                _fire(made[name], due[name]),
+            )
+            for name in due
         ],
     )
 

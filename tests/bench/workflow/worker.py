@@ -19,7 +19,7 @@ from urllib.parse import quote
 import aiohttp
 from torpor.runtime import launch
 from torpor.runtime.launch import Launch
-from torpor_wire import edge
+from torpor_wire import edge, keys
 from torpor_wire.state import State
 
 ACCOUNT = "torpor-task"
@@ -46,7 +46,9 @@ class Worker:
 
     async def _write(self, launched: Launch, patch: Sequence[Mapping[str, Any]]) -> bool:
         async with self._session.patch(
-            f"{self._server}{launched.path()}/status", data=json.dumps(patch), headers=_identity(launched)
+            f"{self._server}{launched.path()}/status?fieldManager={keys.FIELD_MANAGER}",
+            data=json.dumps(patch),
+            headers=_identity(launched),
         ) as response:
             text = await response.text()
             if response.status != HTTPStatus.OK:

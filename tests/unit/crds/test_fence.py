@@ -82,10 +82,11 @@ def test_there_are_no_match_conditions_and_an_error_refuses() -> None:
 def test_the_fence_knows_which_states_are_ends_and_when_each_is_entered() -> None:
     assert set(table("finished")) == set(TERMINAL)
     entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
-    assert set(table("due")) == entered
+    due: dict[str, Any] = {**table("due")}
+    assert set(due) == entered
     for path, patch in (*POD.items(), *TRIGGERER.items()):
         old, new = path.split(">")
-        assert old == new or table("due")[new] in touched(patch), path
+        assert old == new or due[new] in touched(patch), path
 
 
 def test_the_fence_allows_the_slack_of_the_wire_contract() -> None:
