@@ -1,6 +1,7 @@
 """Pools: a wait is its pool's, whose triggerers alone know its class and may end it. One is examples/own-trigger's."""
 
 import json
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -117,13 +118,13 @@ async def test_a_pools_triggerers_may_end_its_waits_and_no_other_pools(
     ):
         for api, closed in ((own, "default"), (default, "own")):
             for patch in (
-                edge.fire(waits[closed].pin(), '"mine"', deferred=1.0, now=0),
-                edge.succeed(waits[closed].pin(), '"mine"', now=0),
+                edge.fire(waits[closed].pin(), '"mine"', deferred=1.0, now=time.time()),
+                edge.succeed(waits[closed].pin(), '"mine"', now=time.time()),
             ):
                 with pytest.raises(Forbidden, match=f"a triggerer of pool {closed}"):
                     await write(api, waits[closed], patch)
         for api, open_ in ((own, "own"), (default, "default")):
-            await write(api, waits[open_], edge.succeed(waits[open_].pin(), '"mine"', now=0))
+            await write(api, waits[open_], edge.succeed(waits[open_].pin(), '"mine"', now=time.time()))
             assert (await stage.reached(open_, "it", State.SUCCEEDED)).status.result == '"mine"'
 
 

@@ -1,6 +1,7 @@
 """A task pod's own token, used by hand: what it can do is its own TaskRun's next transition, and no more."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,10 +56,10 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
     assert (await api.get(TASKRUNS, stage.namespace, own.metadata.name))["metadata"]["uid"] == own.metadata.uid
 
     for other in (intruder.sleeping, intruder.waiting):
-        for patch in (edge.cancel(other.pin(), message="mine", now=0), _result(other)):
+        for patch in (edge.cancel(other.pin(), message="mine", now=time.time()), _result(other)):
             with pytest.raises(Forbidden):
                 await api.patch(TASKRUNS, stage.namespace, other.metadata.name, patch, subresource="status")
-    fire = edge.fire(intruder.waiting.pin(), '"now"', deferred=1.0, now=0)
+    fire = edge.fire(intruder.waiting.pin(), '"now"', deferred=1.0, now=time.time())
     with pytest.raises(Forbidden):
         await api.patch(TASKRUNS, stage.namespace, intruder.waiting.metadata.name, fire, subresource="status")
 
@@ -73,7 +74,11 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
         await api.delete(TASKRUNS, stage.namespace, own.metadata.name)
 
     await api.patch(
-        TASKRUNS, stage.namespace, own.metadata.name, edge.succeed(own.pin(), '"by hand"', now=0), subresource="status"
+        TASKRUNS,
+        stage.namespace,
+        own.metadata.name,
+        edge.succeed(own.pin(), '"by hand"', now=time.time()),
+        subresource="status",
     )
     run = await stage.reached("w", "own", State.SUCCEEDED)
     assert run.status.result == '"by hand"'
@@ -120,7 +125,7 @@ async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: Stage) -> 
 def _result(run: TaskRun) -> edge.Patch:
     pin = run.pin()
     return (
-        edge.succeed(pin, '"mine"', now=0)
+        edge.succeed(pin, '"mine"', now=time.time())
         if pin.state is State.RUNNING
-        else edge.fire(pin, '"mine"', deferred=1.0, now=0)
+        else edge.fire(pin, '"mine"', deferred=1.0, now=time.time())
     )
