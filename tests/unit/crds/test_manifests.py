@@ -85,7 +85,8 @@ def test_nobody_connects_to_our_pods_but_to_the_archive_and_for_metrics() -> Non
         assert ours["podSelector"]["matchLabels"].items() <= labels, deployment["metadata"]["name"]
     (archive,) = policies["torpor-archive"]["ingress"]
     assert [one["port"] for one in archive["ports"]] == ["archive"]
-    assert "triggerer" not in str(archive)
+    components = [one["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for one in archive["from"][:2]]
+    assert components == ["operator", "triggerer"]
     (metrics,) = policies["torpor-metrics"]["ingress"]
     assert [one["port"] for one in metrics["ports"]] == ["health"]
     assert metrics["from"] == [{"namespaceSelector": {"matchLabels": {"torpor.dev/metrics": "true"}}}]
