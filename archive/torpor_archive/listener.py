@@ -48,7 +48,8 @@ async def listening(
         try:
             yield
         finally:
-            accepting.cancel()
+            for task in (accepting, *listener.handshakes):
+                task.cancel()
             await asyncio.gather(accepting, *listener.handshakes, return_exceptions=True)
             await runner.cleanup()
 
@@ -80,9 +81,15 @@ class _Listener:
         if connection is None:
             accepted.close()
             return
+
+        def ended(done: asyncio.Task[None]) -> None:
+            self.handshakes.discard(done)
+            if done.cancelled():  # before it began; else the socket is its transport's to close
+                accepted.close()
+
         task = asyncio.create_task(self._opened(accepted, connection, server))
         self.handshakes.add(task)
-        task.add_done_callback(self.handshakes.discard)
+        task.add_done_callback(ended)
 
     async def _opened(self, accepted: socket.socket, connection: Connection, server: web.Server) -> None:
         handler = server()
@@ -98,7 +105,6 @@ class _Listener:
                 ssl_shutdown_timeout=None if limit is None else LINGER_SECONDS,
             )
         except BaseException as error:
-            accepted.close()
             self._ended(handler, connection)
             if not isinstance(error, (OSError, ssl.SSLError, asyncio.CancelledError)):
                 log.exception("a connection of %s", connection.address)
