@@ -195,7 +195,7 @@ async def test_approvers_that_stand_in_the_kwargs_alone_fail_the_wait_since_no_p
 
 
 def test_a_trigger_with_approvers_is_made_again_as_it_was() -> None:
-    given = {"question": "Go?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
+    given: dict[str, Any] = {"question": "Go?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
     assert Approval(**given).serialize() == ("approval", given)
     with pytest.raises(ValueError, match="names nobody"):
         Approval(approvers={"users": []})
