@@ -19,6 +19,7 @@ from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 from tests.fake_api import Request
 from tests.fake_api.history import Entry, Object, collection
 from tests.simulation.creations import Creations
+from tests.simulation.ends import Ends
 from tests.simulation.order import Order
 from tests.simulation.process import Process
 from tests.simulation.worker import Execution, Watcher
@@ -34,7 +35,10 @@ _LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS))
 
 INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11")
 
-_OPERATOR_EDGES = EDGES - {(State.DEFERRED, State.SCHEDULED), (State.RUNNING, State.DEFERRED)}
+_OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
+    (State.DEFERRED, State.SCHEDULED),
+    (State.RUNNING, State.DEFERRED),
+}
 
 
 class Breach(NamedTuple):
@@ -52,6 +56,7 @@ class Audit(Watcher):
         self.checks: Counter[str] = Counter()
         self.creations = Creations(self.expect)
         self.order = Order(self.expect)
+        self.ends = Ends(self.expect)
         self._leader = ""
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
@@ -134,6 +139,7 @@ class Audit(Watcher):
         self.expect("I4", stays or edge in EDGES, f"{told} is no edge")
         self.expect("I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{told} goes back")
         self._theirs(writer, before, edge, told)
+        self.ends.moved(writer, before, after, told)
         if edge[1] is State.RUNNING:
             self._claims[Execution(uid, *old)] = (now.get("pod") or {}).get("uid", "")
         if edge == (State.DEFERRED, State.SCHEDULED):

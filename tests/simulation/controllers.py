@@ -12,7 +12,7 @@ from contextlib import aclosing
 from functools import cache, partial
 from typing import Any, Never
 
-from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
 from torpor.triggers.services import Answer, Request, Services
 from torpor_api import errors
 from torpor_api.api import Api
@@ -116,6 +116,10 @@ class Web:
         raise OSError("no route to host")
 
 
+_ENDING = {"ends": TaskSuccessEvent, "fails": TaskFailedEvent, "skips": TaskSkippedEvent}
+"""Words of a trigger whose event ends the task."""
+
+
 class Odd(BaseTrigger):
     """Fires after so many looks, with an event that no other run of it yields; or raises, or ends."""
 
@@ -134,7 +138,8 @@ class Odd(BaseTrigger):
             raise LookupError("as the script says")
         if self._word == "mute":
             return
-        yield TriggerEvent({"number": next(Odd.numbers), "token": self._token})
+        kind = _ENDING.get(self._word, TriggerEvent)
+        yield kind({"number": next(Odd.numbers), "token": self._token})
 
 
 class OddMany(BaseTrigger):

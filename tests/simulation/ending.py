@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from torpor_api.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_api.workflow import TaskState
 from torpor_wire import keys
 from torpor_wire.paths import Path
 from torpor_wire.reason import Reason
@@ -52,13 +53,26 @@ def _judge_frames(world: "World", flow: Object) -> None:
     """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
     shape = world.audit.order.shape(flow)
     ran: defaultdict[str, set[Path]] = defaultdict(set)
+    skipped: defaultdict[str, set[Path]] = defaultdict(set)
     for run in _runs(world, flow):
         if run["status"]["state"] == State.SUCCEEDED:
             ran[run["spec"]["task"]].add(path_of(run))
+        if run["status"]["state"] == State.SKIPPED:
+            skipped[run["spec"]["task"]].add(path_of(run))
     for task, before in shape.unhindered():
         for frame in _due(shape, task, before, ran):
             told = f"{task} did not run at {frame}, where all before it succeeded"
-            world.audit.expect("I5", frame in ran[task], told)
+            world.audit.expect("I5", frame in ran[task] | skipped[task], told)
+    for task in flow["status"]["tasks"]:
+        _judge_skips(world, task, ran[task["name"]], skipped[task["name"]])
+
+
+def _judge_skips(world: "World", task: Object, ran: set[Path], skipped: set[Path]) -> None:
+    """What skipped itself is counted so, and a task of which nothing succeeded is no success."""
+    name, counted = task["name"], task.get("skipped", 0)
+    world.audit.expect("I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were")
+    succeeded = task["state"] == TaskState.SUCCEEDED
+    world.audit.expect("I5", not (succeeded and skipped and not ran), f"{name} succeeded, and all of it was skipped")
 
 
 def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[Path]]) -> Iterable[Path]:

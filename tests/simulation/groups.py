@@ -15,6 +15,8 @@ OUTER, INNER = "outer", "inner"
 Draw = Callable[[random.Random, list[str]], Object]
 """A kind of task."""
 
+RULES = tuple(rule.value for rule in Rule if rule is not Rule.ALL_DONE_MIN_ONE_SUCCESS)
+"""Without that which `workflows` draws apart."""
 _PYTHON = "tests.simulation.tasks:perform"
 _WIDE: Object = {"python": _PYTHON, "args": {"script": [["wide"]]}}
 _LITERAL: tuple[Any, ...] = ([1, 2], [1, 2], [1, 2, 3], {"a": [5], "b": []}, [[5, 6], []], [[5], [6, 7]], [])
@@ -90,7 +92,7 @@ class _Drawn:
             task["expand"] = [{"name": "item", "over": self._rng.choice(([1, 2], [1, 2], [1, 2], []))}]
             task["args"]["at"] = [*_AT[group], "${mapping.index}"]
         if before is not None and self._rng.random() < 0.35:
-            task["rule"] = self._rng.choice(list(Rule)).value
+            task["rule"] = self._rng.choice(RULES)
         if self._rng.random() < 0.12:
             task["when"] = self._rng.choice(_WHENS)
         if self._rng.random() < 0.1:
@@ -138,7 +140,7 @@ class _Drawn:
         if self._rng.random() < 0.4:
             task["after"] = [self._rng.choice([group["name"] for group in self._spec["groups"]])]
         if self._rng.random() < 0.5:
-            task["rule"] = self._rng.choice(("all_done", "none_failed", *(rule.value for rule in Rule)))
+            task["rule"] = self._rng.choice(("all_done", "none_failed", *RULES))
         self._add(task)
 
     def _retries(self) -> Object:

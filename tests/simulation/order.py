@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from torpor_wire.paths import Path
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TERMINAL, State
 
 from tests.fake_api.history import Object
 from tests.simulation.shape import Shape, path_of
@@ -22,6 +22,7 @@ class _Standing(NamedTuple):
     clears: int
     over: bool
     name: str
+    state: str
 
 
 class Order:
@@ -74,6 +75,9 @@ class Order:
     def _judge(self, shape: Shape, one: _Standing, other: _Standing, *, first: bool) -> None:
         if shape.awaits(one.task, other.task):
             self._expect("I11", other.over, f"{one.name} at {one.path} begins before {other.name} has ended")
+        if first and other.over and shape.asks_success(one.task, other.task):
+            told = f"{one.name} at {one.path} begins, though {other.name} before it ended {other.state}"
+            self._expect("I11", other.state == State.SUCCEEDED, told)
         if first and shape.awaits(other.task, one.task) and other.clears >= one.clears:
             self._expect("I11", False, f"{one.name} at {one.path} comes later than {other.name}, which awaits it")
 
@@ -103,4 +107,5 @@ def _of(run: Object) -> _Standing:
         clears=run["spec"].get("clears", 0),
         over=(run.get("status") or {}).get("state") in TERMINAL,
         name=run["metadata"]["name"],
+        state=(run.get("status") or {}).get("state", State.SCHEDULED),
     )

@@ -44,6 +44,11 @@ class Shape:
         """Whether no instance of a task is to begin before those of another have ended."""
         return other in self._awaited[task]
 
+    def asks_success(self, task: str, other: str) -> bool:
+        """Whether no instance of a task is to begin where one of another before it came to anything but success."""
+        said = self._tasks[task].get("rule", "all_success")
+        return said == "all_success" and other in self._upstream(task)
+
     def shared(self, one: str, other: str) -> int:
         """How many groups two tasks both stand in."""
         pairs = zip(self.chains[one], self.chains[other], strict=False)

@@ -1,10 +1,11 @@
 """What workflows of the simulation run: functions that do as their script says, in the pod that the driver tells.
 
-A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `exit`,
-`vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice), `share:2`
-(likewise, by one that all waits of that number share), `brief:12` (that one, but no longer than 3 s), `many:3` (as
-`defer`, by one query for all), `bad` (a trigger that raises), `wide` (a list that is longer or shorter in another
-TaskRun), `pick` (one of `names`, as a branch does). The last attempt stands for all after it.
+A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `skip`,
+`exit`, `vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice),
+`share:2` (likewise, by one that all waits of that number share), `brief:12` (that one, but no longer than 3 s),
+`many:3` (as `defer`, by one query for all), `bad` (a trigger that raises), `ends:2`, `fails:2`, `skips:2` (a trigger
+that has looked twice, and whose event ends the task), `wide` (a list that is longer or shorter in another TaskRun),
+`pick` (one of `names`, as a branch does). The last attempt stands for all after it.
 
 A task within groups is told `at` which indexes it runs and returns that, so that those who are given its result as
 `rows` can tell whether it comes from where they stand: from the same indexes of the first `shared` groups.
@@ -15,11 +16,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
-from torpor import TaskFailed, defer
+from torpor import TaskFailed, TaskSkipped, defer
 from torpor.deferral import Deferral
 from torpor_wire import times
 
 Script = Sequence[Sequence[str]]
+_RAISED = {"raise": RuntimeError, "final": TaskFailed, "skip": TaskSkipped}
 
 
 class Here(Protocol):
@@ -100,17 +102,15 @@ def _act(script: Script, event: object, at: list[int] | None, names: Sequence[st
     match word:
         case "work":
             here.sleep(float(number))
-        case "raise":
-            raise RuntimeError("as the script says")
-        case "final":
-            raise TaskFailed("as the script says", retryable=False)
+        case "raise" | "final" | "skip":
+            raise _RAISED[word]("as the script says")
         case "exit":
             sys.exit(3)
         case "vanish":
             here.vanish()
         case "hang":
             here.sleep(1e6)
-        case "defer" | "poll" | "share" | "brief" | "many" | "bad":
+        case "defer" | "poll" | "share" | "brief" | "many" | "bad" | "ends" | "fails" | "skips":
             return _defer(script, word, float(number or 0), here.now(), {} if at is None else {"at": at})
         case "wide":
             return [[7, 8], [], [9]][: int(here.token().partition("/")[0][-1:], 16) % 4]

@@ -1,5 +1,6 @@
 """Random small workflows: every kind of task, every way to end, and few enough that a second plays hundreds."""
 
+import copy
 import json
 import random
 from typing import Any
@@ -19,6 +20,8 @@ _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit"
 _GROUPS = 0.15
 """Of the workflows; of two in a world, one is enough."""
 _HOOKS = 0.2
+_SKIPS = 0.4
+"""Of the workflows."""
 _WAITS = (
     "defer:2",
     "defer:6",
@@ -52,6 +55,9 @@ def workflow(rng: random.Random, name: str) -> Object:
     last = random.Random(f"hook of {drawn}")
     if last.random() < _HOOKS:
         spec["tasks"].append({"name": "last", "hook": last.choice(("end", "end", "failure"))} | _python(last, []))
+    apart = random.Random(f"skips of {drawn}")
+    if apart.random() < _SKIPS:
+        _skip(apart, spec["tasks"])
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
@@ -76,7 +82,7 @@ def _enrich(rng: random.Random, tasks: list[Object]) -> None:
     """What some tasks have besides: drawn apart, so that the other worlds stay what they were."""
     for task in tasks:
         if "after" in task and rng.random() < 0.4:
-            task["rule"] = rng.choice(list(Rule)).value
+            task["rule"] = rng.choice(groups.RULES)
         if "python" in task and rng.random() < 0.2:
             task["pool"] = POOL
         if "expand" not in task:
@@ -89,6 +95,29 @@ def _enrich(rng: random.Random, tasks: list[Object]) -> None:
             task["maxActive"] = rng.choice((1, 2))
         if rng.random() < 0.3:
             task["displayName"] = "number ${mapping.index}"
+
+
+def _skip(rng: random.Random, tasks: list[Object]) -> None:
+    """Tasks that skip themselves, and triggers whose events end their task: drawn apart, as what enriches them."""
+    for task in tasks:
+        script = copy.deepcopy(task.get("args", {}).get("script"))
+        if script is not None and rng.random() < 0.6:
+            task["args"] = {**task["args"], "script": script}
+            attempt = rng.choice(script)
+            # What tells where it stands returns that, and no event's payload.
+            words = ("skip", "skip", "skips", "fails") if "at" in task["args"] else ("skip", "skips", "ends", "fails")
+            word = rng.choice(words)
+            if word == "skip" and rng.random() < 0.7:
+                script[0] = [word]  # at once, or little would ever be skipped
+            elif word == "skip":
+                attempt[-1] = word
+            else:
+                attempt.insert(rng.randrange(len(attempt)), f"{word}:{rng.choice((1, 3))}")
+        if task.get("trigger", {}).get("class") == "odd" and rng.random() < 0.5:
+            kwargs = {**task["trigger"]["kwargs"], "word": rng.choice(("skips", "ends", "fails"))}
+            task["trigger"] = {**task["trigger"], "kwargs": kwargs}
+        if "after" in task and rng.random() < 0.6:
+            task["rule"] = rng.choice((Rule.ALL_SUCCESS, Rule.ALL_SUCCESS, Rule.ALL_DONE_MIN_ONE_SUCCESS)).value
 
 
 def _python(rng: random.Random, former: list[str]) -> Object:
