@@ -230,9 +230,7 @@ class Lifecycle:
             self.alarms.discard(run.timer)
         if run.task is not None:
             run.task.cancel()
-        if run.poke is None:
-            self._spawn(run, self._end(run, verdict))
-        elif self.pokes.part(run, kill=isinstance(verdict, Cancelled)):
+        if run.poke is not None and self.pokes.part(run, kill=isinstance(verdict, Cancelled)):
             patience = 2 * self._settings.kill_seconds + self._settings.stop_seconds
             run.timer = self.alarms.add(self._clock.now() + patience, (run, Due.ABANDON))
         else:

@@ -56,7 +56,7 @@ def test_a_python_task_is_told_where_the_archive_is_and_gets_a_token_for_it_alon
     spec = pod(world, "a")
     env = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}  # type: ignore[index]
     assert (env[keys.ENV_ARCHIVE_URL], env[keys.ENV_ARCHIVE_CA]) == ("https://archive:8443", "PEM")
-    sources = spec["volumes"][0]["projected"]["sources"]  # type: ignore[index]
+    (sources,) = (one["projected"]["sources"] for one in spec["volumes"] if "projected" in one)  # type: ignore[attr-defined]
     audiences = [one["serviceAccountToken"].get("audience") for one in sources if "serviceAccountToken" in one]
     assert audiences == [None, keys.ARCHIVE_AUDIENCE]
     assert "projected" not in str(pod(world, "b"))

@@ -155,7 +155,7 @@ async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tri
     rig.fake.inject(fault)
     rig.create("run", python("a"))
     await rig.advance(10)
-    said = [event["note"] for event in rig.fake.all(EVENTS) if event["reason"] == "LaunchFailed"]
+    said = [event["note"] for event in rig.fake.all(EVENTS) if event["reason"] == "QuotaExceeded"]
     assert len(said) == 1
     assert "exceeded quota" in said[0]
     assert rig.taskrun("run", "a")["status"]["state"] == "Succeeded"

