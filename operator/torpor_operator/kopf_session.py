@@ -55,7 +55,7 @@ class _Response(aiohttp.ClientResponse):
 
 
 class _Lines:
-    """The events of a watch, each decoded and encoded anew."""
+    """The content of a watch, whose events are decoded and encoded anew; all else is aiohttp's stream."""
 
     def __init__(self, content: aiohttp.StreamReader) -> None:
         self._content = content
@@ -64,3 +64,7 @@ class _Lines:
         """Whole lines, each with its end."""
         async for line in client.lines(self._content.iter_chunked(size)):
             yield decoding.bounded_event(line)
+
+    def __getattr__(self, name: str) -> Any:
+        # aiohttp asks the content of a response for its state when it releases the connection.
+        return getattr(self._content, name)
