@@ -79,10 +79,14 @@ class Lifecycle:
         self.pokes = Pokes(means.hosts, means.journal, means.clock, self._track, self._over)
 
     def begin(self, wait: Wait) -> Run:
-        """Serve a wait."""
+        """Serve a wait. Whatever is raised here leaves nothing behind that runs for it."""
         run = Run(wait=wait, page=self._means.journal.page(wait))
         with run.page.speaking():
-            self._begin(run)
+            try:
+                self._begin(run)
+            except Exception:
+                self.leave(run)
+                raise
         return run
 
     def cancel(self, run: Run) -> None:

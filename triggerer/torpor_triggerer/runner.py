@@ -82,8 +82,8 @@ class Runner:
         waits = {key: self._runs.pop(key) for key in keys}
         for run in waits.values():
             self._lifecycle.leave(run)
-        for key, run in waits.items():
-            self._begin(key, run.wait)
+        for run in waits.values():
+            self._begin(run.wait)
 
     async def stop(self) -> None:
         """Stop all triggers, for another replica to go on: `cleanup` is called, `on_kill` is not."""
@@ -120,24 +120,35 @@ class Runner:
         elif without is not None and not wait.cancelled:
             self._queued[key] = wait
             return
-        self._begin(key, wait)
+        self._begin(wait)
 
     def _leave(self, key: Key, wait: Wait) -> None:
-        next_one = self._room.leave(wait)
-        self._arrivals.forget(wait)
+        waiting = self._give_up_room(wait)
         self._queued.pop(key, None)
         run = self._runs.pop(key, None)
         if run is not None:
             self._lifecycle.leave(run)
-        waiting = None if next_one is None else self._queued.pop(_key(next_one), None)
         if waiting is not None:
-            self._begin(_key(waiting), waiting)
+            self._begin(waiting)
 
-    def _begin(self, key: Key, wait: Wait) -> None:
-        try:
-            self._runs[key] = self._lifecycle.begin(wait)
-        except Exception:
-            log.exception("%s/%s: cannot be begun", *key)
+    def _give_up_room(self, wait: Wait) -> Wait | None:
+        """The wait that queued and has its room now."""
+        next_one = self._room.leave(wait)
+        self._arrivals.forget(wait)
+        return None if next_one is None else self._queued.pop(_key(next_one), None)
+
+    def _begin(self, wait: Wait) -> None:
+        """Begin one. One that cannot be begun gives its room to the next; a later `settle` tries it again."""
+        waiting: Wait | None = wait
+        while waiting is not None:
+            key = _key(waiting)
+            try:
+                self._runs[key] = self._lifecycle.begin(waiting)
+            except Exception:
+                log.exception("%s/%s: cannot be begun", *key)
+                waiting = self._give_up_room(waiting)
+            else:
+                return
 
     def _make_way(self, key: Key) -> None:
         """What is being written is not stopped for want of room: it will be over soon."""
@@ -155,7 +166,7 @@ class Runner:
             self._lifecycle.cancel(run)
             return
         del self._queued[key]
-        self._begin(key, wait)
+        self._begin(wait)
 
 
 def _is_same(one: Wait, other: Wait) -> bool:
