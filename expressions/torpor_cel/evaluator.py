@@ -141,6 +141,11 @@ class Evaluator:
                 try:
                     if not request.answer.done():
                         await _serve(child, request)
+                except Exception:  # noqa: BLE001 - a border: one expression never stops those of others
+                    _LOG.exception("%s: an expression cannot be evaluated", share)
+                    await child.end()
+                    if not request.answer.done():
+                        request.answer.set_result(errors.failed("it cannot be evaluated; the log has the error"))
                 finally:
                     request.answer.cancel()
                     self._done(share, child.charge())

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
@@ -103,6 +103,12 @@ async def test_values_nested_too_deep_are_refused(evaluator: Evaluator) -> None:
 
 async def test_half_a_surrogate_pair_is_refused(evaluator: Evaluator) -> None:
     assert reason(await evaluator.evaluate("s", {"s": "\ud800"})) is Reason.FAILED
+
+
+async def test_a_request_that_cannot_be_sent_fails_and_the_next_is_served(evaluator: Evaluator) -> None:
+    for _ in range(3):
+        assert reason(await evaluator.evaluate("s", {"s": cast("JSON", object())})) is Reason.FAILED
+    assert await good(evaluator)
 
 
 async def test_an_attack_disturbs_no_other_evaluation(evaluator: Evaluator) -> None:
