@@ -1,8 +1,8 @@
 """Decodes what the API server sends, one object at a time, so that one object never fails a whole list or watch.
 
-`metadata.managedFields` is dropped: no part of Torpor reads it, it is half of an object's bytes, and any writer of an
-object may set it to anything. An object that is nested too deeply keeps its name, its version and the members that can
-be read; `UNREADABLE` says what is missing. Pure: no I/O.
+`metadata.managedFields` is half of an object's bytes, and any writer of an object may set it to anything. Only the
+entries of who answered a person's wait are kept, which tell when. An object that is nested too deeply keeps its name,
+its version and the members that can be read; `UNREADABLE` says what is missing. Pure: no I/O.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from torpor_wire import bounded_json
+from torpor_wire import bounded_json, keys
 
 UNREADABLE = "torpor.dev/unreadable"
 """The member of an object that cannot be read whole: a sentence for people. No API server sends it."""
@@ -19,6 +19,7 @@ _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]+|[\]}]+', re.DOTALL)
 _OPENING = "[{"
+_ANSWER = ("fieldsV1", "f:metadata", "f:annotations", f"f:{keys.APPROVAL}")
 
 
 def decode(data: bytes) -> Any:
@@ -29,7 +30,7 @@ def decode(data: bytes) -> Any:
     if isinstance(body, dict):
         items = body.get("items")
         for each in items if isinstance(items, list) else [body]:
-            _drop_managed_fields(each)
+            _reduce_managed_fields(each)
     return body
 
 
@@ -42,7 +43,7 @@ def decode_event(line: bytes) -> dict[str, Any]:
     else:
         event = bounded_json.loads(line)
         if isinstance(event, dict):
-            _drop_managed_fields(event.get("object"))
+            _reduce_managed_fields(event.get("object"))
     if isinstance(event, dict) and isinstance(event.get("object"), dict):
         return event
     raise ValueError(f"a watch event without an object: {line[:100]!r}")
@@ -53,9 +54,27 @@ def bounded_event(line: bytes) -> bytes:
     return json.dumps(decode_event(line), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _drop_managed_fields(body: object) -> None:
+def _reduce_managed_fields(body: object) -> None:
     if isinstance(body, dict) and isinstance(metadata := body.get("metadata"), dict):
-        metadata.pop("managedFields", None)
+        entries = metadata.pop("managedFields", None)
+        answers = [_answer(each) for each in entries if _answers(each)] if isinstance(entries, list) else []
+        if answers:
+            metadata["managedFields"] = answers
+
+
+def _answers(entry: object) -> bool:
+    """Whether an entry is of who wrote the annotation that answers a person's wait."""
+    found = entry
+    for name in _ANSWER:
+        if not isinstance(found, dict) or name not in found:
+            return False
+        found = found[name]
+    return True
+
+
+def _answer(entry: dict[str, Any]) -> dict[str, Any]:
+    annotations, word = _ANSWER[-2:]
+    return entry | {"fieldsV1": {"f:metadata": {annotations: {word: {}}}}}
 
 
 def _decode_deep(text: str) -> Any:

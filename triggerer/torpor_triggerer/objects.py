@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Subject(NamedTuple):
-    """Which object; `managed` is whether to show who wrote which field, and when."""
+    """Which object; `managed` is whether to show who answered a person's wait, and when."""
 
     api_version: str
     kind: str

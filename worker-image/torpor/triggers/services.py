@@ -132,8 +132,8 @@ class Services(Protocol):
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the TaskRun's namespace as it is and each time it changes; nothing while it does not exist.
 
-        It has `metadata.managedFields` where `managed` says so. Raises ValueError for a kind that does not exist or
-        has no namespace, PermissionError where it is not allowed.
+        Where `managed` says so, it has the entries of `metadata.managedFields` of who wrote `torpor.dev/approval`.
+        Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it is not allowed.
         """
 
     async def polled(self, trigger: Any) -> Any:
