@@ -4,6 +4,7 @@ Moments are the wall clock's, which may be set while the loop sleeps by another 
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Generic, Never, TypeVar
 
@@ -14,6 +15,8 @@ from torpor_triggerer.timers import Timer, Timers
 T = TypeVar("T")
 
 LONGEST_SLEEP = 30.0
+
+log = logging.getLogger(__name__)
 
 
 class Alarms(Generic[T]):
@@ -41,8 +44,15 @@ class Alarms(Generic[T]):
         """Ring, for ever."""
         while True:
             for item in self._timers.pop_due(self._clock.now()):
-                self._ring(item)
+                self._ring_or_log(item)
             await self._sleep()
+
+    def _ring_or_log(self, item: T) -> None:
+        """One timer never keeps the others from ringing."""
+        try:
+            self._ring(item)
+        except Exception:
+            log.exception("what is due cannot be begun")
 
     async def _sleep(self) -> None:
         now = self._clock.now()

@@ -132,24 +132,33 @@ class Lifecycle:
             self._spawn(run, self._unlock(run, call))
 
     async def _unlock(self, run: Run, call: Call) -> None:
-        """Begin once that is allowed here, and what is hidden in the kwargs is revealed; what is missing may come."""
+        """Begin once that is allowed here, and what is hidden in the kwargs is revealed."""
         run.page.open()
-        await self._means.permission.granted(run.wait.namespace, partial(self._forbid, run))
-        delay = FIRST_LOOK
-        while True:
-            found = await self._means.revealer.reveal(run.wait, call)
-            if not isinstance(found, Missing) or run.wait.cancelled:
-                break
-            run.hint = found.message
-            log.info("%s; looking again in %.0f s", found.message, delay)
-            await self._clock.sleep(delay)
-            delay = min(LAST_DELAY, 2 * delay)
+        try:
+            found = await self._revealed(run, call)
+        except Exception as error:
+            log.exception("its trigger cannot be begun")
+            message = f"its trigger cannot be begun: {type(error).__name__}: {outcome.said(error)}"
+            found = Failed(reason=Reason.TRIGGER_FAILED, message=message)
         run.task = None
         if isinstance(found, Open):
             run.page.hide(found.secrets)
             self._admit_or_fail(run, found.call)
         else:
             self._conclude(run, found if isinstance(found, Failed) and not run.wait.cancelled else Cancelled())
+
+    async def _revealed(self, run: Run, call: Call) -> Open | Missing | Failed:
+        """The call with its secrets, looked for again and again: what is missing may come. Missing if cancelled."""
+        await self._means.permission.granted(run.wait.namespace, partial(self._forbid, run))
+        delay = FIRST_LOOK
+        while True:
+            found = await self._means.revealer.reveal(run.wait, call)
+            if not isinstance(found, Missing) or run.wait.cancelled:
+                return found
+            run.hint = found.message
+            log.info("%s; looking again in %.0f s", found.message, delay)
+            await self._clock.sleep(delay)
+            delay = min(LAST_DELAY, 2 * delay)
 
     def _forbid(self, run: Run, message: str, is_sure: bool) -> None:
         """An Event says it, once: who may not fire may not write the TaskRun's status either."""

@@ -1,6 +1,6 @@
 """One replica: a trigger runs only where the pool may fire."""
 
-from torpor_api.resources import EVENTS
+from torpor_api.resources import EVENTS, TASKRUNS
 from torpor_triggerer.fire_permission import ALLOWED_SECONDS
 
 from tests.fake_api import Fault
@@ -71,6 +71,23 @@ async def test_a_namespace_that_is_denied_holds_up_no_other() -> None:
         assert made.called("a") == ["run"]
         await made.pass_time(10)
         assert made.called("theirs") == []
+
+
+async def test_an_unforeseen_error_fails_its_wait_and_no_other() -> None:
+    def may_fire(namespace: str) -> bool:
+        if namespace != NAMESPACE:
+            raise RuntimeError("a bug")
+        return True
+
+    async with world() as made:
+        made.fake.may_fire = may_fire
+        made.taskrun("theirs", namespace="elsewhere")
+        await begun(made, "a")
+        await made.rest()
+        assert made.called("a") == ["run"]
+        (theirs,) = [one for one in made.fake.all(TASKRUNS) if one["metadata"]["name"] == "theirs"]
+        assert (theirs["status"]["state"], theirs["status"]["reason"]) == ("Failed", "TriggerFailed")
+        assert "RuntimeError: a bug" in theirs["status"]["message"]
 
 
 async def test_a_server_that_does_not_answer_is_asked_again_and_nothing_runs_meanwhile() -> None:

@@ -59,3 +59,22 @@ async def test_a_wall_clock_that_is_set_forward_is_noticed_within_half_a_minute(
     await clock.advance(31)
     ringing.cancel()
     assert rung == ["moment"]
+
+
+async def test_a_timer_that_fails_keeps_no_other_from_ringing() -> None:
+    clock = VirtualClock()
+    rung: list[str] = []
+
+    def ring(item: str) -> None:
+        if item == "bad":
+            raise RuntimeError("a bug")
+        rung.append(item)
+
+    alarms: Alarms[str] = Alarms(clock, ring)
+    ringing = asyncio.create_task(alarms.run())
+    alarms.add(clock.now() + 1, "bad")
+    alarms.add(clock.now() + 1, "same moment")
+    alarms.add(clock.now() + 2, "later")
+    await clock.advance(3)
+    ringing.cancel()
+    assert rung == ["same moment", "later"]
