@@ -133,14 +133,6 @@ class Network:
         raise failed or OSError("no address")
 
 
-async def _acquire(shares: Shares, owner: str) -> None:
-    try:
-        async with asyncio.timeout(BUSY_SECONDS):
-            await shares.acquire(owner)
-    except TimeoutError as error:
-        raise OSError(f"{shares.held(owner)} requests of this namespace are under way, which is its share") from error
-
-
 def _release(loop: asyncio.AbstractEventLoop, shares: Shares, owner: str) -> None:
     """From whichever thread closes it; a process that ends needs no more."""
     with suppress(RuntimeError):
