@@ -93,7 +93,7 @@ def cancelled(former: TaskStatus) -> TaskStatus:
     """A task's entry in the status of a run that ended without a plan: what had not ended was cancelled."""
     if former.state in ENDED:
         return former
-    counts = {"active": 0, "deferred": 0, "failed": former.created - former.succeeded}
+    counts = {"active": 0, "deferred": 0, "failed": former.failed + former.active + former.deferred}
     return former.model_copy(update=counts | {"state": TaskState.CANCELLED, "reason": Reason.CANCELLED})
 
 

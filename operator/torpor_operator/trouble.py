@@ -22,6 +22,8 @@ _ANY = frozenset({State.SCHEDULED, State.RUNNING})
 _HELP = frozenset(
     {
         Reason.SECRET_FORBIDDEN,
+        Reason.FORBIDDEN,
+        Reason.ADDRESS_DENIED,
         Reason.POOL_UNSERVED,
         Reason.REPORT_REFUSED,
         Reason.IMAGE_PULL_FAILED,

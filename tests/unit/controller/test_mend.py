@@ -103,3 +103,12 @@ def test_a_change_that_makes_no_sense_ends_what_runs_and_can_be_mended(text: str
     world.change(params={"n": 2})
     clear(world, text).succeed("a").succeed("b")
     assert world.condition()[0] == "True"
+
+
+def test_a_change_that_makes_no_sense_counts_what_ended_skipped_as_skipped() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [1, 2, 3]}])
+    world = World(mapped, python("b", after=["a"], args={"n": "${params.n}"}), params={"n": 1}).settle()
+    world.skip("a", index=0).succeed("a", "1", 1).settle()
+    world.change(params={})
+    task = world.task("a")
+    assert (task.state, task.succeeded, task.failed, task.skipped) == ("Cancelled", 1, 1, 1)

@@ -176,3 +176,11 @@ def test_a_clear_keeps_the_start_of_the_run_and_gives_it_its_timeout_anew() -> N
     world.claim("a")
     assert world.advance(3599).status.state == "Running"
     assert world.advance(1).condition()[1] == "Timeout"
+
+
+def test_an_account_without_its_role_is_told_on_the_run_though_the_attempt_is_tried_again() -> None:
+    world = World(python("a", retries={"limit": 1})).settle()
+    state = {"terminated": {"exitCode": 77, "reason": "Error", "message": "torpor: could not be claimed"}}
+    world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
+    assert (world.run("a").status.state, world.condition()[1]) == ("UpForRetry", "Forbidden")
+    assert "create rolebinding" in world.condition()[2]
