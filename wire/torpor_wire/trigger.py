@@ -201,9 +201,9 @@ def _approvers(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Iterato
     if class_name in SEVERAL:
         for name, inner in _named(kwargs):
             yield from _approvers(name, inner)
-    elif class_name == APPROVAL and kwargs.get("approvers") is not None:
+    elif class_name == APPROVAL and (named := typed.unwrapped(_entries(kwargs).get("approvers"))) is not None:
         try:
-            yield approvers.parse(kwargs["approvers"])
+            yield approvers.parse(named)
         except ValueError as error:
             raise TriggerError(f"trigger {class_name}: {error}") from error
 

@@ -34,6 +34,14 @@ def test_several_approvals_with_different_approvers_are_refused() -> None:
         build("any_of", {"triggers": parts})
 
 
+def test_approvers_that_an_encoding_hides_are_seen() -> None:
+    def as_dict(value: object) -> Any:
+        return {"__type": "dict", "__var": value}
+
+    for hidden in (as_dict({"approvers": ANN}), {"approvers": as_dict(ANN)}):
+        assert build("approval", hidden).approvers == Approvers(("ann",))
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
