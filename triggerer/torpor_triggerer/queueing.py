@@ -1,7 +1,8 @@
 """Why nothing looks for a wait that queues, said on its TaskRun: for want of room on the replica that owns its shard.
 
-Said once it has lasted, and seldom again, within the budget of all sentences; the oldest are told first. When the wait
-has got its room that is said too, for a trigger that does not look would never say anything else.
+Said once it has lasted, and seldom again, within the budget of all sentences; the oldest are told first. Namespaces
+share the room, so a younger wait of another may get room before. When the wait has got its room that is said too, for a
+trigger that does not look would never say anything else.
 """
 
 import logging
@@ -91,8 +92,8 @@ def sentence(capacity: int, older: int) -> str:
     """What holds it up, and what would help."""
     run = "1 wait runs" if capacity == 1 else f"{capacity} waits run"
     queue = "1 older one queues" if older == 1 else f"{older} older ones queue"
-    before = f", and {queue} before it" if older else ""
-    return f"Waiting for room: {run} on this replica{before}; the pool needs more replicas or capacity"
+    others = f", and {queue}" if older else ""
+    return f"Waiting for room: {run} on this replica{others}; the pool needs more replicas or capacity"
 
 
 def _key(wait: Wait) -> Key:

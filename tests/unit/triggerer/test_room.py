@@ -111,7 +111,7 @@ async def test_what_queues_says_so_and_that_no_more_once_it_has_room() -> None:
         await made.pass_time(20)
         assert made.stands("t2") == ("Deferred", "Queued")
         assert made.status("t2")["message"] == (
-            "Waiting for room: 1 wait runs on this replica, and 1 older one queues before it; "
+            "Waiting for room: 1 wait runs on this replica, and 1 older one queues; "
             "the pool needs more replicas or capacity"
         )
         assert made.status("t1")["message"].startswith("Waiting for room: 1 wait runs on this replica; ")
