@@ -80,7 +80,7 @@ async def test_a_broken_run_is_told_within_seconds(crowd: Stage) -> None:
 async def test_the_spec_of_a_running_workflow_cannot_be_edited(stage: Stage) -> None:
     await stage.start("running", runs.spec(runs.wait("it", "5s")))
     with pytest.raises(ApiError, match="cannot change"):
-        await stage.edit("running", "image", "another:1")
+        await stage.edit("running", "triggerPool", "another")
     with pytest.raises(ApiError, match="cannot change"):
         await stage.edit("running", "tasks/0/trigger/kwargs/duration", "1s")
     await stage.edit("running", "parallelism", 7)

@@ -55,4 +55,4 @@ class TooLarge(BaseTrigger):
 
 class NotJson(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        yield TriggerEvent({"made", "of", "sets"})
+        yield TriggerEvent({"made of": object()})
