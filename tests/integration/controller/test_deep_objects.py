@@ -93,4 +93,4 @@ def test_managed_fields_of_any_depth_are_not_read(stage: Stage) -> None:
     where = f"{collection('taskruns', stage.namespace)}/{run['metadata']['name']}"
     assert _send(stage, "PATCH", where, ops, deep) == 200
     stage.cancel("managed")
-    assert stage.ends("managed")["state"] == "Cancelled"
+    assert stage.ends("managed")["conditions"][0]["reason"] == "Cancelled"

@@ -5,6 +5,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from torpor_wire import keys
 
 from tests.integration.conftest import collection
 from tests.integration.controller import schema_values
-from tests.integration.controller.stage import Object, Stage
+from tests.integration.controller.stage import Object, Stage, python
 
-pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("undisturbed")]
+pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("others_go_on")]
 
 _EXAMPLES = int(os.environ.get("TORPOR_FUZZ_EXAMPLES", "10"))
 _AT_A_TIME = 8
@@ -34,6 +35,16 @@ _settings = settings(
     derandomize="TORPOR_FUZZ_EXAMPLES" not in os.environ,
     database=None,
 )
+
+
+@pytest.fixture
+def others_go_on(stage: Stage) -> Iterator[None]:
+    """Whatever was created: the same controller leads, and a Workflow goes through."""
+    leader = stage.leader()
+    yield
+    name = stage.submit([python("first", "told")])
+    assert stage.ends(name)["state"] == "Succeeded"
+    assert stage.leader() is leader
 
 
 def _accepted(stage: Stage, kind: str, name: str, spec: Object) -> bool:
