@@ -28,7 +28,8 @@ def test_fifty_waits_make_almost_no_requests_and_no_work(stage: Stage) -> None:
     time.sleep(QUIET)
     for one, spent in zip(processes, before, strict=True):
         calls = one.door.since(began)
-        others = [call for call in calls if not call.about_leases]
+        # Pods of earlier tests' runs may still be removed.
+        others = [call for call in calls if not call.about_leases and "/pods/run-" not in call.path]
         assert len(others) <= MOST_BUT_LEASES, (one.identity, tally(others))
         assert len(calls) - len(others) <= MOST_ON_LEASES, (one.identity, tally(calls))
         assert _seconds_of_cpu(one) - spent <= MOST_SECONDS_OF_CPU, one.identity
