@@ -59,8 +59,10 @@ class Archive:
         match outcome:
             case Fired(event=event) if wait.resumes and _size(event) > keys.EVENT_MAX:
                 return await self._event(wait, event)
-            case Fired(event=str() as text) | Done(result=str() as text) if not wait.resumes:
-                return await self._result(wait, text) if _size(text) > keys.RESULT_MAX else outcome
+            case Fired(event=text) if not wait.resumes and _size(text) > keys.RESULT_MAX:
+                return await self._result(wait, text)
+            case Done(result=str() as text) if _size(text) > keys.RESULT_MAX:
+                return await self._result(wait, text)
             case _:
                 return outcome
 

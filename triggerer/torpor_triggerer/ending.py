@@ -24,9 +24,14 @@ _EVENT_SHOWN = 300
 _EVENT_SEEN = 256 * 1024
 
 
-async def of_event(evaluate: Evaluate, wait: Wait, fired: Fired, page: Said) -> Fired | Done | Failed:
-    """What becomes of a wait's event: as the task's pod decodes it, or what a task without a pod makes of it."""
-    fired = outcome.fitting(fired, page)
+async def of_event(evaluate: Evaluate, wait: Wait, came: Fired | Done, page: Said) -> Fired | Done | Failed:
+    """What becomes of a wait's event: as the task's pod decodes it, or what a task without a pod makes of it.
+
+    An event that ends the task is its result, which is plain JSON.
+    """
+    if isinstance(came, Done):
+        return Done(result=came.result and outcome.plain(came.result, page))
+    fired = outcome.fitting(came, page)
     if wait.resumes:
         return fired
     plain = outcome.without_types(fired, page)

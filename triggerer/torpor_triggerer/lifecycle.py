@@ -28,7 +28,7 @@ from torpor_triggerer.fire_permission import FirePermission
 from torpor_triggerer.journal import Journal
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.notices import Notices
-from torpor_triggerer.outcome import Cancelled, Ended, Failed, Fired, Outcome
+from torpor_triggerer.outcome import Cancelled, Done, Ended, Failed, Fired, Outcome
 from torpor_triggerer.poke import Poke
 from torpor_triggerer.pokes import Pokes, key_of
 from torpor_triggerer.registry import Registry
@@ -36,11 +36,9 @@ from torpor_triggerer.report import Reporter
 from torpor_triggerer.reveal import Open, Revealer
 from torpor_triggerer.run import Due, Run, Spawn
 from torpor_triggerer.settings import Settings
-from torpor_triggerer.vault import Missing
 from torpor_triggerer.wait import Wait
 
 FIRST_DELAY = 1.0
-FIRST_LOOK = 5.0
 FRESH = 5.0
 LAST_DELAY = 60.0
 
@@ -135,7 +133,8 @@ class Lifecycle:
         """Begin once that is allowed here, and what is hidden in the kwargs is revealed."""
         run.page.open()
         try:
-            found = await self._revealed(run, call)
+            await self._means.permission.granted(run.wait.namespace, partial(self._forbid, run))
+            found = await self._means.revealer.revealed(run.wait, call, self._clock, partial(setattr, run, "hint"))
         except Exception as error:
             log.exception("its trigger cannot be begun")
             message = f"its trigger cannot be begun: {type(error).__name__}: {outcome.said(error)}"
@@ -146,19 +145,6 @@ class Lifecycle:
             self._admit_or_fail(run, found.call)
         else:
             self._conclude(run, found if isinstance(found, Failed) and not run.wait.cancelled else Cancelled())
-
-    async def _revealed(self, run: Run, call: Call) -> Open | Missing | Failed:
-        """The call with its secrets, looked for again and again: what is missing may come. Missing if cancelled."""
-        await self._means.permission.granted(run.wait.namespace, partial(self._forbid, run))
-        delay = FIRST_LOOK
-        while True:
-            found = await self._means.revealer.reveal(run.wait, call)
-            if not isinstance(found, Missing) or run.wait.cancelled:
-                return found
-            run.hint = found.message
-            log.info("%s; looking again in %.0f s", found.message, delay)
-            await self._clock.sleep(delay)
-            delay = min(LAST_DELAY, 2 * delay)
 
     def _forbid(self, run: Run, message: str, is_sure: bool) -> None:
         """An Event says it, once: who may not fire may not write the TaskRun's status either."""
@@ -293,7 +279,7 @@ class Lifecycle:
                 return
 
     async def _told(self, run: Run, ends: Outcome) -> Outcome:
-        if isinstance(ends, Fired):
+        if isinstance(ends, Fired | Done):
             ends = await ending.of_event(self._means.evaluate, run.wait, ends, run.page)
         return await self._means.archive.kept(run.wait, outcome.told(ends, run.page))
 

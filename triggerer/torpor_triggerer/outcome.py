@@ -160,13 +160,16 @@ def _payload(event: str) -> Any:
 
 
 def without_types(fired: Fired, page: Said) -> Fired:
-    """The event as expressions and results have it, which are plain JSON: no pod decodes it.
+    """The event as expressions and results have it, which are plain JSON: no pod decodes it."""
+    return Fired(event=plain(fired.event, page))
+
+
+def plain(text: str, page: Said) -> str:
+    """Text in the encoding of `typed` as plain JSON.
 
     Secrets are looked for in bytes while these still are bytes: within base64 they cannot be found.
     """
-    if _TYPES not in fired.event:
-        return fired
-    return Fired(event=canonical.plain(typed.readable(json.loads(page.clean(fired.event)))))
+    return canonical.plain(typed.readable(json.loads(page.clean(text)))) if _TYPES in text else text
 
 
 def raised(error: BaseException) -> Failed:

@@ -4,11 +4,12 @@ What came from a Secret or out of a box is `Revealed`, so that a class can tell 
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from torpor.triggers.secrets import Revealed
+from torpor_api.clock import Clock
 from torpor_wire import secret_ref, trigger
 from torpor_wire.reason import Reason
 
@@ -20,6 +21,7 @@ from torpor_triggerer.wait import Wait
 
 log = logging.getLogger(__name__)
 
+FIRST_LOOK, LAST_DELAY = 5.0, 60.0
 _NUMBER_MIN = 4
 """A shorter number that was sealed is not blacked out: it would take half of each line with it."""
 
@@ -50,6 +52,20 @@ class Revealer:
         except Exception as error:
             log.exception("what is hidden in its kwargs cannot be revealed")
             return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
+
+    async def revealed(
+        self, wait: Wait, call: Call, clock: Clock, on_missing: Callable[[str], None]
+    ) -> Open | Missing | Failed:
+        """The same, looked for again and again, since what is missing may come; Missing of a wait that is cancelled."""
+        delay = FIRST_LOOK
+        while True:
+            found = await self.reveal(wait, call)
+            if not isinstance(found, Missing) or wait.cancelled:
+                return found
+            on_missing(found.message)
+            log.info("%s; looking again in %.0f s", found.message, delay)
+            await clock.sleep(delay)
+            delay = min(LAST_DELAY, 2 * delay)
 
     async def _reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
         kwargs: Mapping[str, Any] = call.kwargs

@@ -54,7 +54,7 @@ class StandIn:
             case Fired(event=event):
                 yield TriggerEvent(typed.decode(json.loads(event)))
             case Done(result=result):
-                yield TaskSuccessEvent(json.loads(result or "null"))
+                yield TaskSuccessEvent(typed.decode(json.loads(result or "null")))
             case Skipped(message=message):
                 yield TaskSkippedEvent(message)
             case Failed(message=message):

@@ -57,6 +57,10 @@ YIELDED: dict[str, Any] = {
     "yields an object": TriggerEvent(object()),
     "yields no event": {"payload": 1},
     "ends well": TaskSuccessEvent({"rows": 3}),
+    "ends well with values of many types": TaskSuccessEvent(
+        {"at": datetime(2026, 1, 1, tzinfo=UTC), "seen": {"b", "a"}}
+    ),
+    "ends well with 16 kB": TaskSuccessEvent({"rows": ["x" * 16 * 1024]}),
     "ends failed": TaskFailedEvent("the job was killed"),
     "ends skipped": TaskSkippedEvent("no file today"),
     "ends skipped by 2 MB": TaskSkippedEvent("x" * 2 * 1024 * 1024),

@@ -39,6 +39,18 @@ async def test_the_event_of_a_task_that_is_only_a_wait_goes_there_as_its_result(
         assert dict(map(json.loads, body.splitlines()))["at"] == "2026-01-01T00:00:00+00:00"
 
 
+@pytest.mark.parametrize("spec", [WAIT, {"python": "m:f"}])
+async def test_an_event_that_ends_its_task_goes_there_as_its_result(spec: dict[str, object]) -> None:
+    async with world() as made:
+        made.install_archive()
+        await begun(made, "a", kwargs={"does": "ends well with 16 kB"}, spec=spec)
+        status = made.status("a")
+        assert (status["state"], status["stored"]["type"]) == ("Succeeded", "object")
+        assert "result" not in status
+        ((path, _),) = made.archive.bodies
+        assert path.endswith("/taskruns/a/event?as=result")
+
+
 async def test_what_an_expression_makes_of_a_large_event_stands_on_the_taskrun_where_it_fits() -> None:
     async with world() as made:
         await begun(made, "a", kwargs={"does": LARGE}, spec=WAIT | {"result": "event.rows.size()"})

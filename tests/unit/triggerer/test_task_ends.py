@@ -14,6 +14,13 @@ SPECS = {"with a function": WITH_A_FUNCTION, "only a wait": ONLY_A_WAIT, "a wait
 
 ENDS = [
     ("ends well", "Succeeded", None, '{"rows":3}', None),
+    (
+        "ends well with values of many types",
+        "Succeeded",
+        None,
+        '{"at":"2026-01-01T00:00:00+00:00","seen":["a","b"]}',
+        None,
+    ),
     ("ends well as Airflow", "Succeeded", None, '{"rows":3}', None),
     ("ends well as Airflow, with several xcoms", "Succeeded", None, '{"rows":3,"other":1}', None),
     ("ends well as Airflow, without xcoms", "Succeeded", None, "null", None),
