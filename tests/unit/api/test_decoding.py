@@ -35,7 +35,7 @@ def test_managed_fields_are_dropped_however_deep_they_are(deep: str) -> None:
 
 
 def test_of_managed_fields_the_moment_of_an_answer_is_kept() -> None:
-    answer = {"f:metadata": {"f:annotations": {".": {}, "f:torpor.dev/approval": {}, "f:other": {}}}}
+    answer: Any = {"f:metadata": {"f:annotations": {".": {}, "f:torpor.dev/approval": {}, "f:other": {}}}}
     entry = {"manager": "kubectl-annotate", "operation": "Update", "time": "2026-11-22T08:00:00Z"}
     others: list[Any] = [None, 1, {}, {"fieldsV1": []}, {**entry, "fieldsV1": {"f:metadata": {"f:annotations": []}}}]
     entries = json.dumps([*others, {**entry, "fieldsV1": answer}])
@@ -44,7 +44,7 @@ def test_of_managed_fields_the_moment_of_an_answer_is_kept() -> None:
         decode(_object(managed=entries).encode()),
         *decode(f'{{"items": [{_object(managed=entries)}]}}'.encode())["items"],
     ]
-    kept = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
+    kept: Any = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
     assert [body["metadata"]["managedFields"] for body in bodies] == [[{**entry, "fieldsV1": kept}]] * 3
 
 
