@@ -28,7 +28,7 @@ class Waiting(Model):
 
     class_name: Annotated[PrintableLine, Field(alias="class", description="Registered class of the trigger.")]
     kwargs: Annotated[str, Field(max_length=keys.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = "{}"
-    key: Annotated[str, Field(max_length=64, description="Equal for waits that one poke can serve.")]
+    key: Annotated[str, Field(max_length=64, description="Equal for waits that one running trigger can serve.")]
     shard: Annotated[int, Field(ge=0, lt=keys.SHARDS, description="Which shard runs it: hash of the key.")]
     waits_for: Annotated[PrintableLine, Field(max_length=120, description="What is waited for, in one line.")] = ""
     approvers: Annotated[

@@ -77,7 +77,7 @@ class WorkflowSpec(Model):
     stop: Annotated[bool, Field(description="End the run: pods are stopped, waits are killed, then its hooks run.")] = (
         False
     )
-    cancel: Annotated[bool, Field(description="End the run at once: as stop, but no hook runs, or goes on.")] = False
+    cancel: Annotated[bool, Field(description="End the run at once, as stop does, and run no hooks.")] = False
     groups: Annotated[
         tuple[Group, ...],
         Field(
@@ -175,7 +175,7 @@ class WorkflowStatus(Model):
     ] = None
     progress: Annotated[str | None, Field(max_length=40, description="Instances done, of those known.")] = None
     start_time: Annotated[
-        Moment, Field(description="When the operator first saw it; clearing instances of it changes nothing of that.")
+        Moment, Field(description="When the operator first saw it. Clearing instances does not change it.")
     ] = None
     reopened_time: Annotated[
         Moment, Field(description="When instances were last cleared after its end; spec.timeout counts from here then.")
