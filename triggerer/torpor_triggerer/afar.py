@@ -133,8 +133,9 @@ class Afar:
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
-        """This thread's one client for a key."""
-        return (self._kept or self._apart.clients).lend(key, connect, close, self.lent.namespace)
+        """This thread's one client of this namespace and service account for a key."""
+        clients = self._kept or self._apart.clients
+        return clients.lend((self.lent.owner, key), connect, close, self.lent.namespace)
 
     @property
     def folders(self) -> Sequence[str]:

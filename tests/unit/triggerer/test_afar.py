@@ -4,6 +4,8 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 from torpor.triggers import BaseTrigger, TriggerEvent
@@ -88,6 +90,19 @@ class Changing:
         finally:
             await asyncio.sleep(0.05)
             self.notes.append("closed")
+
+
+async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> None:
+    async with thread() as apart:
+
+        async def clients() -> int:
+            owners = (("a", "x"), ("a", "y"), ("b", "x"), ("a", "x"))
+            borrowed = [Afar(replace(lent(), namespace=name, account=account), apart) for name, account in owners]
+            async with AsyncExitStack() as stack:
+                shared = [one.shared(KEY, object, _closed) for one in borrowed]
+                return len({id(await stack.enter_async_context(one)) for one in shared})
+
+        assert await apart.call(clients()) == 3
 
 
 async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_them() -> None:
