@@ -29,7 +29,8 @@ class Ends:
     def moved(self, writer: Process, before: Object, after: Object, told: str) -> None:
         """One change of a TaskRun's status."""
         was, now = State(before["status"]["state"]), State(after["status"]["state"])
-        condition = next((one for one in after["status"].get("conditions", ()) if one["type"] == "Succeeded"), {})
+        conditions: list[Object] = after["status"].get("conditions", [])
+        condition = next((one for one in conditions if one["type"] == "Succeeded"), {})
         right = condition.get("status") == _HOLDS.get(now, "Unknown") or not condition
         self._expect("I4", right, f"{told}: the condition Succeeded is {condition.get('status')}")
         match writer.kind:
