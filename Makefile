@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
 .PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-startup \
-	bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants sbom \
+	bench-attacks bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants sbom \
 	undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
@@ -82,6 +82,9 @@ bench-chain: venv ## what a step of a chain costs above a bare pod
 
 bench-failover: venv ## the leading operator killed, to the next pod of a task
 	$(BIN)/python -m tests.bench.failover
+
+bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/attacks.json
+	$(BIN)/python -m tests.bench.attacks $(BENCH)
 
 bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/reduce.json
 	$(BIN)/python -m tests.bench.reduce $(BENCH)
