@@ -5,6 +5,7 @@ Only a client that they share is not: it belongs to the loop that it was made in
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -89,11 +90,21 @@ class Afar:
     async def answering(self) -> AsyncIterator[None]:
         """Held while an answer is read and judged."""
         held = self.lent.answering()
-        await self._apart.at_home(_of(held.__aenter__()))
+        entering = asyncio.run_coroutine_threadsafe(_of(held.__aenter__()), self._apart.home)
+        try:
+            await asyncio.shield(asyncio.wrap_future(entering))
+        except asyncio.CancelledError:
+            # The place may have been taken already, or be taken still.
+            entering.add_done_callback(lambda done: self._give_back(held, done))
+            raise
         try:
             yield
         finally:
-            await self._apart.at_home(_of(held.__aexit__(None, None, None)))
+            await asyncio.shield(self._apart.at_home(_of(held.__aexit__(None, None, None))))
+
+    def _give_back(self, held: AbstractAsyncContextManager[None], entered: Future[None]) -> None:
+        if not entered.cancelled() and entered.exception() is None:
+            asyncio.run_coroutine_threadsafe(_of(held.__aexit__(None, None, None)), self._apart.home)
 
     @property
     def answer_bytes(self) -> int:

@@ -4,12 +4,13 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from torpor.triggers import BaseTrigger, TriggerEvent
 from torpor_triggerer.afar import Afar
+from torpor_triggerer.lent import Lent
 from torpor_triggerer.outcome import Fired
 
 from tests.lending import lent
@@ -103,6 +104,43 @@ async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> Non
                 return len({id(await stack.enter_async_context(one)) for one in shared})
 
         assert await apart.call(clients()) == 3
+
+
+class Places:
+    """Lends one place, once the gate is open; cancelling comes too late to keep it from being taken."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.log: list[str] = []
+
+    def answering(self) -> "Places":
+        return self
+
+    async def __aenter__(self) -> None:
+        self.asked.set()
+        with suppress(asyncio.CancelledError):
+            await self.gate.wait()
+        self.log.append("taken")
+
+    async def __aexit__(self, *_: object) -> None:
+        self.log.append("given back")
+
+
+async def test_a_place_that_comes_when_nobody_wants_it_any_more_is_given_back() -> None:
+    async with thread() as apart:
+        places = Places()
+
+        async def look() -> None:
+            async with Afar(cast("Lent", places), apart).answering():
+                pass
+
+        looking = asyncio.create_task(apart.call(look()))
+        await places.asked.wait()
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        places.gate.set()
+        await until(lambda: places.log == ["taken", "given back"])
 
 
 async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_them() -> None:
