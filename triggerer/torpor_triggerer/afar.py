@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from torpor.triggers.metering import Meter
@@ -80,31 +81,41 @@ class Afar:
 
     async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
         """A TCP connection, for use in this thread."""
-        return await self._apart.at_home(_of(self.lent.connect(host, port, seconds=seconds, meter=meter)))
+        connecting = self.lent.connect(host, port, seconds=seconds, meter=meter)
+        return await self._borrowed(connecting, lambda connected: connected.close())
 
     async def proxy(self, meter: Meter) -> "RemoteProxy":
         """A way to servers for a client that opens connections by itself."""
-        return RemoteProxy(await self._apart.at_home(_of(self.lent.proxy(meter))), self._apart)
+        session = await self._borrowed(self.lent.proxy(meter), lambda session: self._at_home_later(session.close()))
+        return RemoteProxy(session, self._apart)
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
         """Held while an answer is read and judged."""
         held = self.lent.answering()
-        entering = asyncio.run_coroutine_threadsafe(_of(held.__aenter__()), self._apart.home)
-        try:
-            await asyncio.shield(asyncio.wrap_future(entering))
-        except asyncio.CancelledError:
-            # The place may have been taken already, or be taken still.
-            entering.add_done_callback(lambda done: self._give_back(held, done))
-            raise
+        leave = partial(held.__aexit__, None, None, None)
+        await self._borrowed(held.__aenter__(), lambda _: self._at_home_later(leave()))
         try:
             yield
         finally:
-            await asyncio.shield(self._apart.at_home(_of(held.__aexit__(None, None, None))))
+            await asyncio.shield(self._apart.at_home(_of(leave())))
 
-    def _give_back(self, held: AbstractAsyncContextManager[None], entered: Future[None]) -> None:
-        if not entered.cancelled() and entered.exception() is None:
-            asyncio.run_coroutine_threadsafe(_of(held.__aexit__(None, None, None)), self._apart.home)
+    async def _borrowed(self, work: Awaitable[T], give_back: Callable[[T], object]) -> T:
+        """What is taken at home; whoever is cancelled meanwhile may have it already, or get it still: given back."""
+        borrowing = asyncio.run_coroutine_threadsafe(_of(work), self._apart.home)
+
+        def unwanted(done: "Future[T]") -> None:
+            if not done.cancelled() and done.exception() is None:
+                give_back(done.result())
+
+        try:
+            return await asyncio.shield(asyncio.wrap_future(borrowing))
+        except asyncio.CancelledError:
+            borrowing.add_done_callback(unwanted)
+            raise
+
+    def _at_home_later(self, work: Awaitable[object]) -> None:
+        asyncio.run_coroutine_threadsafe(_of(work), self._apart.home)
 
     @property
     def answer_bytes(self) -> int:

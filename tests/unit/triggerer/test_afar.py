@@ -8,7 +8,9 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.metering import Meter
 from torpor_triggerer.afar import Afar
 from torpor_triggerer.lent import Lent
 from torpor_triggerer.outcome import Fired
@@ -124,15 +126,26 @@ class Places:
         self.log.append("taken")
 
     async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    async def connect(self, *_: object, **__: object) -> "Places":
+        await self.__aenter__()
+        return self
+
+    def close(self) -> None:
         self.log.append("given back")
 
 
-async def test_a_place_that_comes_when_nobody_wants_it_any_more_is_given_back() -> None:
+@pytest.mark.parametrize("what", ["a place", "a connection"])
+async def test_what_comes_when_nobody_wants_it_any_more_is_given_back(what: str) -> None:
     async with thread() as apart:
         places = Places()
+        services = Afar(cast("Lent", places), apart)
 
         async def look() -> None:
-            async with Afar(cast("Lent", places), apart).answering():
+            if what == "a connection":
+                await services.connect("example.org", 1, seconds=1.0, meter=Meter(1))
+            async with services.answering():
                 pass
 
         looking = asyncio.create_task(apart.call(look()))
