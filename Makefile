@@ -6,9 +6,9 @@ BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
 
-.PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-startup \
-	bench-attacks bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow mutants sbom \
-	undeploy load cluster kubeconfig cluster-down control-plane \
+.PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
+	mutants sbom undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made

@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from aiohttp import ClientError
+from torpor_api.errors import ApiError
 from torpor_demo.cluster import ROOT
 from torpor_dev.progress import say
 from torpor_wire import times
@@ -48,7 +50,9 @@ def _measured(name: str, runs: int) -> Taken | None:
     began = time.monotonic()
     try:
         taken = asyncio.run(_attacked(name, ATTACKS[name], runs))
-    except (SystemExit, TimeoutError, ExceptionGroup) as error:
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    except (SystemExit, OSError, ExceptionGroup, ApiError, ClientError) as error:
         say(f"{name} has failed: {type(error).__name__} {error}")
         return None
     say(f"{name}, {time.monotonic() - began:.0f} s\n{report.table([taken])}")

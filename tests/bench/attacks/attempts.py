@@ -7,7 +7,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ from tests.bench.attacks.clients import IDLE, UPLOADS
 from tests.bench.attacks.pod import NEVER
 from tests.bench.attacks.results import holder
 from tests.bench.attacks.scene import ATTACKER, Scene
-from tests.bench.attacks.servers import HOST
+from tests.bench.attacks.servers import HOST, SILENT_HOSTS
 from tests.bench.workflow import crew
 
 SECONDS = 40.0
@@ -66,9 +66,9 @@ async def answers(on: Scene) -> AsyncIterator[list[str]]:
 async def silent(on: Scene) -> AsyncIterator[list[str]]:
     """Waits on servers that say nothing, and on names that no DNS server answers for."""
     async with _servers() as (ports, counts):
-        url = f"http://{HOST}:{ports['silent']}/" + "${mapping.value}"
-        name = "http://x${mapping.value}" + NEVER + "/"
-        tasks = [_mapped_http("silent", url, _SILENT), _mapped_http("names", name, _NAMES)]
+        hosts = [f"{SILENT_HOSTS[number % len(SILENT_HOSTS)]}:{ports['silent']}" for number in range(_SILENT)]
+        names = [f"x{number}{NEVER}" for number in range(_NAMES)]
+        tasks = [_mapped_http("silent", hosts), _mapped_http("names", names)]
         await _create(on, "silent", {"tasks": tasks})
         await _deferred(on, _SILENT + _NAMES)
         await asyncio.sleep(_SETTLE)
@@ -176,12 +176,12 @@ def _large(ports: Mapping[str, int], number: int) -> Object:
     return {"name": f"t{number}", "trigger": trigger}
 
 
-def _mapped_http(name: str, url: str, count: int) -> Object:
-    kwargs = {"url": url, "timeout": "60s"}
+def _mapped_http(name: str, hosts: Sequence[str]) -> Object:
+    kwargs = {"url": "http://${mapping.value}/${mapping.index}", "timeout": "60s"}
     return {
         "name": name,
         "trigger": {"class": "http", "kwargs": kwargs, "timeout": "10m"},
-        "expand": [{"name": "n", "over": list(range(count))}],
+        "expand": [{"name": "n", "over": list(hosts)}],
     }
 
 

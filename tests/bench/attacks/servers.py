@@ -3,7 +3,8 @@
 It prints their ports as JSON, then once a second how many connections each has, and serves until its input ends.
 `silent` takes connections and says nothing; the others answer with far more than a wait may read: HTTP and S3 with a
 body of 200 MB, Redis and PostgreSQL without end.
-They listen on 127.0.0.2, since the API server's address, 127.0.0.1, is denied to every wait.
+They listen on 127.0.0.2, since the API server's address, 127.0.0.1, is denied to every wait; the silent one on 16
+addresses, since a triggerer opens 32 connections to one host.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 HOST = "127.0.0.2"
+SILENT_HOSTS = tuple(f"127.0.1.{number}" for number in range(1, 17))
 _BACKLOG = 1024
 _BLOCK = b"x" * 65536
 _BODY = 200 * 10**6
@@ -99,11 +101,14 @@ def _quietly(name: str, serve: Serve, counts: Counter[str]) -> Serve:
 async def main() -> None:
     """Serve until the input ends; what still streams is cut off."""
     counts = Counter(dict.fromkeys(_ALL, 0))
-    made = [
-        await asyncio.start_server(_quietly(name, serve, counts), HOST, 0, backlog=_BACKLOG)
-        for name, serve in _ALL.items()
-    ]
-    ports = {name: one.sockets[0].getsockname()[1] for name, one in zip(_ALL, made, strict=True)}
+    ports: dict[str, int] = {}
+    for name, serve in _ALL.items():
+        first, *others = SILENT_HOSTS if serve is _silent else (HOST,)
+        quiet = _quietly(name, serve, counts)
+        made = await asyncio.start_server(quiet, first, 0, backlog=_BACKLOG)
+        ports[name] = made.sockets[0].getsockname()[1]
+        if others:
+            await asyncio.start_server(quiet, others, ports[name], backlog=_BACKLOG)
     _say(ports)
     ending = asyncio.create_task(asyncio.to_thread(sys.stdin.read))
     while not ending.done():
