@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, Protocol, TypeAlias, assert_never
 
 from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
@@ -19,6 +19,8 @@ from torpor_triggerer import error_events
 from torpor_triggerer.wait import Wait
 
 _TEXT_MAX = 600
+_NOT_OF_TRIGGERS = (str(PurePath(__file__).parent), str(PurePath(json.__file__).parents[1] / "asyncio"), "<")
+"""The code that calls a trigger: this package and asyncio."""
 _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
 _TYPES = '"__type"'
@@ -253,9 +255,16 @@ def _invalid_event(message: str) -> Failed:
 
 
 def _frame(trace: TracebackType | None) -> str:
-    if trace is None:
+    """Where the trigger's own code raised, or called the library that did."""
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(trace)]
+    if not frames:
         return ""
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    return f" (at {PurePath(code.co_filename).name}:{trace.tb_lineno} in {code.co_name})"
+    own = [place for place in frames if not place[0].co_filename.startswith(_NOT_OF_TRIGGERS)]
+    home = str(PurePath(own[0][0].co_filename).parent) if own else ""
+    last = next((place for place in reversed(own) if place[0].co_filename.startswith(home)), frames[-1])
+    library = "" if last is frames[-1] else f", raised in {_place(*frames[-1])}"
+    return f" (at {_place(*last)}{library})"
+
+
+def _place(code: CodeType, line: int) -> str:
+    return f"{PurePath(code.co_filename).name}:{line} in {code.co_name}"
