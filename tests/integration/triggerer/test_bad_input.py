@@ -19,7 +19,7 @@ BAD = [
     ("kubernetes", SECRET, {}, "TriggerFailed", "the triggerer may not watch Secret"),
     ("raises", {}, {}, "TriggerFailed", "LookupError: no such row (at odd.py:"),
     ("ends", {}, {}, "TriggerEnded", "without an event"),
-    ("too_much", {}, {}, "EventInvalid", "2097154 bytes of JSON and 4096 fit"),
+    ("too_much", {}, {}, "EventInvalid", "2097154 bytes of JSON; 4096 fit"),
     ("raises", {}, {"key": "0" * 32, "shard": 0}, "TriggerInvalid", "do not follow from its class and kwargs"),
     ("raises", {}, {"kwargs": "{"}, "TriggerInvalid", "are not JSON"),
 ]

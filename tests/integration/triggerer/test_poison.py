@@ -21,7 +21,7 @@ DOES = [
     ("is unspeakable", "TriggerFailed", "UnspeakableError: (its text cannot be had)"),
     ("cancels itself", "TriggerFailed", "CancelledError"),
     ("never comes back", "TriggerFailed", "RecursionError"),
-    ("a megabyte", "EventInvalid", "1048578 bytes of JSON and 4096 fit"),
+    ("a megabyte", "EventInvalid", "1048578 bytes of JSON; 4096 fit"),
     ("half a letter", "EventInvalid", "half of a surrogate pair"),
     ("no json", "EventInvalid", "not JSON"),
     ("an object", "EventInvalid", "not JSON"),
