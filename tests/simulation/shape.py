@@ -45,9 +45,13 @@ class Shape:
         return other in self._awaited[task]
 
     def asks_success(self, task: str, other: str) -> bool:
-        """Whether no instance of a task is to begin where one of another before it came to anything but success."""
-        said = self._tasks[task].get("rule", "all_success")
-        return said == "all_success" and other in self._upstream(task)
+        """Whether no instance of a task is to begin where one of another before it came to anything but success.
+
+        A hook begins by how the run went, whatever its tasks came to.
+        """
+        asked = self._tasks[task]
+        said = asked.get("rule", "all_success")
+        return "hook" not in asked and said == "all_success" and other in self._upstream(task)
 
     def shared(self, one: str, other: str) -> int:
         """How many groups two tasks both stand in."""
