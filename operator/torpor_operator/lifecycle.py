@@ -201,10 +201,11 @@ def _timed_out(view: View) -> Step | None:
 
 def _too_long(view: View) -> str:
     status, timeout = view.taskrun.status, view.taskrun.spec.timeout
-    if status.started_at is not None:
-        return f"the attempt ran longer than its timeout of {timeout}"
     why = f": {status.reason}: {status.message}" if status.reason else ""
-    return f"the pod of the attempt did not start within its timeout of {timeout}{why}"
+    if status.started_at is None:
+        return f"the pod of the attempt did not start within its timeout of {timeout}{why}"
+    pod, ran = view.current_pod, f"the attempt ran longer than its timeout of {timeout}"
+    return f"{ran}, and its pod did not start{why}" if pod is not None and pod.phase == "Pending" and why else ran
 
 
 def _attempt_deadline(view: View) -> float | None:

@@ -132,6 +132,8 @@ def test_the_timeout_ends_an_attempt_whose_pod_never_starts(task: Body) -> None:
     status = world.run("a").status
     assert (status.state, status.reason) == (State.FAILED, "Timeout")
     assert "60s" in (status.message or "")
+    assert "did not start" in (status.message or "")
+    assert NO_NODE in (status.message or "")
     assert world.live_pods("a") == []
 
 
