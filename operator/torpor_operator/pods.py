@@ -119,7 +119,12 @@ def _ending(status: Mapping[str, Any], terminated: Mapping[str, Any]) -> str:
         return str(status.get("message") or status.get("reason") or "")
     why = f"{terminated.get('reason', 'exited')}, exit code {terminated.get('exitCode')}"
     said = str(terminated.get("message") or "").strip()
-    return f"{why}: {said[-600:]}" if said else why
+    what = f"{why}: {said[-600:]}" if said else why
+    return f"{what} (out of memory: raise pod.resources.limits.memory)" if _out_of_memory(terminated) else what
+
+
+def _out_of_memory(terminated: Mapping[str, Any]) -> bool:
+    return bool(terminated.get("reason") == "OOMKilled")
 
 
 def lost_with_its_node(pod: Pod, since: float) -> str | None:

@@ -56,6 +56,7 @@ def test_a_pod_that_ended_without_a_report_is_lost_and_says_how(*, claimed: bool
     status = world.run("a").status
     assert (status.state, status.reason) == (State.UP_FOR_RETRY, "Lost")
     assert "OOMKilled, exit code 137: memory" in (status.message or "")
+    assert "raise pod.resources.limits.memory" in (status.message or "")
 
 
 def test_a_running_pod_that_the_store_lacks_is_lost_only_when_a_read_confirms_it() -> None:
