@@ -98,7 +98,7 @@ def sentence(namespace: str, home: str) -> str:
     kubectl = f"kubectl -n {namespace} create"
     return (
         f"namespace {namespace} is not set up for workflows: the operator may not create TaskRuns and pods in it. "
-        f"Apply manifests/namespace to it, or run: {kubectl} serviceaccount {keys.TASK_ACCOUNT}; "
+        f"Set it up as the README says, or run: {kubectl} serviceaccount {keys.TASK_ACCOUNT}; "
         f"{kubectl} rolebinding torpor-task --clusterrole=torpor-task "
         f"--serviceaccount={namespace}:{keys.TASK_ACCOUNT}; "
         f"{kubectl} rolebinding torpor-operator --clusterrole={_ROLE} --serviceaccount={home}:{_ACCOUNT}"
