@@ -97,7 +97,7 @@ class Reporter:
         match outcome:
             case Fired() | Done():
                 log.info("fired")
-                self._notices.say(wait, Reason.FIRED, f"{wait.subject} has happened")
+                self._notices.say(wait, Reason.FIRED, f"the wait is over: {wait.subject}")
             case Skipped(message=message):
                 log.info("skipped: %s", message)
                 self._notices.say(wait, Reason.SKIPPED, message)

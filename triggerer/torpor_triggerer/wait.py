@@ -95,6 +95,11 @@ class Wait:
         return self.asked.waits_for if self.asked and self.asked.waits_for else "its trigger"
 
     @property
+    def waiting(self) -> str:
+        """That it waits, in a sentence; of a moment `waitsFor` says `until` itself."""
+        return f"waits {self.subject}" if self.subject.startswith("until ") else f"waits for {self.subject}"
+
+    @property
     def shard(self) -> int:
         """The shard it says it belongs to."""
         return self.asked.shard if self.asked else 0

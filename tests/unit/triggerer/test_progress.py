@@ -127,9 +127,9 @@ async def test_that_it_waits_and_that_it_fired_are_events() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "3s"})
         moment = "until 2023-11-14T22:13:23.000Z"
-        assert made.events("a", "Normal") == [("Waiting", f"waits for {moment}")]
+        assert made.events("a", "Normal") == [("Waiting", f"waits {moment}")]
         await made.pass_time(4)
-        assert min(made.events("a", "Normal")) == ("Fired", f"{moment} has happened")
+        assert min(made.events("a", "Normal")) == ("Fired", f"the wait is over: {moment}")
 
 
 async def test_that_a_task_goes_on_after_a_timeout_is_an_event() -> None:
