@@ -16,6 +16,8 @@ from torpor_operator.outcome import BROKEN, Outcome
 from torpor_operator.slots import SlotWait
 
 _QUOTA = "exceeded quota"
+_NAMED = 5
+"""Names of failed tasks in the message of a run that has ended; `status.tasks` has them all."""
 _GOING_ON = frozenset({"Running", "Suspended"})
 
 
@@ -52,8 +54,17 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
     broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
     if broken is None:
         return Verdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED)
-    message = f"task {broken.task}: {broken.message or broken.reason or broken.state}"
+    message = f"task {broken.task}: {broken.message or broken.reason or broken.state}{_also_failed(broken, outcomes)}"
     return Verdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
+
+
+def _also_failed(first: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """The names of the other tasks that failed, so that nobody mends one task and finds the next in the next run."""
+    others = [outcome.task for outcome in outcomes if outcome.state is TaskState.FAILED and outcome is not first]
+    if not others:
+        return ""
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f"; also failed: {', '.join(others[:_NAMED])}{more}"
 
 
 def finishing(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:

@@ -46,6 +46,15 @@ def test_conditions_of_a_run_that_failed_say_why() -> None:
     assert world.condition("Reconciling")[0] == "False"
 
 
+def test_a_run_that_has_ended_names_all_the_tasks_that_failed() -> None:
+    world = World(*(python(name) for name in "abcdefgh"), python("last", after=["a"])).settle()
+    world.fail("a", "no disk").fail("b", "no tape").succeed("h")
+    for name in "cdefg":
+        world.fail(name, "no net")
+    message = world.condition()[2]
+    assert message == f"task a: TaskRun {world.name('a', -1)}: no disk; also failed: b, c, d, e, f and 1 more"
+
+
 def test_a_transition_is_dated_when_the_status_changed_and_not_when_it_was_written() -> None:
     world = World(python("a"), python("b")).settle()
     world.now += 100
