@@ -239,6 +239,10 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             return in_one_line(word.join(f"({words})" if several else words for several, words in parts))
         case "cron":
             kwargs = {name: value for name, value in kwargs.items() if name != "after"}
+        case "approval" if kwargs.get("approvers"):
+            who = (f"by {found.shown()}" for found in _approvers(class_name, kwargs))
+            question = {name: value for name, value in kwargs.items() if name != "approvers"}
+            return in_one_line(describe(class_name, question), *who)
         case _:
             pass
     shown = [

@@ -147,6 +147,12 @@ def test_a_description_names_the_class_without_its_module_and_what_it_waits_for(
     )
 
 
+def test_a_description_of_an_approval_names_the_question_and_who_answers() -> None:
+    approvers = {"users": ["ann"], "groups": ["sre"]}
+    made = build("approval", {"question": "Deploy 1.5?", "approvers": approvers})
+    assert made.waits_for == "approval Deploy 1.5? by ann or members of sre"
+
+
 def test_a_description_of_a_moment_says_until_when() -> None:
     assert build("duration", {"duration": 60}).waits_for == f"until {times.rfc3339(NOW + 60)}"
 
