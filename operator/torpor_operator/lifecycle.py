@@ -276,7 +276,10 @@ def _stuck(view: View, pod: Pod) -> Step:
     pulling = pod.waiting_reason in _PULL_FAILURES
     reason = Reason.IMAGE_PULL_FAILED if pulling else Reason.LAUNCH_FAILED
     what = f"image {image} cannot be pulled" if pulling else "the container cannot be started"
-    message = f"{what}: {pod.waiting_reason}: {pod.waiting_message}"
+    root = (
+        ": set pod.securityContext.runAsUser to a number other than 0" if "runAsNonRoot" in pod.waiting_message else ""
+    )
+    message = f"{what}{root}: {pod.waiting_reason}: {pod.waiting_message}"
     due = times.epoch(pod.taken_up or pod.created) + view.settings.image_pull_grace
     if view.now >= due:
         failed = steps.fail(view, reason, message)

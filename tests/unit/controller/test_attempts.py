@@ -153,6 +153,18 @@ def test_the_grace_of_an_image_begins_when_a_kubelet_takes_the_pod_up() -> None:
     assert world.advance(1).state("a") is State.FAILED
 
 
+def test_an_image_that_would_run_as_root_is_told_with_the_field_that_mends_it() -> None:
+    refused = {
+        "reason": "CreateContainerConfigError",
+        "message": "container has runAsNonRoot and image will run as root",
+    }
+    world = World(python("a")).settle()
+    world.kubelet("a", {"phase": "Pending", "containerStatuses": [{"state": {"waiting": refused}}]})
+    status = world.run("a").status
+    assert (status.state, status.reason) == (State.SCHEDULED, "LaunchFailed")
+    assert "set pod.securityContext.runAsUser" in (status.message or "")
+
+
 def test_the_ways_of_failing_to_pull_are_told_once() -> None:
     world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
     world.pods[next(iter(world.pods))]["status"] = waiting("ImagePullBackOff")
