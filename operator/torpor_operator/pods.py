@@ -120,7 +120,7 @@ def _ending(status: Mapping[str, Any], terminated: Mapping[str, Any]) -> str:
     why = f"{terminated.get('reason', 'exited')}, exit code {terminated.get('exitCode')}"
     said = str(terminated.get("message") or "").strip()
     what = f"{why}: {said[-600:]}" if said else why
-    return f"{what} (out of memory: raise pod.resources.limits.memory)" if _out_of_memory(terminated) else what
+    return f"{what}; out of memory: raise pod.resources.limits.memory" if _out_of_memory(terminated) else what
 
 
 def _out_of_memory(terminated: Mapping[str, Any]) -> bool:
