@@ -92,7 +92,7 @@ class Vault:
         except errors.Forbidden as error:
             return _forbidden(
                 f"the triggerer may not read Secrets of namespace {reader.namespace}: add manifests/components/secrets "
-                f"to it ({error.message})"
+                f"(components: [../components/secrets]) to the kustomization that sets it up ({error.message})"
             )
         return found.get("data") or {}
 
