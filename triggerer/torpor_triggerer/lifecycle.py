@@ -194,9 +194,9 @@ class Lifecycle:
 
     def _say_that_it_waits(self, wait: Wait) -> None:
         """Of one that is taken over it was said before."""
-        log.info("%s", wait.waiting)
+        log.info("waits %s", wait.awaited)
         if self._clock.now() - wait.deferred_at < FRESH:
-            self._means.notices.say(wait, Reason.WAITING, wait.waiting)
+            self._means.notices.say(wait, Reason.WAITING, f"waits {wait.awaited}")
 
     def _deadline(self, wait: Wait) -> float | None:
         """When it is given up: a wait that is taken over after its deadline is looked at once more."""

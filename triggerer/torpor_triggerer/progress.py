@@ -101,7 +101,7 @@ def sentence(run: Run, look: str, now: float) -> str:
     The sentence stands for minutes: its times are moments, so that it reads as of when it was written.
     """
     looks = run.looks
-    parts = ["; ".join(words for words in (f"Waiting for {run.wait.subject}: {look}", run.asks) if words)]
+    parts = ["; ".join(words for words in (f"Waiting {run.wait.awaited}: {look}", run.asks) if words)]
     if looks.tries:
         parts.append(f"{looks.tries} {'try' if looks.tries == 1 else 'tries'}")
     parts.append(f"{'last' if looks.tries else 'seen'} at {_clock(looks.last_at or now)}")

@@ -56,7 +56,7 @@ class Queueing:
             if not self._budget.take(wait.namespace):
                 return
             del self._told[_key(wait)]
-            await self._tell(wait, Reason.WAITING, f"Waiting for {wait.subject}")
+            await self._tell(wait, Reason.WAITING, f"Waiting {wait.awaited}")
         if not self._round:
             self._round.extend(enumerate(self._runner.queue()))
         for _ in range(min(LOOKED_AT, len(self._round))):

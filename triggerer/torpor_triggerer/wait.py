@@ -95,9 +95,9 @@ class Wait:
         return self.asked.waits_for if self.asked and self.asked.waits_for else "its trigger"
 
     @property
-    def waiting(self) -> str:
-        """That it waits, in a sentence; of a moment `waitsFor` says `until` itself."""
-        return f"waits {self.subject}" if self.subject.startswith("until ") else f"waits for {self.subject}"
+    def awaited(self) -> str:
+        """What follows the word "waits": `for http ...`, or `until` a moment, which `waitsFor` has already."""
+        return self.subject if self.subject.startswith("until ") else f"for {self.subject}"
 
     @property
     def shard(self) -> int:

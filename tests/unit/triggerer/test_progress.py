@@ -219,7 +219,7 @@ async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -
 
     def wait(namespace: str) -> Any:
         facts = {"last_look": "not yet", "left": False, "reporting": False, "verdict": None, "told": None, "asks": ""}
-        of_wait = SimpleNamespace(namespace=namespace, name="t", subject="x", deferred_at=clock.now() - 60)
+        of_wait = SimpleNamespace(namespace=namespace, name="t", awaited="for x", deferred_at=clock.now() - 60)
         page = SimpleNamespace(black_out=str, speaking=nullcontext)
         return SimpleNamespace(**facts, wait=of_wait, page=page, looks=Looks())
 
