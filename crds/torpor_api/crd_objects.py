@@ -64,6 +64,7 @@ _TASKRUN = Kind(
         ),
         Column("Index", ".spec.mapIndex", "Position in the task's expansion; -1 where not mapped.", "integer"),
         Column("State", ".status.state", "Where it stands."),
+        Column("Reason", ".status.reason", "Why it failed or does not move."),
         Column("Attempt", ".status.attempt", "The present try, from 1.", "integer"),
         Column("Waits-For", ".status.trigger.waitsFor", "What it waits for without a pod."),
         _AGE,
@@ -71,7 +72,6 @@ _TASKRUN = Kind(
         Column("Pod", ".status.pod.name", "The pod of the present segment.", priority=1),
         Column("Trigger", ".status.trigger.class", "Class of the trigger it waits for.", priority=1),
         Column("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),
-        Column("Reason", ".status.reason", "Why it failed or does not move.", priority=1),
     ),
 )
 

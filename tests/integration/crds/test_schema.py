@@ -58,7 +58,7 @@ def test_columns_say_what_a_taskrun_waits_for(server: Server) -> None:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/taskruns.torpor.dev"
     version = server.request("GET", path).expect(200)["spec"]["versions"][0]
     columns = [column["name"] for column in version["additionalPrinterColumns"] if not column.get("priority")]
-    assert columns == ["Workflow", "Task", "Index", "State", "Attempt", "Waits-For", "Age"]
+    assert columns == ["Workflow", "Task", "Index", "State", "Reason", "Attempt", "Waits-For", "Age"]
 
 
 def cells(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
