@@ -12,11 +12,11 @@ from torpor_api.task import Task
 from torpor_api.taskrun import Command
 from torpor_cel import template
 from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_cel.value import JSON
 from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
-from torpor_operator import arguments
+from torpor_operator import arguments, inputs
 from torpor_operator.actions import Need
 from torpor_operator.outcome import Outcome, failed
 from torpor_operator.scope import Scope, Unknown
@@ -75,22 +75,10 @@ def _words(task: Task, where: str, words: Sequence[str], scope: Scope) -> list[s
 
 
 def _word(word: str, scope: Scope) -> str | ExpressionError | Unknown:
-    found = template.expressions(word)
-    if isinstance(found, ExpressionError):
-        return found
-    results: dict[str, JSON] = {}
-    needs: list[Need] = []
-    for expression in found:
-        match scope.evaluate(expression):
-            case Value(json=json):
-                results[expression] = _shown(json)
-            case Unknown(wanted):
-                needs += wanted
-            case error:
-                return error
-    if needs:
-        return Unknown(tuple(needs))
-    rendered = template.substitute(word, results)
+    results = inputs.evaluated(word, scope)
+    if not isinstance(results, dict):
+        return results
+    rendered = template.substitute(word, {expression: _shown(value) for expression, value in results.items()})
     return rendered if isinstance(rendered, ExpressionError) else str(rendered)
 
 

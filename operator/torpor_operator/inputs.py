@@ -78,6 +78,15 @@ def within(value: JSON) -> tuple[str, ...]:
 
 def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
     """The value with every `${...}` in its strings replaced; what an expression yields is not parsed again."""
+    results = evaluated(value, scope)
+    if not isinstance(results, dict):
+        return results
+    rendered = template.substitute(value, results)
+    return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
+
+
+def evaluated(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | Unknown:
+    """What each `${...}` in the strings of a value yields, by its expression."""
     found = template.expressions(value)
     if isinstance(found, ExpressionError):
         return found
@@ -91,10 +100,7 @@ def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
                 needs += wanted
             case error:
                 return error
-    if needs:
-        return Unknown(tuple(needs))
-    rendered = template.substitute(value, results)
-    return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
+    return Unknown(tuple(needs)) if needs else results
 
 
 def bare(expression: str) -> str:
