@@ -59,3 +59,10 @@ PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")
 LEASES = Resource(group="coordination.k8s.io", version="v1", plural="leases", kind="Lease")
+SELF_ACCESS_REVIEWS = Resource(
+    group="authorization.k8s.io",
+    version="v1",
+    plural="selfsubjectaccessreviews",
+    kind="SelfSubjectAccessReview",
+    namespaced=False,
+)

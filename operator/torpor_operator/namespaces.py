@@ -11,20 +11,13 @@ from typing import Never
 
 from torpor_api import errors
 from torpor_api.api import Api
-from torpor_api.resources import PODS, TASKRUNS, Resource
+from torpor_api.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, Resource
 from torpor_wire import keys
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 2.0
 _ROUND = 10
 _REFUSALS = 2
-_REVIEWS = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    plural="selfsubjectaccessreviews",
-    kind="SelfSubjectAccessReview",
-    namespaced=False,
-)
 _ROLE = "torpor-operator-namespace"
 _ACCOUNT = "torpor-operator"
 
@@ -85,11 +78,11 @@ class Namespaces:
     async def _may_create(self, resource: Resource, namespace: str) -> bool:
         asked = {"namespace": namespace, "verb": "create", "group": resource.group, "resource": resource.plural}
         body = {
-            "apiVersion": _REVIEWS.api_version,
-            "kind": _REVIEWS.kind,
+            "apiVersion": SELF_ACCESS_REVIEWS.api_version,
+            "kind": SELF_ACCESS_REVIEWS.kind,
             "spec": {"resourceAttributes": asked},
         }
-        answer = await self._api.create(_REVIEWS, None, body)
+        answer = await self._api.create(SELF_ACCESS_REVIEWS, None, body)
         return bool(answer.get("status", {}).get("allowed"))
 
 

@@ -12,15 +12,8 @@ from dataclasses import dataclass
 
 from torpor_api import errors
 from torpor_api.api import Api
-from torpor_api.resources import Resource
+from torpor_api.resources import SELF_ACCESS_REVIEWS
 
-REVIEWS = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    plural="selfsubjectaccessreviews",
-    kind="SelfSubjectAccessReview",
-    namespaced=False,
-)
 ALLOWED_SECONDS = 300.0
 """A right that is taken away may be relied on for as long; what a trigger finds then, the fence keeps from counting."""
 FIRST_DELAY, LAST_DELAY = 1.0, 60.0
@@ -118,9 +111,9 @@ class FirePermission:
     async def _review(self, namespace: str) -> bool:
         asked = {"namespace": namespace, "verb": "fire", "group": "torpor.dev", "resource": "triggerpools"}
         body = {
-            "apiVersion": REVIEWS.api_version,
-            "kind": REVIEWS.kind,
+            "apiVersion": SELF_ACCESS_REVIEWS.api_version,
+            "kind": SELF_ACCESS_REVIEWS.kind,
             "spec": {"resourceAttributes": asked | {"name": self._pool}},
         }
-        status = (await self._api.create(REVIEWS, None, body)).get("status") or {}
+        status = (await self._api.create(SELF_ACCESS_REVIEWS, None, body)).get("status") or {}
         return status.get("allowed") is True
