@@ -77,6 +77,3 @@ def say(given: str) -> None:
     structlog: Any = sys.modules.get("structlog")
     if structlog is not None:
         structlog.get_logger("s").info("structlog says", given=given)
-
-
-WAYS = ("early", "late", "diverted", "root", "print", "stderr", "dunder", "buffer")

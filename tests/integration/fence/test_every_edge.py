@@ -11,7 +11,6 @@ from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.integration.fence.conftest import Stage, set_fields
 
-_NOW = time.time()
 _OWN = {
     "operator": EDGES,
     "pod": POD_EDGES,
@@ -60,6 +59,7 @@ def _token(stage: Stage, who: str, state: State) -> str:
 
 
 def _patch(stage: Stage, old: State, new: State) -> edge.Patch:  # noqa: C901 - a case an edge
+    now = time.time()
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{old.lower()}"
     pin = taskrun.parse(stage.server.request("GET", path).expect(200)).pin(launch=True)
     if (old, new) not in EDGES and old == new:
@@ -69,28 +69,28 @@ def _patch(stage: Stage, old: State, new: State) -> edge.Patch:  # noqa: C901 - 
     match new:
         case State.RUNNING:
             pod = stage.pods[old]["metadata"]
-            return edge.claim(pin, edge.Claim(pod["name"], pod["uid"], "word"), started=None, now=_NOW)
+            return edge.claim(pin, edge.Claim(pod["name"], pod["uid"], "word"), started=None, now=now)
         case State.DEFERRED:
-            wait = trigger.build("time", {"at": "2030-01-01T00:00:00Z"}, namespace="a", pool="b", now=_NOW)
-            return edge.defer(pin, wait, resume={"method": "m", "kwargs": "{}"}, deadline=_NOW, now=_NOW)
+            wait = trigger.build("time", {"at": "2030-01-01T00:00:00Z"}, namespace="a", pool="b", now=now)
+            return edge.defer(pin, wait, resume={"method": "m", "kwargs": "{}"}, deadline=now, now=now)
         case State.SCHEDULED:
             return _to_scheduled(pin, old)
         case State.SUCCEEDED:
-            return edge.succeed(pin, '"well"', now=_NOW)
+            return edge.succeed(pin, '"well"', now=now)
         case State.UP_FOR_RETRY:
-            return edge.fail(pin, retry.Policy(limit=5), reason=Reason.ERROR, message="no", now=_NOW)
+            return edge.fail(pin, retry.Policy(limit=5), reason=Reason.ERROR, message="no", now=now)
         case State.FAILED:
-            return edge.fail(pin, retry.Policy(), reason=Reason.ERROR, message="no", now=_NOW)
+            return edge.fail(pin, retry.Policy(), reason=Reason.ERROR, message="no", now=now)
         case State.SKIPPED:
-            return edge.skip(pin, message="no", now=_NOW)
+            return edge.skip(pin, message="no", now=now)
         case State.CANCELLED:
-            return edge.cancel(pin, message="no", now=_NOW)
+            return edge.cancel(pin, message="no", now=now)
 
 
 def _to_scheduled(pin: edge.Pin, old: State) -> edge.Patch:
     match old:
         case State.DEFERRED:
-            return edge.fire(pin, '{"at": 1}', deferred=1.0, now=_NOW)
+            return edge.fire(pin, '{"at": 1}', deferred=1.0, now=time.time())
         case State.UP_FOR_RETRY:
             return edge.retry_now(pin)
         case _:
