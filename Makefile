@@ -4,7 +4,7 @@ UV := .tools/bin/uv
 SBOM = $(UV) export --quiet --frozen --no-dev --format cyclonedx1.5 --preview-features sbom-export
 BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
-CODE := wire crds expressions operator triggerer archive worker-image dev examples tests
+CODE := wire crds expressions operator triggerer archive worker-image dev examples tests benchmarks
 
 .PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
@@ -48,7 +48,7 @@ type: venv ## mypy, strict
 	$(BIN)/mypy
 
 generate: venv ## CRDs from the models, install.yaml from the manifests
-	$(BIN)/python -m torpor_api.crd
+	$(BIN)/python -m torpor_api.crdgen
 	kubectl=$$($(DEV) kubectl) && $$kubectl kustomize manifests/base > manifests/install.yaml.new
 	mv manifests/install.yaml.new manifests/install.yaml
 
@@ -62,15 +62,15 @@ sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON:
 	@ls build/*.cdx.json
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
-	$(BIN)/python -m tests.simulation.hunt
+	$(BIN)/python -m tests.simulation.mutation_run
 
 bench: bench-startup bench-writes bench-chain bench-failover ## the figures, measured on this machine
 
 bench-startup: venv ## process start to first line of user code, in pods
-	$(BIN)/python -m tests.bench.startup
+	$(BIN)/python -m benchmarks.startup
 
 bench-writes: venv ## API writes per python task, from the API server's metrics
-	$(BIN)/python -m tests.bench.writes
+	$(BIN)/python -m benchmarks.writes
 
 undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothing is left held by a finalizer
 	@export KUBECONFIG=$$($(DEV) kubeconfig) && kubectl=$$($(DEV) kubectl) && \
@@ -78,25 +78,25 @@ undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothin
 	$$kubectl delete --ignore-not-found -k manifests/overlays/dev
 
 bench-chain: venv ## what a step of a chain costs above a bare pod
-	$(BIN)/python -m tests.bench.chain
+	$(BIN)/python -m benchmarks.chain
 
 bench-failover: venv ## the leading operator killed, to the next pod of a task
-	$(BIN)/python -m tests.bench.failover
+	$(BIN)/python -m benchmarks.failover
 
 bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/attacks.json
-	$(BIN)/python -m tests.bench.attacks $(BENCH)
+	$(BIN)/python -m benchmarks.attacks $(BENCH)
 
 bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/reduce.json
-	$(BIN)/python -m tests.bench.reduce $(BENCH)
+	$(BIN)/python -m benchmarks.reduce $(BENCH)
 
 bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/sensors.csv, .json and .svg
-	$(BIN)/python -m tests.bench.sensors
+	$(BIN)/python -m benchmarks.sensors
 
 bench-triggerer: venv ## what a triggerer takes and costs, on a control plane of its own: docs/triggerer.json
-	$(BIN)/python -m tests.bench.triggerer $(BENCH)
+	$(BIN)/python -m benchmarks.triggerer $(BENCH)
 
 bench-workflow: venv ## how fast pods of tasks start and what they cost, on a control plane of its own: docs/workflow.json
-	$(BIN)/python -m tests.bench.workflow $(BENCH)
+	$(BIN)/python -m benchmarks.workflow $(BENCH)
 
 cluster: ## a kind cluster, on any machine
 	@$(DEV) cluster

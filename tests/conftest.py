@@ -1,4 +1,4 @@
-"""Lets tests import what they share, `tests.fake_api`, however pytest is started."""
+"""Lets tests import what they share, `tests.support.fake_api`, however pytest is started."""
 
 import sys
 from pathlib import Path

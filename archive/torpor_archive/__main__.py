@@ -14,25 +14,26 @@ from typing import Never
 
 from aiohttp import web
 from prometheus_client import disable_created_metrics
-from torpor_api import logs
-from torpor_api.api import Api
-from torpor_api.client import connect
-from torpor_api.clock import SystemClock
-from torpor_api.errors import ApiError, Unconfigured
+from torpor_api import log_setup
+from torpor_api.client.api import Api
+from torpor_api.client.errors import ApiError, Unconfigured
+from torpor_api.client.http import connect
+from torpor_api.timing import SystemClock
 
-from torpor_archive import door, settings, sweep
-from torpor_archive.certificate import Pair
-from torpor_archive.connections import ConnectionLimits, Connections
-from torpor_archive.database import Database
-from torpor_archive.health import Health
-from torpor_archive.intake import Intake
-from torpor_archive.listener import listening
+from torpor_archive import settings
+from torpor_archive.auth.reviews import Reviews
+from torpor_archive.errors import RefusedError
+from torpor_archive.http import middleware
+from torpor_archive.http.connections import ConnectionLimits, Connections
+from torpor_archive.http.health import Health
+from torpor_archive.http.listener import listening
+from torpor_archive.http.routes import Routes
 from torpor_archive.metrics import Metrics
-from torpor_archive.publication import Publication
-from torpor_archive.refusal import RefusedError
-from torpor_archive.reviews import Reviews
-from torpor_archive.routes import Routes
 from torpor_archive.settings import Settings
+from torpor_archive.storage import retention
+from torpor_archive.storage.database import Database
+from torpor_archive.storage.upload import Intake
+from torpor_archive.tls import Pair, Publication
 
 CONNECTIONS = 32
 FIRST_DELAY, LAST_DELAY = 0.5, 3.0
@@ -77,7 +78,7 @@ def main() -> int:
     """The process."""
     given = settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
-    logs.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         asyncio.run(serve(given))
@@ -94,7 +95,7 @@ async def _kept(database: Database, api: Api, interval: float) -> Never:
     """Bring the tables up to date, then sweep now and then."""
     await _until_done(database.migrate, "the tables cannot be made or brought up to date yet")
     log.info("the tables are up to date")
-    await sweep.run(database, api, interval, random.random)
+    await retention.run(database, api, interval, random.random)
 
 
 async def _served(given: Settings, publication: Publication, routes: Routes, health: Health, metrics: Metrics) -> Never:
@@ -106,7 +107,7 @@ async def _served(given: Settings, publication: Publication, routes: Routes, hea
 
     await _until_done(fetched, "there is no certificate yet")
     pair = found[0]
-    application = web.Application(middlewares=[door.middleware(metrics)])
+    application = web.Application(middlewares=[middleware.middleware(metrics)])
     routes.add_to(application)
     connections = Connections(given.connections, metrics.refused_connections.inc)
     metrics.connections.set_function(lambda: len(connections))

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from torpor_archive.connections import ConnectionLimits
-from torpor_archive.pace import RATE
-from torpor_archive.quota import QUOTA
+from torpor_archive.http.connections import ConnectionLimits
+from torpor_archive.storage.quota import QUOTA
+from torpor_archive.storage.transfer_rate import RATE
 
 PORT, HEALTH_PORT = 8443, 8081
 DATABASE = "sqlite:////data/archive.db"

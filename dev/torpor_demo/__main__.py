@@ -7,16 +7,16 @@ import sys
 from typing import Any
 
 import yaml
-from torpor_api.errors import ApiError
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.errors import ApiError
+from torpor_api.models.taskrun import TaskRun
 from torpor_dev.errors import DevError
 from torpor_wire.state import State
 
-from torpor_demo import failure, observe, proof, story
+from torpor_demo import console, failure, observe, summary
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import NAMESPACE, install
 from torpor_demo.kubectl import Kubectl
-from torpor_demo.sighting import Film, RunSeen
+from torpor_demo.recording import Film, RunSeen
 
 _EXAMPLE = ROOT / "examples/census.yaml"
 _LIMIT = 660.0
@@ -36,7 +36,7 @@ def main() -> int:
 def _demo(kubectl: Kubectl) -> int:
     body = _workflow()
     name = body["metadata"]["name"]
-    print(f"\n{_EXAMPLE.relative_to(ROOT)} runs as Workflow {name}; its TaskRuns, as they change:\n\n{story.HEAD}")
+    print(f"\n{_EXAMPLE.relative_to(ROOT)} runs as Workflow {name}; its TaskRuns, as they change:\n\n{console.HEAD}")
     film = asyncio.run(observe.follow(kubectl.kubeconfig, body, seen=_show, limit=_LIMIT))
     if film.workflow is None or film.workflow.status.state != "Succeeded":
         print(f"\n{failure.explain(kubectl, film)}", file=sys.stderr)
@@ -55,7 +55,7 @@ def _workflow() -> dict[str, Any]:
 
 
 def _show(seen: RunSeen, before: TaskRun | None) -> None:
-    print(story.line(seen, before), flush=True)
+    print(console.line(seen, before), flush=True)
 
 
 def _table(film: Film) -> str:
@@ -66,7 +66,7 @@ def _table(film: Film) -> str:
 
 
 def _proof(film: Film) -> str:
-    return "\n".join(proof.lines(film))
+    return "\n".join(summary.lines(film))
 
 
 def _next(name: str) -> str:

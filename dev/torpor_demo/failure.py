@@ -2,12 +2,12 @@
 
 import time
 
-from torpor_api.taskrun import TaskRun
+from torpor_api.models.taskrun import TaskRun
 from torpor_dev.errors import DevError
 from torpor_wire.state import State
 
 from torpor_demo.kubectl import Kubectl
-from torpor_demo.sighting import Film, label
+from torpor_demo.recording import Film, label
 
 _SHOWN = 3
 _TAIL = 20

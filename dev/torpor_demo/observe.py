@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from torpor_api import taskrun, workflow
-from torpor_api.api import Api
-from torpor_api.client import connect
-from torpor_api.clock import SystemClock
-from torpor_api.reflector import Change, Notice, Reflector
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS
-from torpor_api.taskrun import TaskRun
-from torpor_api.workflow import Workflow
-from torpor_wire import keys
+from torpor_api.cache.reflector import Change, Notice, Reflector
+from torpor_api.client.api import Api
+from torpor_api.client.http import connect
+from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.models import taskrun, workflow
+from torpor_api.models.taskrun import TaskRun
+from torpor_api.models.workflow import Workflow
+from torpor_api.timing import SystemClock
+from torpor_wire import constants
 from torpor_wire.state import TERMINAL
 
-from torpor_demo.sighting import Film, PodSeen, RunSeen
+from torpor_demo.recording import Film, PodSeen, RunSeen
 
 _SETTLE = 5.0
 _ACTIVE = frozenset({"Pending", "Running"})
@@ -74,7 +74,7 @@ class Camera:
         if active == (notice.name in self._active):
             return
         self._active ^= {notice.name}
-        uid = body["metadata"]["labels"][keys.LABEL_TASKRUN_UID]
+        uid = body["metadata"]["labels"][constants.LABEL_TASKRUN_UID]
         self.film.pods.append(PodSeen(at=self._elapsed(), taskrun_uid=uid, name=notice.name, active=active))
 
     def _elapsed(self) -> float:
@@ -115,7 +115,7 @@ async def _wait(event: asyncio.Event, limit: float) -> None:
 
 
 def _reflectors(api: Api, camera: Camera, namespace: str, name: str) -> tuple[Reflector[Any], ...]:
-    ours = f"{keys.LABEL_WORKFLOW}={name}"
+    ours = f"{constants.LABEL_WORKFLOW}={name}"
     return (
         Reflector(
             api,

@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from torpor_dev import base_image, cluster, control_plane, engine, host, kubectl, load, purge
+from torpor_dev import cluster, control_plane, engine, host, kubectl, load, purge
 from torpor_dev.errors import DevError
+from torpor_dev.offline import base_image
 
 
 def main() -> int:

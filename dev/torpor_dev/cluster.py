@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import assert_never
 
-from torpor_dev import cache, command, engine, health, host, kind, network, node_image, spare, supplied
+from torpor_dev import cache, command, engine, external_cluster, extra_node, health, host, kind
 from torpor_dev.api import Api, UnreachableError
 from torpor_dev.errors import CommandError, DevError
 from torpor_dev.health import Action
+from torpor_dev.offline import node_image, pod_network
 from torpor_dev.progress import say, step
 
 _READY_LIMIT = 180.0
@@ -35,8 +36,8 @@ class Wanted:
 
 def up() -> Path:
     """Have a healthy cluster; gives its kubeconfig's path."""
-    if (given := supplied.kubeconfig()) is not None:
-        supplied.check(given)
+    if (given := external_cluster.kubeconfig()) is not None:
+        external_cluster.check(given)
         return given
     machine = host.observe()
     engine.ensure(machine)
@@ -49,7 +50,7 @@ def up() -> Path:
 
 def kubeconfig() -> Path:
     """The kubeconfig of the cluster in use."""
-    path = supplied.kubeconfig() or kind.kubeconfig()
+    path = external_cluster.kubeconfig() or kind.kubeconfig()
     if not path.exists():
         raise DevError(f"{path} does not exist: the cluster was not brought up")
     return path
@@ -98,7 +99,7 @@ def _converge(wanted: Wanted) -> None:
 
 
 def _delete() -> None:
-    spare.discard()
+    extra_node.discard()
     kind.delete()
 
 
@@ -165,7 +166,7 @@ def _faults(wanted: Wanted) -> list[str]:
         api = Api.of(kind.kubeconfig())
         api.get("/readyz")
         # A spare node comes and goes with a test, and may be lost right now: that is not this cluster's fault.
-        nodes = [node for node in api.get("/api/v1/nodes")["items"] if node["metadata"]["name"] != spare.NAME]
+        nodes = [node for node in api.get("/api/v1/nodes")["items"] if node["metadata"]["name"] != extra_node.NAME]
         if not wanted.base.official:
             _connect(nodes)
         leases = api.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]
@@ -189,7 +190,7 @@ def _faults(wanted: Wanted) -> list[str]:
 def _connect(nodes: list[dict[str, dict[str, str]]]) -> None:
     subnets = {node["metadata"]["name"]: node["spec"].get("podCIDR", "") for node in nodes}
     if subnets and all(subnets.values()):
-        network.apply(subnets)
+        pod_network.apply(subnets)
 
 
 def _names(nodes: list[dict[str, dict[str, str]]]) -> list[str]:

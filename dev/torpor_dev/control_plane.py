@@ -11,9 +11,10 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from torpor_dev import cache, daemon, golang, pki
+from torpor_dev import cache, daemon, pki
 from torpor_dev.api import Api, UnreachableError
 from torpor_dev.errors import DevError, NothingWorksError
+from torpor_dev.offline import golang
 from torpor_dev.progress import say, step
 
 ETCD, API_SERVER, CONTROLLERS, SCHEDULER = "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"

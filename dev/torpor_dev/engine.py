@@ -8,8 +8,9 @@ import shutil
 import time
 from pathlib import Path
 
-from torpor_dev import cache, command, daemon, golang, host
+from torpor_dev import cache, command, daemon, host
 from torpor_dev.errors import CommandError, DevError, NothingWorksError
+from torpor_dev.offline import golang
 from torpor_dev.progress import step
 
 _NAME = "dockerd"

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from torpor_dev import cache, command, golang
+from torpor_dev import cache, command
 from torpor_dev.health import Container
+from torpor_dev.offline import golang
 
 NAME = "torpor"
 _LABEL = f"label=io.x-k8s.kind.cluster={NAME}"

@@ -3,7 +3,8 @@
 import shutil
 from pathlib import Path
 
-from torpor_dev import cache, command, golang, kind
+from torpor_dev import cache, command, kind
+from torpor_dev.offline import golang
 
 
 def ensure() -> Path:

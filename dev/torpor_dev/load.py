@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from torpor_dev import command, engine, kind, supplied
+from torpor_dev import command, engine, external_cluster, kind
 from torpor_dev.errors import DevError
 from torpor_dev.progress import say, step
 
@@ -12,7 +12,7 @@ _IMPORT = ("ctr", "--namespace=k8s.io", "images", "import", "--snapshotter=overl
 
 def onto_nodes(images: Sequence[str]) -> None:
     """Have the images on all nodes; raises DevError for an image that the engine lacks."""
-    if (given := supplied.kubeconfig()) is not None:
+    if (given := external_cluster.kubeconfig()) is not None:
         names = " ".join(images)
         say(f"{given} is a cluster of yours: push {names} to a registry that it pulls from, or load them there")
         say(f"(kind: `kind load docker-image {names}`; minikube: `minikube image load {names}`)")

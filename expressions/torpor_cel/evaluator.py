@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-from torpor_cel import errors, evaluation, frames
+from torpor_cel import errors, evaluation, ipc
 from torpor_cel.errors import ExpressionError, Reason
 from torpor_cel.fair_queue import FairQueue
 from torpor_cel.value import JSON, Value
@@ -77,7 +77,7 @@ class _Request:
     def frame(self) -> bytes | ExpressionError:
         """What is sent to the child."""
         try:
-            frame = frames.encode({"expression": self.expression, "variables": self.variables})
+            frame = ipc.encode({"expression": self.expression, "variables": self.variables})
         except UnicodeEncodeError:
             return errors.failed("the values hold half a surrogate pair, which is no text")
         except RecursionError:
@@ -214,8 +214,8 @@ class _Child:
             async with asyncio.timeout(self._seconds * _WALL_FACTOR + _GRACE_SECONDS):
                 requests.write(frame)
                 await requests.drain()
-                answer = await frames.receive(answers)
-                cost = await frames.receive(answers)
+                answer = await ipc.receive(answers)
+                cost = await ipc.receive(answers)
         except TimeoutError:
             self._used += self._seconds + _REPLACEMENT_SECONDS
             await self.end()
@@ -236,7 +236,7 @@ class _Child:
             sys.executable,
             "-P",
             "-m",
-            "torpor_cel.child",
+            "torpor_cel.worker",
             str(self._seconds),
             str(self._memory_bytes),
             stdin=asyncio.subprocess.PIPE,
@@ -246,7 +246,7 @@ class _Child:
         _, answers = _pipes(process)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                await frames.receive(answers)
+                await ipc.receive(answers)
         except (TimeoutError, asyncio.IncompleteReadError) as error:
             raise Unavailable(f"it ended at its start with status {await self.end()}") from error
         return process

@@ -16,7 +16,7 @@ from functools import lru_cache
 from cel_expr_python import cel  # type: ignore[import-untyped]
 from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
 
-from torpor_cel import errors, macros, messages, ordering
+from torpor_cel import errors, macros, map_order, messages
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
@@ -65,7 +65,7 @@ def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> Progr
     environment = _environment(roots)
     try:
         compiled = environment.compile(expression)
-        in_order = ordering.ordered(serialized)
+        in_order = map_order.ordered(serialized)
         return Program(compiled if in_order is None else environment.deserialize(in_order))
     except _RAISED as error:
         return messages.raised(error)
@@ -83,7 +83,7 @@ def _environment(roots: frozenset[str]) -> cel.Env:
 def _functions() -> list[cel.FunctionDecl]:
     """What this language adds. Macros are declared for the type checker: they are expanded before they would run."""
     ours = [
-        _function(ordering.SORTED, _KEYS, [_KEYS], ordering.keys_in_order),
+        _function(map_order.SORTED, _KEYS, [_KEYS], map_order.keys_in_order),
         _function(macros.PLACES_OF_SHORTEST, _PLACES, [_PLACES], macros.places_of_shortest),
         _function(macros.PLACES_OF_LONGEST, _PLACES, [_PLACES], macros.places_of_longest),
         _function("json", _ANY, [cel.Type.STRING], _parsed),

@@ -6,7 +6,7 @@ through Python, where the CEL library cannot hand out a null. Only numbers of pl
 
 from collections.abc import Sequence
 
-from torpor_cel.nodes import Nodes
+from torpor_cel.ast_builder import Nodes
 
 ZIP, ZIP_LONGEST, CONCAT = "zip", "zipLongest", "concat"
 NAMES = {ZIP: range(2, 5), ZIP_LONGEST: range(3, 6), CONCAT: range(2, 5)}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from torpor_cel import errors, syntax, tree
+from torpor_cel import ast, errors, syntax
 from torpor_cel.errors import ExpressionError
 from torpor_cel.syntax import ROOTS, Use
 
@@ -73,8 +73,8 @@ def is_plain(expression: str) -> Plain | None:
     if isinstance(parsed, ExpressionError):
         return None
     match parsed.node:
-        case tree.Field(
-            operand=tree.Field(operand=tree.Name(name="tasks"), field=name, value=True), field=field, value=True
+        case ast.Field(
+            operand=ast.Field(operand=ast.Name(name="tasks"), field=name, value=True), field=field, value=True
         ) if field in _BY_REFERENCE:
             return Plain(TASKS, name, field)
         case _:
@@ -86,10 +86,10 @@ def path(expression: str, *, roots: frozenset[str] = ROOTS) -> tuple[str, ...] |
     parsed = syntax.parse(expression, roots=roots)
     node = None if isinstance(parsed, ExpressionError) else parsed.node
     names: list[str] = []
-    while isinstance(node, tree.Field) and node.value:
+    while isinstance(node, ast.Field) and node.value:
         names.append(node.field)
         node = node.operand
-    return (node.name, *reversed(names)) if isinstance(node, tree.Name) and node.name in roots else None
+    return (node.name, *reversed(names)) if isinstance(node, ast.Name) and node.name in roots else None
 
 
 def _named(uses: Iterable[Use]) -> list[tuple[Use, str]]:

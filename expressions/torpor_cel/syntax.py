@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from torpor_cel import errors, library, tree
+from torpor_cel import ast, errors, library
 from torpor_cel.errors import ExpressionError
 
 ROOTS = frozenset({"tasks", "params", "item", "index", "event", "workflow"})
@@ -29,9 +29,9 @@ _NAMESPACES = frozenset({"google", "optional", "optional_type", "strings"})
 class Use:
     """One use of a root: its name, the field taken of it, and the field taken of that, where there are such."""
 
-    name: tree.Name
-    first: tree.Field | None
-    second: tree.Field | None
+    name: ast.Name
+    first: ast.Field | None
+    second: ast.Field | None
 
     @property
     def root(self) -> str:
@@ -43,7 +43,7 @@ class Use:
 class Parsed:
     """An expression that may be run."""
 
-    node: tree.Node
+    node: ast.Node
     uses: tuple[Use, ...]
     program: library.Program
 
@@ -69,7 +69,7 @@ def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | Express
     serialized = library.parse(expression)
     if isinstance(serialized, ExpressionError):
         return serialized
-    node = tree.decode(serialized)
+    node = ast.decode(serialized)
     uses = tuple(_uses(node, frozenset()))
     problem = _unknown(expression, uses, roots) or _too_deep(expression, node)
     program = problem or library.compile_(expression, serialized, roots)
@@ -85,29 +85,29 @@ def position(expression: str, at: int) -> str:
     return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in expression else column
 
 
-def _uses(node: tree.Node, bound: frozenset[str]) -> Iterator[Use]:
+def _uses(node: ast.Node, bound: frozenset[str]) -> Iterator[Use]:
     match node:
-        case tree.Name() if node.name not in bound:
+        case ast.Name() if node.name not in bound:
             yield Use(name=node, first=None, second=None)
-        case tree.Field(operand=tree.Field(operand=tree.Name(name=name) as root) as first) if name not in bound:
+        case ast.Field(operand=ast.Field(operand=ast.Name(name=name) as root) as first) if name not in bound:
             yield Use(name=root, first=first, second=node)
-        case tree.Field(operand=tree.Name(name=name) as root) if name not in bound:
+        case ast.Field(operand=ast.Name(name=name) as root) if name not in bound:
             yield Use(name=root, first=node, second=None)
         case _:
             for child, inner in _scopes(node):
                 yield from _uses(child, bound | inner)
 
 
-def _scopes(node: tree.Node) -> Iterator[tuple[tree.Node, frozenset[str]]]:
+def _scopes(node: ast.Node) -> Iterator[tuple[ast.Node, frozenset[str]]]:
     """The children of a node, each with the variables that the node binds for it."""
     match node:
-        case tree.Name() | tree.Text():
+        case ast.Name() | ast.Text():
             return
-        case tree.Field():
+        case ast.Field():
             yield node.operand, frozenset()
-        case tree.Call(operands=children) | tree.Group(members=children):
+        case ast.Call(operands=children) | ast.Group(members=children):
             yield from ((child, frozenset()) for child in children)
-        case tree.Loop():
+        case ast.Loop():
             yield from ((child, frozenset()) for child in node.outside)
             yield from ((child, node.variables) for child in node.body)
 
@@ -122,7 +122,7 @@ def _unknown(expression: str, uses: tuple[Use, ...], roots: frozenset[str]) -> E
     return None
 
 
-def _too_deep(expression: str, node: tree.Node) -> ExpressionError | None:
+def _too_deep(expression: str, node: ast.Node) -> ExpressionError | None:
     depth, at = _depth(node)
     if depth <= MAX_MACRO_DEPTH:
         return None
@@ -132,15 +132,15 @@ def _too_deep(expression: str, node: tree.Node) -> ExpressionError | None:
     )
 
 
-def _depth(node: tree.Node) -> tuple[int, int]:
+def _depth(node: ast.Node) -> tuple[int, int]:
     """How deep loops are nested, and where the outermost of the deepest nest begins."""
     match node:
-        case tree.Loop():
+        case ast.Loop():
             inside = max(_depth(child)[0] for child in node.body) + int(node.repeats)
             return max((inside, node.at), *(_depth(child) for child in node.outside))
-        case tree.Field():
+        case ast.Field():
             return _depth(node.operand)
-        case tree.Call(operands=children) | tree.Group(members=children):
+        case ast.Call(operands=children) | ast.Group(members=children):
             return max((_depth(child) for child in children), default=(0, 0))
-        case tree.Name() | tree.Text():
+        case ast.Name() | ast.Text():
             return 0, 0

@@ -14,25 +14,25 @@ from functools import partial
 from typing import Any, get_type_hints
 
 import kopf
-from torpor_api import client, errors, logs
-from torpor_api.api import Api
-from torpor_api.clock import Clock, SystemClock
-from torpor_api.lease import Leadership, Terms
+from torpor_api import log_setup
+from torpor_api.client import errors, http
+from torpor_api.client.api import Api
+from torpor_api.client.lease import Leadership, Terms
+from torpor_api.timing import Clock, SystemClock
 from torpor_cel.evaluator import Evaluator
 
-from torpor_operator import handlers
-from torpor_operator.answers import Answerer
-from torpor_operator.apply import Applier
-from torpor_operator.archive import Archive
-from torpor_operator.archive_client import TOKEN_FILE, ArchiveClient
-from torpor_operator.namespaces import Namespaces
-from torpor_operator.observe import Observer
-from torpor_operator.orphans import Orphans
-from torpor_operator.pools import Pools
-from torpor_operator.queue import WorkQueue
-from torpor_operator.reconciler import Reconciler
+from torpor_operator.controller import kopf_handlers
+from torpor_operator.controller.archive import TOKEN_FILE, Archive, ArchiveClient
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.garbage_collector import Orphans
+from torpor_operator.controller.namespaces import Namespaces
+from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.reconciler import Reconciler
+from torpor_operator.controller.triggerer_pools import Pools
+from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.settings import Settings
-from torpor_operator.unreadable import UnreadableReporter
 
 _LEASE = "torpor-operator"
 _PAUSE = 1.0
@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 def main() -> None:
     """Read the command line, then run until a signal or the loss of the Lease."""
     options = parser(os.environ).parse_args()
-    logs.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
+    log_setup.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     settings = Settings(**{name: getattr(options, name) for name in Settings.__dataclass_fields__})
@@ -69,7 +69,7 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
 async def serve(options: argparse.Namespace, settings: Settings) -> None:
     """Run kopf, the reflectors and, while this replica holds the Lease, the reconciler."""
     clock = SystemClock()
-    async with client.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
+    async with http.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
@@ -133,10 +133,10 @@ async def _watch_workflows(
 ) -> None:
     """Kopf's part, until it is told to end."""
     registry = kopf.OperatorRegistry()
-    handlers.register(registry, observer, stop=stop, report=reporter.report)
+    kopf_handlers.register(registry, observer, stop=stop, report=reporter.report)
     await kopf.operator(
         registry=registry,
-        settings=handlers.settings(),
+        settings=kopf_handlers.settings(),
         identity=options.identity,  # kopf's own guess looks up the user's name, and 65532 has none
         clusterwide=True,
         liveness_endpoint=options.liveness,

@@ -6,7 +6,7 @@ The root file system is read-only with an emptyDir at /tmp, the group is none of
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_api.podspec import PodFields, SecurityContext
+from torpor_api.models.pod_fields import PodFields, SecurityContext
 
 SCRATCH = "torpor-tmp"
 _FOLDER = "/tmp"  # noqa: S108 - where Python and most programs look for room

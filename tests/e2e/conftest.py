@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from torpor_api.api import Api
-from torpor_api.client import connect
-from torpor_api.clock import SystemClock
+from torpor_api.client.api import Api
+from torpor_api.client.http import connect
+from torpor_api.timing import SystemClock
 from torpor_demo import images
 from torpor_demo.images import Image, image_id
 from torpor_demo.install import SYSTEM, apply, install, prepare, roll_out
 from torpor_demo.kubectl import Kubectl
 
-from tests.e2e.crowd import CROWD
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import CROWD
+from tests.e2e.support.stage import Stage
 
 _HERE = Path(__file__).parent
 _POOL = "deployment/torpor-triggerer-e2e"

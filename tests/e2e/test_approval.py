@@ -10,8 +10,8 @@ from torpor_dev.errors import CommandError
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.crowd import spec
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import spec
+from tests.e2e.support.stage import Stage
 
 _ASK = {"name": "ask", "trigger": {"class": "approval", "kwargs": {"question": "Deploy 1.4?"}, "timeout": "10m"}}
 _DONE = {"name": "done", "python": "e2e_tasks:echo", "args": {"value": "${tasks.ask.result}"}}

@@ -4,13 +4,13 @@ What the API server refuses at once is tried by the integration tests; here is w
 """
 
 import pytest
-from torpor_api.errors import ApiError
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.errors import ApiError
+from torpor_api.models.taskrun import TaskRun
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e import crowd as runs
-from tests.e2e.stage import Stage, condition
+from tests.e2e.support import concurrent_runs as runs
+from tests.e2e.support.stage import Stage, condition
 
 
 @pytest.mark.parametrize("name", runs.FAILING)

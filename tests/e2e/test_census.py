@@ -6,8 +6,8 @@ import json
 from torpor_dev import command
 from torpor_wire.state import State
 
-from tests.e2e.crowd import example
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import example
+from tests.e2e.support.stage import Stage
 
 _COUNT = "dpkg-query -W -f '${db:Status-Status} ${Section} ${Installed-Size}\\n'"
 

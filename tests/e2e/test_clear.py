@@ -2,12 +2,12 @@
 
 import json
 
-from torpor_api.resources import PODS
-from torpor_wire import keys
+from torpor_api.client.resources import PODS
+from torpor_wire import constants
 from torpor_wire.state import State
 
-from tests.e2e.crowd import container, python, spec
-from tests.e2e.stage import Stage, of_taskrun
+from tests.e2e.support.concurrent_runs import container, python, spec
+from tests.e2e.support.stage import Stage, of_taskrun
 
 
 async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_else(stage: Stage) -> None:
@@ -15,7 +15,7 @@ async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_e
     await stage.start("w", spec(mapped, python("all", "echo", args={"value": "${tasks.who.results}"})))
     await stage.ended("w")
     before = {run.metadata.name: run for run in await stage.taskruns("w")}
-    await stage.annotate("w", keys.CLEAR, "who/1")
+    await stage.annotate("w", constants.CLEAR, "who/1")
 
     async def again() -> bool | None:
         found = await stage.workflow("w")
@@ -28,7 +28,7 @@ async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_e
     assert json.loads(everyone.status.result or "") == [first.metadata.uid, second.metadata.uid]
     flow = await stage.workflow("w")
     assert (flow.status.state, flow.status.clearing) == ("Succeeded", None)
-    assert keys.CLEAR not in flow.metadata.annotations
+    assert constants.CLEAR not in flow.metadata.annotations
     assert "Cleared" in await stage.reasons(flow.metadata.uid)
 
 
@@ -41,8 +41,8 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
         return True if [body["status"]["phase"] for body in page.items] == ["Running"] else None
 
     await stage.until(starts, 30, "its container to start")
-    async with stage.watching(f"{keys.LABEL_TASK}=it") as pods:
-        await stage.annotate("w", keys.CLEAR, "it")
+    async with stage.watching(f"{constants.LABEL_TASK}=it") as pods:
+        await stage.annotate("w", constants.CLEAR, "it")
 
         async def anew() -> bool | None:
             runs = await stage.taskruns("w", "it")

@@ -2,15 +2,15 @@
 
 import asyncio
 
-from torpor_api.api import Page
-from torpor_api.errors import NotFound
-from torpor_api.resources import TASKRUNS, WORKFLOWS
-from torpor_api.workflow import TaskState
+from torpor_api.client.api import Page
+from torpor_api.client.errors import NotFound
+from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_api.models.workflow import TaskState
 from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import TERMINAL, State
 
-from tests.e2e.crowd import Spec, container, python, spec, wait
-from tests.e2e.stage import Sightings, Stage, condition
+from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
+from tests.e2e.support.stage import Sightings, Stage, condition
 
 _BUSY: Spec = spec(
     python("nap", "nap", args={"seconds": 300}),

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from torpor_api.errors import NotFound
-from torpor_api.workflow import TaskState, Workflow
+from torpor_api.client.errors import NotFound
+from torpor_api.models.workflow import TaskState, Workflow
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e import site
-from tests.e2e.crowd import GOOD, trigger
-from tests.e2e.stage import Stage, condition
+from tests.e2e.support import site
+from tests.e2e.support.concurrent_runs import GOOD, trigger
+from tests.e2e.support.stage import Stage, condition
 
 
 def states(found: Workflow) -> dict[str, TaskState]:

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from torpor_api.taskrun import TaskRun
+from torpor_api.models.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
-from torpor_wire import keys
+from torpor_wire import constants
 from torpor_wire.state import State
 
-from tests.e2e.crowd import python, spec, wait
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import python, spec, wait
+from tests.e2e.support.stage import Stage
 
 _ROWS = [["a", "b"], ["c", "d"]]
 _PLACES = [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -66,7 +66,7 @@ async def test_an_index_ends_while_another_waits_and_one_is_run_again_with_what_
     }
     assert told(before["all", ()]) == expected
 
-    await stage.annotate("g", keys.CLEAR, "fetch/1")
+    await stage.annotate("g", constants.CLEAR, "fetch/1")
 
     async def again() -> bool | None:
         found = await stage.workflow("g")

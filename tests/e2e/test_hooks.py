@@ -2,10 +2,10 @@
 
 import json
 
-from torpor_wire import keys
+from torpor_wire import constants
 
-from tests.e2e.crowd import python, spec, wait
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import python, spec, wait
+from tests.e2e.support.stage import Stage
 
 
 async def test_a_run_that_failed_calls_its_hook_and_the_hook_sees_why(stage: Stage) -> None:
@@ -30,7 +30,7 @@ async def test_a_failed_wait_calls_the_hook_too(stage: Stage) -> None:
 
 async def test_a_wait_before_a_function_is_followed_by_its_only_pod(stage: Stage) -> None:
     task = python("it", "collect", args={"kept": 7}) | wait("it", "3s")
-    async with stage.watching(f"{keys.LABEL_TASK}=it") as pods:
+    async with stage.watching(f"{constants.LABEL_TASK}=it") as pods:
         await stage.start("w", spec(task))
         flow = await stage.ended("w")
     assert flow.status.state == "Succeeded"

@@ -5,14 +5,14 @@ import json
 import time
 from datetime import datetime
 
-from torpor_api.resources import LEASES
+from torpor_api.client.resources import LEASES
 from torpor_demo.kubectl import Kubectl
-from torpor_triggerer import rendezvous
+from torpor_triggerer.sharding import assignment
 from torpor_wire.state import State
 
-from tests.e2e import node
-from tests.e2e.crowd import example, python, spec, wait
-from tests.e2e.stage import Stage
+from tests.e2e.support import node
+from tests.e2e.support.concurrent_runs import example, python, spec, wait
+from tests.e2e.support.stage import Stage
 
 _OPERATOR = "torpor_operator"
 _TRIGGERER = "torpor_triggerer"
@@ -98,6 +98,6 @@ async def _held(stage: Stage) -> dict[str, list[str]]:
     held: dict[str, list[str]] = {holder: [] for holder in holders.values()}
     for run in await stage.taskruns("w"):
         assert run.status.trigger is not None
-        owner = rendezvous.owner(run.status.trigger.shard, holders)
+        owner = assignment.owner(run.status.trigger.shard, holders)
         held[holders[owner or ""]].append(run.metadata.name)
     return held

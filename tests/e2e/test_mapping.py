@@ -4,8 +4,8 @@ import json
 
 from torpor_wire.state import State
 
-from tests.e2e.crowd import python, spec
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import python, spec
+from tests.e2e.support.stage import Stage
 
 _PIECES, _LENGTH = 5, 4_000
 _BLOCKS, _MEGABYTE = 6, 1_000_000

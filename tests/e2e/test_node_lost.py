@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from torpor_api.resources import PODS
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.resources import PODS
+from torpor_api.models.taskrun import TaskRun
 from torpor_demo.kubectl import Kubectl
-from torpor_dev import spare, supplied
+from torpor_dev import external_cluster, extra_node
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from tests.e2e import node
-from tests.e2e.crowd import IMAGE, Spec, python, spec
-from tests.e2e.stage import Sightings, Stage, condition, of_taskrun
+from tests.e2e.support import node
+from tests.e2e.support.concurrent_runs import IMAGE, Spec, python, spec
+from tests.e2e.support.stage import Sightings, Stage, condition, of_taskrun
 
 _SILENT = 300.0
 _BRIEFLY = {"tolerationSeconds": 2}
@@ -28,10 +28,10 @@ _BRIEFLY = {"tolerationSeconds": 2}
 @pytest.fixture(scope="module")
 def second(kubectl: Kubectl) -> Iterator[str]:
     """A node to lose."""
-    if (given := supplied.kubeconfig()) is not None:
+    if (given := external_cluster.kubeconfig()) is not None:
         pytest.skip(f"{given} is a cluster of the user's, and its nodes are not ours to stop")
     kubectl.read("nodes")  # ours, and brought up
-    with spare.joined([IMAGE]) as name:
+    with extra_node.joined([IMAGE]) as name:
         yield name
 
 
@@ -63,7 +63,7 @@ async def test_a_lost_node_that_is_deleted_leaves_its_task_to_another_and_its_pr
     assert run.status.pod is not None
     async with stage.watching(of_taskrun(run)) as pods:
         await asyncio.to_thread(node.pause, second)
-        await asyncio.to_thread(spare.forget)
+        await asyncio.to_thread(extra_node.forget)
         ended = await stage.ended("w", limit=_SILENT)
     assert ended.status.state == "Succeeded", ended.status.conditions
     (before,) = await stage.taskruns("w", "it")
@@ -94,7 +94,7 @@ def _first_stays(second: str, seconds: float) -> Spec:
     pod: dict[str, Any] = {
         "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preferred]}},
         "tolerations": [
-            {"key": spare.TAINT, "operator": "Exists"},
+            {"key": extra_node.TAINT, "operator": "Exists"},
             *(
                 {"key": f"node.kubernetes.io/{plight}", "operator": "Exists", "effect": "NoExecute", **_BRIEFLY}
                 for plight in ("not-ready", "unreachable")
@@ -107,7 +107,7 @@ def _first_stays(second: str, seconds: float) -> Spec:
 
 async def _takes_pods(stage: Stage, name: str) -> bool | None:
     found = await stage.api.read(f"/api/v1/nodes/{name}")
-    return True if [taint["key"] for taint in found["spec"].get("taints", [])] == [spare.TAINT] else None
+    return True if [taint["key"] for taint in found["spec"].get("taints", [])] == [extra_node.TAINT] else None
 
 
 async def _lost(stage: Stage) -> TaskRun | None:

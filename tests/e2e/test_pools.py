@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.api import Api
-from torpor_api.errors import Forbidden
-from torpor_api.resources import TASKRUNS, Resource
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.api import Api
+from torpor_api.client.errors import Forbidden
+from torpor_api.client.resources import TASKRUNS, Resource
+from torpor_api.models.taskrun import TaskRun
 from torpor_demo import cluster, images
 from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image
 from torpor_demo.install import SYSTEM, apply, roll_out
 from torpor_demo.kubectl import Kubectl
-from torpor_wire import edge
+from torpor_wire import transitions
 from torpor_wire.state import State
 
-from tests.e2e.bearer import bearer
-from tests.e2e.crowd import spec, wait
-from tests.e2e.stage import Stage
+from tests.e2e.support.bearer import bearer
+from tests.e2e.support.concurrent_runs import spec, wait
+from tests.e2e.support.stage import Stage
 
 IMAGE = Image(name="own-trigger:dev", context=ROOT / "examples/own-trigger")
 POOL = "own"
@@ -78,7 +78,7 @@ async def triggerer(kubectl: Kubectl, account: str, path: Path) -> AsyncIterator
         yield api
 
 
-async def write(api: Api, run: TaskRun, patch: edge.Patch) -> None:
+async def write(api: Api, run: TaskRun, patch: transitions.Patch) -> None:
     await api.patch(TASKRUNS, run.metadata.namespace, run.metadata.name, patch, subresource="status")
 
 
@@ -118,13 +118,13 @@ async def test_a_pools_triggerers_may_end_its_waits_and_no_other_pools(
     ):
         for api, closed in ((own, "default"), (default, "own")):
             for patch in (
-                edge.fire(waits[closed].pin(), '"mine"', deferred=1.0, now=time.time()),
-                edge.succeed(waits[closed].pin(), '"mine"', now=time.time()),
+                transitions.fire(waits[closed].pin(), '"mine"', deferred=1.0, now=time.time()),
+                transitions.succeed(waits[closed].pin(), '"mine"', now=time.time()),
             ):
                 with pytest.raises(Forbidden, match=f"a triggerer of pool {closed}"):
                     await write(api, waits[closed], patch)
         for api, open_ in ((own, "own"), (default, "default")):
-            await write(api, waits[open_], edge.succeed(waits[open_].pin(), '"mine"', now=time.time()))
+            await write(api, waits[open_], transitions.succeed(waits[open_].pin(), '"mine"', now=time.time()))
             assert (await stage.reached(open_, "it", State.SUCCEEDED)).status.result == '"mine"'
 
 

@@ -4,15 +4,15 @@ import asyncio
 import json
 from datetime import datetime, timedelta
 
-from torpor_api.resources import LEASES, PODS
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.resources import LEASES, PODS
+from torpor_api.models.taskrun import TaskRun
 from torpor_demo.kubectl import Kubectl
 from torpor_dev.errors import CommandError
 from torpor_wire.state import State
 
-from tests.e2e.crowd import spec, wait
-from tests.e2e.node import SYSTEM
-from tests.e2e.stage import Stage
+from tests.e2e.support.concurrent_runs import spec, wait
+from tests.e2e.support.node import SYSTEM
+from tests.e2e.support.stage import Stage
 
 _DEPLOYMENT = "deployment/torpor-triggerer"
 _POOL = "torpor.dev/trigger-pool=default"

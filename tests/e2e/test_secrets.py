@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from torpor_api.resources import EVENTS, TASKRUNS, Resource
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.resources import EVENTS, TASKRUNS, Resource
+from torpor_api.models.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import State
 
-from tests.e2e import site
-from tests.e2e.crowd import one, spec
-from tests.e2e.stage import Stage
+from tests.e2e.support import site
+from tests.e2e.support.concurrent_runs import one, spec
+from tests.e2e.support.stage import Stage
 
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 _ALL = "--max-log-requests=50"

@@ -8,8 +8,8 @@ import pytest
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.crowd import one, spec
-from tests.e2e.stage import Sightings, Stage, of_taskrun
+from tests.e2e.support.concurrent_runs import one, spec
+from tests.e2e.support.stage import Sightings, Stage, of_taskrun
 from tests.e2e.test_waiting import GIVEN_BACK
 
 _SENSOR = one("SecondLook", args={"poke_interval": 10})

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from torpor_api.api import Api
-from torpor_api.errors import Forbidden
-from torpor_api.resources import PODS, TASKRUNS, WORKFLOWS, Resource
-from torpor_api.taskrun import TaskRun
+from torpor_api.client.api import Api
+from torpor_api.client.errors import Forbidden
+from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_api.models.taskrun import TaskRun
 from torpor_demo.install import NAMESPACE, SYSTEM
 from torpor_demo.kubectl import Kubectl
-from torpor_wire import edge, keys
+from torpor_wire import constants, transitions
 from torpor_wire.state import State
 
-from tests.e2e.bearer import bearer
-from tests.e2e.crowd import python, spec, wait
-from tests.e2e.stage import Stage
+from tests.e2e.support.bearer import bearer
+from tests.e2e.support.concurrent_runs import python, spec, wait
+from tests.e2e.support.stage import Stage
 
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
@@ -44,7 +44,7 @@ async def intruder(stage: Stage, kubectl: Kubectl, tmp_path: Path) -> AsyncItera
     sleeping = await stage.reached("w", "other", State.RUNNING)
     waiting = await stage.reached("w", "far", State.DEFERRED)
     assert own.status.pod is not None
-    read = f"print(open({keys.CREDENTIALS + '/token'!r}).read())"
+    read = f"print(open({constants.CREDENTIALS + '/token'!r}).read())"
     token = kubectl.run("exec", "-n", stage.namespace, own.status.pod.name, "--", "python", "-c", read).strip()
     async with bearer(kubectl, token, tmp_path / "kubeconfig") as api:
         yield Intruder(api=api, own=own, sleeping=sleeping, waiting=waiting)
@@ -56,10 +56,10 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
     assert (await api.get(TASKRUNS, stage.namespace, own.metadata.name))["metadata"]["uid"] == own.metadata.uid
 
     for other in (intruder.sleeping, intruder.waiting):
-        for patch in (edge.cancel(other.pin(), message="mine", now=time.time()), _result(other)):
+        for patch in (transitions.cancel(other.pin(), message="mine", now=time.time()), _result(other)):
             with pytest.raises(Forbidden):
                 await api.patch(TASKRUNS, stage.namespace, other.metadata.name, patch, subresource="status")
-    fire = edge.fire(intruder.waiting.pin(), '"now"', deferred=1.0, now=time.time())
+    fire = transitions.fire(intruder.waiting.pin(), '"now"', deferred=1.0, now=time.time())
     with pytest.raises(Forbidden):
         await api.patch(TASKRUNS, stage.namespace, intruder.waiting.metadata.name, fire, subresource="status")
 
@@ -77,7 +77,7 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
         TASKRUNS,
         stage.namespace,
         own.metadata.name,
-        edge.succeed(own.pin(), '"by hand"', now=time.time()),
+        transitions.succeed(own.pin(), '"by hand"', now=time.time()),
         subresource="status",
     )
     run = await stage.reached("w", "own", State.SUCCEEDED)
@@ -122,10 +122,10 @@ async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: Stage) -> 
     assert await stage.until(refused, 20, "the token of a pod that is gone to be refused")
 
 
-def _result(run: TaskRun) -> edge.Patch:
+def _result(run: TaskRun) -> transitions.Patch:
     pin = run.pin()
     return (
-        edge.succeed(pin, '"mine"', now=time.time())
+        transitions.succeed(pin, '"mine"', now=time.time())
         if pin.state is State.RUNNING
-        else edge.fire(pin, '"mine"', deferred=1.0, now=time.time())
+        else transitions.fire(pin, '"mine"', deferred=1.0, now=time.time())
     )

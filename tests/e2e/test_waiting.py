@@ -5,8 +5,8 @@ import time
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.crowd import one, spec, wait
-from tests.e2e.stage import Stage, of_taskrun
+from tests.e2e.support.concurrent_runs import one, spec, wait
+from tests.e2e.support.stage import Stage, of_taskrun
 
 GIVEN_BACK = 5.0
 

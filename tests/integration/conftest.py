@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 import urllib3
 import yaml
-from torpor_api import decoding
-from torpor_wire import keys
+from torpor_api.client import decoding
+from torpor_wire import constants
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PLURALS = {
@@ -100,7 +100,7 @@ class Server:
         self, namespace: str, name: str, patch: Sequence[Mapping[str, Any]], *, token: str | None = None, **query: str
     ) -> Answer:
         path = f"{collection('taskruns', namespace)}/{name}/status"
-        query = {"fieldManager": keys.FIELD_MANAGER} | query
+        query = {"fieldManager": constants.FIELD_MANAGER} | query
         return self.request("PATCH", path, list(patch), token=token, content_type=_PATCHES["json"], **query)
 
     def apply(self, document: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.simulation.audit import INVARIANTS
+from tests.simulation.checks.invariants import INVARIANTS
 from tests.simulation.pool import played, told
 from tests.simulation.world import Result
 

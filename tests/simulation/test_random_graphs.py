@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from tests.unit.controller import course
-from tests.unit.controller.course import Course
-from tests.unit.controller.world import World
+from tests.support import random_runs
+from tests.support.plan_world import World
+from tests.support.random_runs import Course
 
 SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else range(200)
 
@@ -18,10 +18,10 @@ SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else ran
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_run_ends_and_ends_alike_in_any_order_of_events(seed: int) -> None:
     first, second = (_course(seed, order).run() for order in (0, 1))
-    assert course.ending(first) == course.ending(second), f"seed {seed}"
+    assert random_runs.ending(first) == random_runs.ending(second), f"seed {seed}"
 
 
 def _course(seed: int, order: int) -> Course:
     chance = Random(seed)
-    world = World(*course.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
+    world = World(*random_runs.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
     return Course(world, seed, Random(f"{seed}/{order}"))

@@ -7,13 +7,13 @@ import os
 from random import Random
 
 import pytest
-from torpor_api import taskrun as taskruns
-from torpor_operator import pods
+from torpor_api.models import taskrun as taskruns
+from torpor_operator.model import pod
 from torpor_wire.state import TERMINAL
 
-from tests.unit.controller import course
-from tests.unit.controller.rudeness import RudeCourse
-from tests.unit.controller.world import World
+from tests.support import random_runs
+from tests.support.faults import RudeCourse
+from tests.support.plan_world import World
 
 SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else range(200)
 
@@ -21,11 +21,11 @@ SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else ran
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_run_ends_whatever_the_cluster_does_and_leaves_nothing_behind(seed: int) -> None:
     chance = Random(seed)
-    world = World(*course.tasks(chance, chance.randint(1, 6)), parallelism=chance.randint(1, 4))
+    world = World(*random_runs.tasks(chance, chance.randint(1, 6)), parallelism=chance.randint(1, 4))
     rude = RudeCourse(world, seed, Random(f"{seed}/order"))
     rude.run()
     assert all(taskruns.parse(body).status.state in TERMINAL for body in world.taskruns.values())
     rude.see_off()
-    left = [pod.name for pod in map(pods.parse, world.pods.values()) if not pod.terminal or pod.held]
+    left = [pod.name for pod in map(pod.parse, world.pods.values()) if not pod.terminal or pod.held]
     assert left == []
     assert world.workflow["metadata"]["finalizers"] == []

@@ -3,15 +3,15 @@
 import random
 
 import pytest
-from torpor_api.workflow import WorkflowSpec
-from torpor_operator import graph
-from torpor_operator.graph import Graph
-from torpor_wire.paths import Path
+from torpor_api.models.workflow import WorkflowSpec
+from torpor_operator.graph import dag
+from torpor_operator.graph.dag import Graph
+from torpor_wire.instance_paths import Path
 
-from tests.fake_api.history import Object
-from tests.simulation import workflows
-from tests.simulation.creations import made
-from tests.simulation.shape import Shape, below
+from tests.simulation.checks.creations import made
+from tests.simulation.checks.workflow_shape import Shape, below
+from tests.simulation.scenarios import random_workflows
+from tests.support.fake_api.history import Object
 
 SPEC: Object = {
     "groups": [
@@ -61,9 +61,9 @@ def test_what_a_status_says_was_made_is_read_by_path() -> None:
 
 
 def test_the_random_workflows_have_groups_in_about_a_sixth_and_each_can_run() -> None:
-    drawn = [workflows.workflow(random.Random(seed), "run") for seed in range(600)]
+    drawn = [random_workflows.workflow(random.Random(seed), "run") for seed in range(600)]
     grouped = [body for body in drawn if "groups" in body["spec"]]
     assert 60 <= len(grouped) <= 120
     for body in grouped:
-        found = graph.build(WorkflowSpec.model_validate(body["spec"]))
+        found = dag.build(WorkflowSpec.model_validate(body["spec"]))
         assert isinstance(found, Graph), found

@@ -18,21 +18,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from torpor_api.lease import LeaseLost
-from torpor_api.resources import WORKFLOWS
-from torpor_api.transport import Response
+from torpor_api.client.lease import LeaseLost
+from torpor_api.client.resources import WORKFLOWS
+from torpor_api.client.transport import Response
 
-from tests.fake_api import Request
-from tests.fake_api.history import Entry
-from tests.simulation import controllers, ending, events, moments, workflows
-from tests.simulation.audit import Audit, Breach
-from tests.simulation.kubelet import Kubelet
+from tests.simulation.actors import controllers
+from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.kubelet import Kubelet
+from tests.simulation.actors.tasks import Pods
+from tests.simulation.actors.worker import quiet
+from tests.simulation.checks import final_state
+from tests.simulation.checks.invariants import Audit, Breach
 from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
-from tests.simulation.server import Server
-from tests.simulation.tasks import Pods
-from tests.simulation.weather import Climate, Sky
-from tests.simulation.worker import quiet
+from tests.simulation.scenarios import disruptions, fault_moments, random_workflows
+from tests.simulation.scenarios.faults import Climate, Sky
+from tests.support.fake_api import Request
+from tests.support.fake_api.history import Entry
 
 BOUND = 200.0
 """Seconds after the last fault within which every run has ended."""
@@ -90,9 +92,9 @@ class World:
         self.server.audits.append(self.audit.changed)
         self.server.on_request = self._asked
         self.server.crash = self.crash
-        self.server.on_late = partial(moments.meanwhile, self)
+        self.server.on_late = partial(fault_moments.meanwhile, self)
         self.loop.on_error = self._bug
-        self.server.audits.append(partial(moments.seize, self))
+        self.server.audits.append(partial(fault_moments.seize, self))
         if say is not None:
             self.server.audits.append(self._told)
 
@@ -150,12 +152,12 @@ class World:
             off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.climate.kinds else 0.0
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
-            body = workflows.workflow(self.rng, f"run-{number}")
-            workflows.make_room(self.fake, body)
+            body = random_workflows.workflow(self.rng, f"run-{number}")
+            random_workflows.make_room(self.fake, body)
             moment = self.rng.choice((0.0, 1.0, 4.0))
             self.expected += 1
             self.person.call_later(moment, self.apply, body)
-        events.schedule(self)
+        disruptions.schedule(self)
         try:
             self._play()
         except HotLoopError as error:
@@ -165,7 +167,7 @@ class World:
     def apply(self, body: dict[str, Any]) -> None:
         """As with kubectl."""
         self.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
-        self.server.act(self.person, lambda: self.fake.objects.create(WORKFLOWS, workflows.NAMESPACE, body))
+        self.server.act(self.person, lambda: self.fake.objects.create(WORKFLOWS, random_workflows.NAMESPACE, body))
         self.expected -= 1
 
     def close(self) -> None:
@@ -187,16 +189,16 @@ class World:
     def _play(self) -> None:
         calm = self.climate.until
         self._until(calm)
-        events.calm(self)
+        disruptions.calm(self)
         self.sky.calm = True
         end = calm + BOUND
-        while self.loop.time() < end and self.audit.breach is None and not ending.all_over(self):
+        while self.loop.time() < end and self.audit.breach is None and not final_state.all_over(self):
             self._until(self.loop.time() + 2.0)
         if self.audit.breach is None:
-            ending.judge_progress(self)
+            final_state.judge_progress(self)
         if self.audit.breach is None:
             self._until(self.loop.time() + REST)
-            ending.judge_leaks(self)
+            final_state.judge_leaks(self)
 
     def _until(self, end: float) -> None:
         while self.loop.time() < end and self.audit.breach is None:
@@ -283,18 +285,6 @@ def _change(entry: Entry) -> str:
     status = entry.after.get("status") or {}
     meta = entry.after["metadata"]
     marks = [mark for mark in ("deletionTimestamp",) if mark in meta] + list(meta.get("finalizers", []))
-    shown = (
-        "state",
-        "attempt",
-        "segment",
-        "launch",
-        "phase",
-        "reason",
-        "message",
-        "event",
-        "cancel",
-        "pod",
-        "progress",
-    )
+    shown = "state attempt segment launch phase reason message event cancel pod progress".split()
     told = " ".join(f"{key}={status[key]}" for key in shown if key in status)
     return f"{kind} {name} {'changes' if entry.before else 'is created'}: {told} {' '.join(marks)}".rstrip()

@@ -7,22 +7,25 @@ import signal
 import sys
 
 from prometheus_client import disable_created_metrics
-from torpor_api.api import Api
-from torpor_api.client import connect
-from torpor_api.clock import SystemClock
-from torpor_api.errors import Unconfigured
+from torpor_api.client.api import Api
+from torpor_api.client.errors import Unconfigured
+from torpor_api.client.http import connect
+from torpor_api.timing import SystemClock
 from torpor_cel.evaluator import Evaluator
 
-from torpor_triggerer import health, registry, settings, web
-from torpor_triggerer.archive_client import ArchiveClient
-from torpor_triggerer.journal import Journal
-from torpor_triggerer.lent import Sources
-from torpor_triggerer.log_guard import LogGuard
-from torpor_triggerer.metrics import CONTENT_TYPE
-from torpor_triggerer.network import Network
-from torpor_triggerer.seals import Seals
+from torpor_triggerer import settings
+from torpor_triggerer.app import Triggerer
+from torpor_triggerer.logs.guard import LogGuard
+from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.network.connections import Network
+from torpor_triggerer.reporting import health
+from torpor_triggerer.reporting.metrics import CONTENT_TYPE
+from torpor_triggerer.secrets.pool_keys import Seals
+from torpor_triggerer.services import http
+from torpor_triggerer.services.archive import ArchiveClient
+from torpor_triggerer.services.services import Sources
 from torpor_triggerer.settings import Settings
-from torpor_triggerer.triggerer import Triggerer
+from torpor_triggerer.usercode import registry
 
 EXIT_SECONDS = 20.0
 """A trigger that ignores its cancellation must not hold up the exit; a pod has 30 s."""
@@ -42,7 +45,7 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal, gua
     async with (
         connect(given.kubeconfig, program="torpor-triggerer", connections=given.concurrency + 16) as transport,
         Evaluator() as evaluator,
-        web.connect(network) as client,
+        http.connect(network) as client,
     ):
         sources = Sources(
             api=Api(transport, SystemClock()),

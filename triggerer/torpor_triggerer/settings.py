@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from torpor_wire import keys
+from torpor_wire import constants
 
-from torpor_triggerer.addresses import Addresses, own
+from torpor_triggerer.network.addresses import Addresses, own
 
 CAPACITY = 20_000
 CONCURRENCY = 64
@@ -28,7 +28,7 @@ LEAST_ANSWER = 64 * 1024
 class Settings:
     """One replica. Times are in seconds; `namespace` is where the Leases are."""
 
-    pool: str = keys.DEFAULT_POOL
+    pool: str = constants.DEFAULT_POOL
     namespace: str = "torpor-system"
     identity: str = "triggerer"
     capacity: int = CAPACITY
@@ -101,7 +101,12 @@ def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="torpor-triggerer", description="Runs the triggers of one pool.")
     add = made.add_argument
-    add("--pool", type=_pool, default=environ.get("TORPOR_POOL", keys.DEFAULT_POOL), help="the triggerPool it serves")
+    add(
+        "--pool",
+        type=_pool,
+        default=environ.get("TORPOR_POOL", constants.DEFAULT_POOL),
+        help="the triggerPool it serves",
+    )
     add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Leases are")
     add("--identity", default=environ.get("POD_NAME") or _hostname(), help="unique among the replicas of a pool")
     add("--capacity", type=_count, default=environ.get("TORPOR_CAPACITY", CAPACITY), help="how many waits at a time")

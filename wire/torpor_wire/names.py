@@ -7,7 +7,7 @@ characters of hash keep names apart where truncation or dashes would let two mee
 import re
 from collections.abc import Sequence
 
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, constants
 
 OBJECT_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 _OBJECT_NAME = re.compile(OBJECT_NAME_PATTERN.strip("^$"))
@@ -15,14 +15,16 @@ _OBJECT_NAME_MAX = 253
 _LABEL_MAX = 63
 
 
-def taskrun(workflow: str, workflow_uid: str, task: str, index: int = keys.UNMAPPED, groups: Sequence[int] = ()) -> str:
+def taskrun(
+    workflow: str, workflow_uid: str, task: str, index: int = constants.UNMAPPED, groups: Sequence[int] = ()
+) -> str:
     """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first.
 
     Within groups there are several indexes, outermost first.
     """
-    mapped = "".join(f"-{number}" for number in (*groups, index) if number != keys.UNMAPPED)
+    mapped = "".join(f"-{number}" for number in (*groups, index) if number != constants.UNMAPPED)
     tail = f"{mapped}-{canonical.digest(workflow_uid, task, index, *groups)[:5]}"
-    room = keys.NAME_MAX - len(tail)
+    room = constants.NAME_MAX - len(tail)
     called = _label(task)[: room - 2]
     return f"{_label(workflow)[: room - len(called) - 1].rstrip('-.')}-{called}{tail}"
 

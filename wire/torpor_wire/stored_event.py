@@ -1,6 +1,6 @@
 """An event that is too large for its TaskRun: `status.event` then says what of it is in the archive (adr/0024).
 
-Written as a type of `torpor_wire.typed` that only who reads an event knows, so no data can be taken for it.
+Written as a type of `torpor_wire.typed_json` that only who reads an event knows, so no data can be taken for it.
 """
 
 from collections.abc import Mapping

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from torpor_wire import approvers, canonical, keys, secret_ref, times, typed
+from torpor_wire import approvers, canonical, constants, secret_ref, times, typed_json
 from torpor_wire.approvers import Approvers
 from torpor_wire.text import printable_line
 
@@ -62,7 +62,7 @@ def build(  # noqa: PLR0913 - what a key is made of
     namespace: str,
     pool: str,
     now: float,
-    account: str = keys.TASK_ACCOUNT,
+    account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
 ) -> Trigger:
     """The trigger as it will stand on the TaskRun of this name, relative times made absolute.
@@ -75,8 +75,10 @@ def build(  # noqa: PLR0913 - what a key is made of
         text = canonical.plain(kwargs)
     except canonical.NotJsonError as error:
         raise TriggerError(f"the kwargs of trigger {class_name} are not JSON: {error}") from error
-    if len(text.encode()) > keys.KWARGS_MAX:
-        raise TriggerError(f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {keys.KWARGS_MAX} fit")
+    if len(text.encode()) > constants.KWARGS_MAX:
+        raise TriggerError(
+            f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {constants.KWARGS_MAX} fit"
+        )
     wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account, taskrun=taskrun)
     words = describe(class_name, kwargs)
     return Trigger(class_name, text, wait, shard(wait), words, answered_by(class_name, kwargs))
@@ -114,7 +116,7 @@ def absolute(
 def _absolute(part: canonical.Json, now: float) -> canonical.Json:
     if not isinstance(part, Mapping):
         return part
-    match part.get("class"), typed.unwrapped(part.get("kwargs")):
+    match part.get("class"), typed_json.unwrapped(part.get("kwargs")):
         case str() as class_name, Mapping() as kwargs:
             class_name, kwargs = absolute(class_name, kwargs, now)
             return {**part, "class": class_name, "kwargs": kwargs}
@@ -127,12 +129,12 @@ def _parts(kwargs: Mapping[str, canonical.Json]) -> Sequence[canonical.Json]:
 
     Types are seen through: what the triggerer decodes to a list of triggers must not be hidden from a key by a type.
     """
-    found = typed.unwrapped(_entries(kwargs).get("triggers"))
-    return [typed.unwrapped(one) for one in found] if isinstance(found, list | tuple) else ()
+    found = typed_json.unwrapped(_entries(kwargs).get("triggers"))
+    return [typed_json.unwrapped(one) for one in found] if isinstance(found, list | tuple) else ()
 
 
 def _entries(kwargs: Mapping[str, canonical.Json]) -> Mapping[str, canonical.Json]:
-    found = typed.unwrapped(kwargs)
+    found = typed_json.unwrapped(kwargs)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -162,7 +164,7 @@ def key(  # noqa: PLR0913 - what a key is made of
     *,
     namespace: str,
     pool: str,
-    account: str = keys.TASK_ACCOUNT,
+    account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
 ) -> str:
     """32 hexadecimal digits, equal exactly for waits that one poke can serve (AIP-17's persist fields).
@@ -201,7 +203,7 @@ def _approvers(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Iterato
     if class_name in SEVERAL:
         for name, inner in _named(kwargs):
             yield from _approvers(name, inner)
-    elif class_name == APPROVAL and (named := typed.unwrapped(_entries(kwargs).get("approvers"))) is not None:
+    elif class_name == APPROVAL and (named := typed_json.unwrapped(_entries(kwargs).get("approvers"))) is not None:
         try:
             yield approvers.parse(named)
         except ValueError as error:
@@ -212,7 +214,7 @@ def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[
     for part in _parts(kwargs):
         match part:
             case {"class": str() as name, **rest}:
-                inner = typed.unwrapped(rest.get("kwargs"))
+                inner = typed_json.unwrapped(rest.get("kwargs"))
                 yield name, inner if isinstance(inner, Mapping) else {}
             case _:
                 pass
@@ -225,7 +227,7 @@ def refers_to_secret(kwargs: Mapping[str, canonical.Json]) -> bool:
 
 def shard(wait: str) -> int:
     """Which of the 256 shards a key belongs to: a constant of the API version."""
-    return int(wait[:8], 16) % keys.SHARDS
+    return int(wait[:8], 16) % constants.SHARDS
 
 
 def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
@@ -246,7 +248,7 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
         case _:
             pass
     shown = [
-        (name, typed.readable(secret_ref.spelled(value)))
+        (name, typed_json.readable(secret_ref.spelled(value)))
         for name, value in kwargs.items()
         if not name.startswith(SEALED)
     ]

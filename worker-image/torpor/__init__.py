@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from torpor_wire.secret_ref import SecretRef
 
+from torpor.context import Context, context
+from torpor.decorators import task
 from torpor.deferral import Deferral, DeferralError, TaskDeferred, defer
 from torpor.errors import TaskFailed, TaskSkipped
-from torpor.execution import Context, context
 from torpor.operators import BaseOperator
-from torpor.tasks import task
 
 if TYPE_CHECKING:
     from torpor.results import Results

@@ -6,8 +6,8 @@ Nothing requires it: a workflow may name any class that has `execute(context)`.
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from torpor.context import Context
 from torpor.deferral import TaskDeferred, Timeout, Trigger
-from torpor.execution import Context
 
 
 class BaseOperator:

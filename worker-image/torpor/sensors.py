@@ -11,17 +11,17 @@ from collections.abc import AsyncIterator, Mapping
 from types import CoroutineType
 from typing import Any, NamedTuple, Self
 
-from torpor_wire import keys, times, typed
+from torpor_wire import constants, times, typed_json
 from torpor_wire.trigger import describe
 
+from torpor.context import Context, Elsewhere
 from torpor.deferral import DeferralError, TaskDeferred, Timeout
 from torpor.errors import TaskFailed
-from torpor.execution import Context, Elsewhere
 from torpor.operators import BaseOperator
 from torpor.triggers import TriggerEvent
-from torpor.triggers.moment import Time
 from torpor.triggers.services import Services
-from torpor.triggers.spans import seconds
+from torpor.triggers.support.arguments import seconds
+from torpor.triggers.time import Time
 
 POKE_INTERVAL = 60.0
 TIMEOUT = "7d"
@@ -110,7 +110,7 @@ class BaseSensor(BaseOperator):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Looks until it is so. In the triggerer."""
-        from torpor.triggers import polling  # noqa: PLC0415 - not for task pods
+        from torpor.triggers.support import polling  # noqa: PLC0415 - not for task pods
 
         context, looks = Elsewhere(self._services.namespace), 0
 
@@ -158,7 +158,7 @@ class BaseSensor(BaseOperator):
 
     def _give_back(self, until: float | None, pause: float) -> None:
         """Defers, where the sensor may."""
-        if not self.deferrable or _told() == keys.UNSERVED:
+        if not self.deferrable or _told() == constants.UNSERVED:
             return
         if not self._looks_elsewhere():
             trigger = _Pause(times.rfc3339(time.time() + pause), self._described())
@@ -177,7 +177,7 @@ class BaseSensor(BaseOperator):
         """What it waits for, in one line, from the arguments that it was made with."""
         _, named = self._given
         try:
-            return describe(type(self).__name__, typed.encode(named))
+            return describe(type(self).__name__, typed_json.encode(named))
         except (TypeError, ValueError, RecursionError):  # an argument that cannot be written down
             return type(self).__name__
 
@@ -199,7 +199,7 @@ class _Pause(Time):
 
 
 def _told() -> str:
-    return os.environ.get(keys.ENV_DEFERRABLE, "true")
+    return os.environ.get(constants.ENV_DEFERRABLE, "true")
 
 
 def _by_default() -> bool:

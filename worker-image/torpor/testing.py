@@ -12,16 +12,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torpor_wire import canonical, keys, typed
+from torpor_wire import canonical, constants, typed_json
 
-from torpor import execution
+from torpor.context import Context, running
 from torpor.errors import TaskFailed
-from torpor.execution import Context
 from torpor.results import Part, Position, Results, path
-from torpor.runtime import entry, outcome
-from torpor.runtime.bodies import Body
+from torpor.runtime import entrypoint, outcome
+from torpor.runtime.deferral import Place, Suspension
 from torpor.runtime.outcome import Success
-from torpor.runtime.suspension import Place, Suspension
+from torpor.runtime.result_encoding import Body
 from torpor.runtime.taskrun import Resume, begun_again
 
 
@@ -83,8 +82,8 @@ def run(
     after = Resume("", {}, _fired(first_event)) if came_first else None
     while True:
         present = context or _context(segment=len(waits) + came_first)
-        with execution.running(present):
-            returned = entry.enter(task, _passed(arguments or {}), present, after)
+        with running(present):
+            returned = entrypoint.enter(task, _passed(arguments or {}), present, after)
         ended = outcome.of_return(returned, _place, archived=True)
         if not isinstance(ended, Suspension):
             _all_used(events, waits)
@@ -92,7 +91,7 @@ def run(
         waits.append(_wait(ended))
         after = _resumed(ended, _next(events, waits))
         if after is not None and ":" in after.method:
-            task = entry.load(after.method, "this test")
+            task = entrypoint.load(after.method, "this test")
 
 
 def results(
@@ -175,15 +174,15 @@ def _crossed(value: Any) -> Any:
 
 def _fired(event: Any) -> Any:
     """An event as the task gets it."""
-    return _read(typed.text(event))
+    return _read(typed_json.text(event))
 
 
 def _read(text: str) -> Any:
-    return typed.decode(json.loads(text))
+    return typed_json.decode(json.loads(text))
 
 
 def _place() -> Place:
-    return Place("default", keys.DEFAULT_POOL, time.time(), seal_key=_SEAL_KEY)
+    return Place("default", constants.DEFAULT_POOL, time.time(), seal_key=_SEAL_KEY)
 
 
 def _context(segment: int) -> Context:
@@ -191,7 +190,7 @@ def _context(segment: int) -> Context:
         namespace="default",
         workflow="test",
         task="test",
-        map_index=keys.UNMAPPED,
+        map_index=constants.UNMAPPED,
         group_indexes=(),
         attempt=1,
         segment=segment,

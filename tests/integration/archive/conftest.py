@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 import pytest
 import yaml
-from torpor_wire import keys
+from torpor_wire import constants
 
 from tests.integration.archive import databases
 from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.archive.process import Answer, Archive, Body
 from tests.integration.conftest import Server, collection
-from tests.integration.fence.conftest import create_pod, set_fields
+from tests.integration.policies.transitions.conftest import create_pod, set_fields
 
 _INSTALLED = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
 _RBAC = "rbac.authorization.k8s.io"
@@ -63,7 +63,9 @@ class Task:
             {"state": "Running", "pod": mine},
         ):
             server.patch_status(self.namespace, self.name, set_fields(**fields)).expect(200)
-        return replace(self, token=server.token(self.namespace, "torpor-task", pod=pod, audience=keys.ARCHIVE_AUDIENCE))
+        return replace(
+            self, token=server.token(self.namespace, "torpor-task", pod=pod, audience=constants.ARCHIVE_AUDIENCE)
+        )
 
 
 OCTETS = "application/octet-stream"
@@ -124,14 +126,14 @@ def task_in(server: Server) -> Callable[..., Task]:
     def make(namespace: str, workflow: str = "w", **status: Any) -> Task:
         name = f"t-{uuid.uuid4().hex[:8]}"
         spec = {"workflow": {"name": "run", "uid": workflow}, "task": "task", "image": "x", "python": "a:b"}
-        body = {"apiVersion": keys.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
         uid = server.create("taskruns", namespace, body).expect(201)["metadata"]["uid"]
         pod = create_pod(server, namespace, f"{name}-a1-s0")
         mine = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "c"}
         server.patch_status(namespace, name, set_fields(state="Running", pod=mine)).expect(200)
         if status:
             server.patch_status(namespace, name, set_fields(**status)).expect(200)
-        token = server.token(namespace, "torpor-task", pod=pod, audience=keys.ARCHIVE_AUDIENCE)
+        token = server.token(namespace, "torpor-task", pod=pod, audience=constants.ARCHIVE_AUDIENCE)
         return Task(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
 
     return make

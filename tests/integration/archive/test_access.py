@@ -4,12 +4,12 @@ import uuid
 from collections.abc import Callable
 
 import pytest
-from torpor_wire import keys
+from torpor_wire import constants
 
 from tests.integration.archive.conftest import Task, account
 from tests.integration.archive.process import Answer, Archive
 from tests.integration.conftest import Server
-from tests.integration.fence.conftest import set_fields
+from tests.integration.policies.transitions.conftest import set_fields
 
 _LINES = {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
 
@@ -66,7 +66,7 @@ def test_a_pod_of_another_namespace_neither_puts_nor_reads(
 def test_a_token_that_is_bound_to_no_pod_opens_nothing(
     archive: Archive, task: Task, stored: str, server: Server
 ) -> None:
-    unbound = server.token(task.namespace, "torpor-task", audience=keys.ARCHIVE_AUDIENCE)
+    unbound = server.token(task.namespace, "torpor-task", audience=constants.ARCHIVE_AUDIENCE)
     assert "bound to no pod" in put_as(archive, task, unbound).expect(403).said["message"]
     get_as(archive, stored, unbound, task.name).expect(403)
 

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from torpor_triggerer.archive import Seat
-from torpor_triggerer.archive_client import ArchiveClient
-from torpor_wire import keys, names
+from torpor_triggerer.services.archive import ArchiveClient, Seat
+from torpor_wire import constants, names
 
 from tests.integration.archive.conftest import OCTETS, Task, account
 from tests.integration.archive.process import Answer, Archive
 from tests.integration.conftest import Server
-from tests.integration.fence.conftest import set_fields
+from tests.integration.policies.transitions.conftest import set_fields
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 EVENT = b'{"rows": 5}'
@@ -56,7 +55,7 @@ def resume(server: Server, task: Task) -> None:
 def test_a_triggerer_puts_the_event_of_a_wait_and_the_tasks_own_pod_reads_it(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], server: Server
 ) -> None:
-    said = put(archive, waiting, fires(waiting.namespace, keys.DEFAULT_POOL)).expect(201).said
+    said = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).said
     assert said["size"] == len(EVENT)
     resume(server, waiting)
     path = waiting.address(said["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
@@ -66,27 +65,27 @@ def test_a_triggerer_puts_the_event_of_a_wait_and_the_tasks_own_pod_reads_it(
 def test_who_may_not_fire_the_pool_of_the_taskrun_puts_no_event(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], open_namespace: Callable[[], str]
 ) -> None:
-    elsewhere = fires(open_namespace(), keys.DEFAULT_POOL)
+    elsewhere = fires(open_namespace(), constants.DEFAULT_POOL)
     for token in (fires(waiting.namespace, "gpu"), elsewhere, waiting.token):
         assert "may not `fire` it" in put(archive, waiting, token).expect(403).said["message"]
 
 
 def test_no_event_is_put_while_the_taskrun_runs(archive: Archive, task: Task, fires: Callable[[str, str], str]) -> None:
-    answer = put(archive, task, fires(task.namespace, keys.DEFAULT_POOL)).expect(403)
+    answer = put(archive, task, fires(task.namespace, constants.DEFAULT_POOL)).expect(403)
     assert "is Running; an event is put while it is Deferred" in answer.said["message"]
 
 
 def test_an_event_of_more_than_a_megabyte_is_refused(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str]
 ) -> None:
-    large = b"x" * (keys.EVENT_STORED_MAX + 1)
-    put(archive, waiting, fires(waiting.namespace, keys.DEFAULT_POOL), large).expect(413)
+    large = b"x" * (constants.EVENT_STORED_MAX + 1)
+    put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL), large).expect(413)
 
 
 def test_an_event_takes_nothing_from_the_result_nor_the_result_from_the_event(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], server: Server
 ) -> None:
-    event = put(archive, waiting, fires(waiting.namespace, keys.DEFAULT_POOL)).expect(201).said["digest"]
+    event = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).said["digest"]
     resume(server, waiting)
     result = waiting.put(archive, "list", b"1\n").expect(201).said["digest"]
     path = waiting.address(event).replace(waiting.uid, names.event_owner(waiting.uid))
@@ -97,7 +96,7 @@ def test_an_event_takes_nothing_from_the_result_nor_the_result_from_the_event(
 def test_the_event_of_a_task_that_is_only_a_wait_is_read_as_its_result(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], task_in: Callable[..., Task]
 ) -> None:
-    token = fires(waiting.namespace, keys.DEFAULT_POOL)
+    token = fires(waiting.namespace, constants.DEFAULT_POOL)
     path, kind = _path(waiting) + "?as=result", {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
     said = archive.request("PUT", path, token, b"1\n[2]\n", **kind).expect(201).said
     assert (said["type"], said["length"]) == ("list", 2)
@@ -109,7 +108,7 @@ def test_the_event_of_a_task_that_is_only_a_wait_is_read_as_its_result(
 def test_another_workflow_reads_no_event(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], task_in: Callable[..., Task]
 ) -> None:
-    said = put(archive, waiting, fires(waiting.namespace, keys.DEFAULT_POOL)).expect(201).said
+    said = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).said
     path = waiting.address(said["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
     other = task_in(waiting.namespace, uuid.uuid4().hex)
     other.get(archive, path).expect(403)
@@ -119,7 +118,7 @@ async def test_the_triggerers_client_puts_an_event_and_is_told_of_a_refusal(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
-    token.write_text(fires(waiting.namespace, keys.DEFAULT_POOL) + "\n")
+    token.write_text(fires(waiting.namespace, constants.DEFAULT_POOL) + "\n")
     client, seat = ArchiveClient(str(token)), Seat(archive.url, archive.authority())
     headers = {"Content-Type": OCTETS, "Torpor-Type": "bytes"}
     status, said = await client(seat, _path(waiting), headers, EVENT)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor_wire import keys
+from torpor_wire import constants
 
 from tests.integration.archive.conftest import Task, account
 from tests.integration.archive.process import Answer, Archive
@@ -59,7 +59,7 @@ def test_objects_as_the_api_server_gives_them_are_a_run(
 ) -> None:
     tasks = [{"name": "wait", "trigger": {"class": "time"}}]
     metadata = {"generateName": "kept-"}
-    body = {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": {"tasks": tasks}}
+    body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": {"tasks": tasks}}
     workflow = server.create("workflows", home, body).expect(201)
     uid = workflow["metadata"]["uid"]
     for _ in range(2):

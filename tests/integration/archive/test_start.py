@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from torpor_api.clock import SystemClock
-from torpor_archive import database
-from torpor_archive.database import Database
-from torpor_wire import keys
+from torpor_api.timing import SystemClock
+from torpor_archive.storage import database
+from torpor_archive.storage.database import Database
+from torpor_wire import constants
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task
 from tests.integration.archive.databases import Sqlite
@@ -24,7 +24,7 @@ def workflow(server: Server, namespace: str) -> str:
     """The uid of one that is there."""
     tasks = [{"name": "wait", "trigger": {"class": "time"}}]
     metadata = {"generateName": "there-"}
-    body = {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": {"tasks": tasks}}
+    body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": {"tasks": tasks}}
     return str(server.create("workflows", namespace, body).expect(201)["metadata"]["uid"])
 
 

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from torpor_wire import keys, names
+from torpor_wire import constants, names
 
 from tests.integration.archive.process import Archive
 from tests.integration.conftest import Server, collection
-from tests.integration.fence.conftest import create_pod
+from tests.integration.policies.transitions.conftest import create_pod
 
 _WORKER = Path(__file__).resolve().parents[1] / "controller/in_pod.py"
 _AUTHORED = """
@@ -54,14 +54,14 @@ class Run:
     uid: str
 
     def task(
-        self, task: str, *, index: int = keys.UNMAPPED, groups: tuple[int, ...] = (), **argument: Any
+        self, task: str, *, index: int = constants.UNMAPPED, groups: tuple[int, ...] = (), **argument: Any
     ) -> dict[str, Any]:
         """Its status once the worker has ended. `argument` is the one of its function, which has the task's name."""
         name = names.taskrun("run", self.uid, task, index, groups)
         spec = {"workflow": {"name": "run", "uid": self.uid}, "task": task, "mapIndex": index, "image": "x"}
         spec |= {"groupIndexes": [*groups]}
         spec |= {"python": f"authored:{task}", "arguments": [_argument(**argument)] if argument else []}
-        body = {"apiVersion": keys.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
         made = self.server.create("taskruns", self.namespace, body).expect(201)
         self._work(made, create_pod(self.server, self.namespace, names.pod(name, 1, 0, 0)))
         path = f"{collection('taskruns', self.namespace)}/{name}"
@@ -71,7 +71,7 @@ class Run:
     def _work(self, made: dict[str, Any], pod: dict[str, Any]) -> None:
         credentials = self.folder / pod["metadata"]["name"]
         credentials.mkdir()
-        for file, audience in (("token", None), (keys.ARCHIVE_TOKEN, keys.ARCHIVE_AUDIENCE)):
+        for file, audience in (("token", None), (constants.ARCHIVE_TOKEN, constants.ARCHIVE_AUDIENCE)):
             token = self.server.token(self.namespace, "torpor-task", pod=pod, audience=audience)
             (credentials / file).write_text(token)
         (credentials / "ca.crt").write_text(self.authority)
@@ -85,17 +85,17 @@ class Run:
             "PYTHONPATH": str(self.folder),
             "KUBERNETES_SERVICE_HOST": str(address.hostname),
             "KUBERNETES_SERVICE_PORT": str(address.port),
-            keys.ENV_NAMESPACE: self.namespace,
-            keys.ENV_TASKRUN: made["metadata"]["name"],
-            keys.ENV_TASKRUN_UID: made["metadata"]["uid"],
-            keys.ENV_CREATED: made["metadata"]["creationTimestamp"],
-            keys.ENV_ATTEMPT: "1",
-            keys.ENV_SEGMENT: "0",
-            keys.ENV_LAUNCH: "0",
-            keys.ENV_POD_NAME: pod["metadata"]["name"],
-            keys.ENV_POD_UID: pod["metadata"]["uid"],
-            keys.ENV_ARCHIVE_URL: self.archive.url,
-            keys.ENV_ARCHIVE_CA: self.archive.authority(),
+            constants.ENV_NAMESPACE: self.namespace,
+            constants.ENV_TASKRUN: made["metadata"]["name"],
+            constants.ENV_TASKRUN_UID: made["metadata"]["uid"],
+            constants.ENV_CREATED: made["metadata"]["creationTimestamp"],
+            constants.ENV_ATTEMPT: "1",
+            constants.ENV_SEGMENT: "0",
+            constants.ENV_LAUNCH: "0",
+            constants.ENV_POD_NAME: pod["metadata"]["name"],
+            constants.ENV_POD_UID: pod["metadata"]["uid"],
+            constants.ENV_ARCHIVE_URL: self.archive.url,
+            constants.ENV_ARCHIVE_CA: self.archive.authority(),
         }
 
 
@@ -128,7 +128,7 @@ def test_what_mapped_pods_put_another_reduces_one_by_one(run: Run) -> None:
 
 def test_what_pods_within_groups_put_is_reduced_by_its_paths(run: Run) -> None:
     for frame, index in (((4, 0), 0), ((4, 0), 1), ((4, 1), 0)):
-        assert run.task("inner", groups=frame, index=index)["stored"]["size"] > keys.RESULT_MAX
+        assert run.task("inner", groups=frame, index=index)["stored"]["size"] > constants.RESULT_MAX
     source = {"task": "inner", "field": "results", "groupIndexes": [4], "paths": "0-1.0-1", "mapped": True}
     reduced = run.task("gather", groups=(4,), name="inner", source=source)
 

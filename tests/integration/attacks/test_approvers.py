@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Server, eventually
-from tests.integration.door.desk import Desk
+from tests.integration.policies.admission.person import Desk
 
 pytestmark = pytest.mark.integration
 

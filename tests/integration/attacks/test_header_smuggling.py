@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from torpor.triggers import header_rules
 from torpor.triggers.services import Answer, Request
-from torpor_triggerer import web
-from torpor_triggerer.sessions import Owner
+from torpor.triggers.support import header_rules
+from torpor_triggerer.network.sessions import Owner
+from torpor_triggerer.services import http
 
-from tests import lending
+from tests.support import trigger_services
 
 ATTACKER, VICTIM = Owner("attacker", "torpor-task"), Owner("victim", "torpor-task")
 
@@ -43,17 +43,17 @@ class Site:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[tuple[Site, web.Web, str]]:
+async def site() -> AsyncIterator[tuple[Site, http.Web, str]]:
     found = Site()
     server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
     try:
-        async with web.connect(lending.network()) as client:
+        async with http.connect(trigger_services.network()) as client:
             yield found, client, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
 
 
-async def get(client: web.Web, url: str, owner: Owner, **headers: str) -> Answer:
+async def get(client: http.Web, url: str, owner: Owner, **headers: str) -> Answer:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return await client.request(Request("GET", url, named, 5), owner)
 

@@ -13,17 +13,18 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from torpor.triggers import Http, Object, Redis, Sql, queries, redis_client, stores
-from torpor.triggers.metering import AnswerTooLargeError
-from torpor.triggers.secrets import Reference, Revealed
-from torpor_triggerer.shares import Shares
+from torpor.triggers import Http, Object, Redis, Sql
+from torpor.triggers.support import object_urls, redis_pool, sql_engine
+from torpor.triggers.support.metering import AnswerTooLargeError
+from torpor.triggers.support.secret_refs import Reference, Revealed
+from torpor_triggerer.fairness.namespace_shares import Shares
 
-from tests import lending
 from tests.integration.triggers.servers import postgres as postgres_server
 from tests.integration.triggers.servers import redis_server
 from tests.integration.triggers.servers.postgres import Postgres
 from tests.integration.triggers.servers.redis_server import RedisServer
 from tests.integration.triggers.site import site
+from tests.support import trigger_services
 
 LIMIT = 256 * 1024
 LARGE = 20 * 1024**2
@@ -46,7 +47,7 @@ def postgres() -> Iterator[Postgres]:
 @pytest.fixture(scope="module", autouse=True)
 def loaded() -> None:
     """What the triggers import is not to count, nor to be slowed down by the counting."""
-    for module in (queries, redis_client, stores):
+    for module in (sql_engine, redis_pool, object_urls):
         module.load()
 
 
@@ -79,12 +80,12 @@ async def test_a_reply_of_redis_that_is_too_large_fails_its_wait_and_no_other(re
     else:
         await client.xadd(large, {"x": b"x" * LARGE})
     await client.rpush(small, "x")
-    sources = lending.sources(answer_bytes=LIMIT)
+    sources = trigger_services.sources(answer_bytes=LIMIT)
     other = Redis(Revealed(redis.url), list=small, count=2, interval=0.1)
-    async with lending.waiting(other, sources) as wait:
-        await lending.looked(other, "has 1 of 2")
+    async with trigger_services.waiting(other, sources) as wait:
+        await trigger_services.looked(other, "has 1 of 2")
         with little_memory(), pytest.raises(AnswerTooLargeError, match="Redis: a reply is larger than 256 KiB"):
-            await lending.event(reading(redis, {kind: large}), sources)
+            await trigger_services.event(reading(redis, {kind: large}), sources)
         await client.rpush(small, "y")
         assert (await wait)["length"] == 2
     await client.delete(large)
@@ -96,7 +97,7 @@ async def test_a_reply_that_announces_a_gigabyte_or_a_billion_parts_is_not_waite
         async with liar(announced) as port:
             trigger = Redis(f"redis://127.0.0.1:{port}/0", list="x", interval=0.1)
             with little_memory(), pytest.raises(AnswerTooLargeError, match="larger than 256 KiB"):
-                await lending.event(trigger, answer_bytes=LIMIT)
+                await trigger_services.event(trigger, answer_bytes=LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -110,25 +111,25 @@ async def test_a_reply_that_announces_a_gigabyte_or_a_billion_parts_is_not_waite
 async def test_rows_of_postgresql_that_are_too_large_fail_their_wait_and_no_other(
     postgres: Postgres, query: str
 ) -> None:
-    sources = lending.sources(answer_bytes=LIMIT)
+    sources = trigger_services.sources(answer_bytes=LIMIT)
     other = sql(postgres, "SELECT 1 WHERE false")
-    async with lending.waiting(other, sources):
-        await lending.looked(other, "no row")
+    async with trigger_services.waiting(other, sources):
+        await trigger_services.looked(other, "no row")
         with little_memory(), pytest.raises(AnswerTooLargeError, match="the answer is larger than 256 KiB"):
-            await lending.event(sql(postgres, query), sources)
-        await lending.looked(other, "no row")
+            await trigger_services.event(sql(postgres, query), sources)
+        await trigger_services.looked(other, "no row")
 
 
 async def test_of_waits_on_one_query_only_the_one_whose_rows_are_too_large_fails(postgres: Postgres) -> None:
-    sources = lending.sources(answer_bytes=LIMIT)
+    sources = trigger_services.sources(answer_bytes=LIMIT)
     query = "SELECT repeat('x', CAST(:n AS int)) AS x WHERE CAST(:n AS int) > 0"
     waits = [sql(postgres, query, params={"n": n}) for n in (0, 7, LARGE, 0)]
-    tasks = [asyncio.create_task(lending.event(one, sources)) for one in waits]
+    tasks = [asyncio.create_task(trigger_services.event(one, sources)) for one in waits]
     with little_memory(), pytest.raises(AnswerTooLargeError):
         await tasks[2]
     assert (await tasks[1])["rows"] == [{"x": "x" * 7}]
     for one in (waits[0], waits[3]):
-        await lending.looked(one, "no row")
+        await trigger_services.looked(one, "no row")
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -149,17 +150,17 @@ async def test_rows_of_an_sqlite_file_that_are_too_large_fail_their_wait(tmp_pat
     (tmp_path / "file.db").touch()
     trigger = Sql(f"sqlite:///{tmp_path}/file.db", query, interval=0.1)
     with little_memory(), pytest.raises(AnswerTooLargeError):
-        await lending.event(trigger, answer_bytes=LIMIT, folders=(str(tmp_path),))
+        await trigger_services.event(trigger, answer_bytes=LIMIT, folders=(str(tmp_path),))
 
 
 @pytest.mark.parametrize("count", [1, LARGE // 300], ids=["one name", "many objects"])
 async def test_a_listing_of_a_store_that_is_too_large_fails_its_wait(count: int) -> None:
-    sources = lending.sources(answer_bytes=LIMIT)
+    sources = trigger_services.sources(answer_bytes=LIMIT)
     async with store(lambda _: listing(count, LARGE // count)) as port:
         with pytest.raises(
             AnswerTooLargeError, match="s3://drops/in/ may not be looked at: its answer is larger than 2 MiB"
         ):
-            await lending.event(folder(port), sources)
+            await trigger_services.event(folder(port), sources)
         assert port.sent < LARGE / 2
 
 
@@ -167,7 +168,7 @@ async def test_a_listing_that_never_ends_fails_its_wait() -> None:
     """Each page is small, and names another."""
     async with store(lambda _: listing(1, 100_000, more=True)) as port:
         with pytest.raises(AnswerTooLargeError, match="larger than 2 MiB"):
-            await lending.event(folder(port), answer_bytes=LIMIT)
+            await trigger_services.event(folder(port), answer_bytes=LIMIT)
 
 
 class Port:
@@ -245,25 +246,25 @@ async def server(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], A
 async def test_a_document_of_more_values_than_memory_is_for_fails_its_wait() -> None:
     body = b"[" + b"[]," * 300_000 + b"[]]"
     async with site(lambda _: web.Response(body=body, content_type="application/json")) as at:
-        sources = replace(lending.sources(), web=at.client)
+        sources = replace(trigger_services.sources(), web=at.client)
         trigger = Http(at.url, body_condition="size(response.json) == 1")
         with little_memory(), pytest.raises(AnswerTooLargeError, match="has more than 100000 values"):
-            await lending.event(trigger, sources)
-        event = await lending.event(Http(at.url), sources)
+            await trigger_services.event(trigger, sources)
+        event = await trigger_services.event(Http(at.url), sources)
         assert event["truncated"] is True
 
 
 async def test_of_large_answers_few_are_read_at_a_time_and_small_ones_meanwhile() -> None:
     large = json.dumps({"state": "no", "rest": "x" * 200_000}).encode()
     async with site(lambda asked: web.Response(body=large if asked.path == "/large" else b'{"state": "done"}')) as at:
-        sources = replace(lending.sources(answers=Shares(1)), web=at.client)
+        sources = replace(trigger_services.sources(answers=Shares(1)), web=at.client)
         condition = "response.json.state == 'done'"
         trigger = Http(f"{at.url}/large", body_condition=condition, interval=0.1)
-        async with lending.waiting(trigger, sources):
-            await lending.looked(trigger, "body_condition is false")
+        async with trigger_services.waiting(trigger, sources):
+            await trigger_services.looked(trigger, "body_condition is false")
             async with sources.network.answers.hold("another"):
                 asked = len(at.asked)
-                assert (await lending.event(Http(at.url, body_condition=condition), sources))["status"] == 200
+                assert (await trigger_services.event(Http(at.url, body_condition=condition), sources))["status"] == 200
                 assert len([one for one in at.asked[asked:] if one.path == "/large"]) <= 1
 
 
@@ -271,7 +272,7 @@ async def test_a_body_that_is_packed_is_not_unpacked_beyond_what_is_read() -> No
     bomb = zlib.compress(b"x" * LARGE)
     headers = {"Content-Encoding": "deflate"}
     async with site(lambda _: web.Response(body=bomb, headers=headers)) as at:
-        sources = replace(lending.sources(), web=at.client)
+        sources = replace(trigger_services.sources(), web=at.client)
         with little_memory():
-            event = await lending.event(Http(at.url), sources)
+            event = await trigger_services.event(Http(at.url), sources)
         assert event["truncated"] is True

@@ -8,25 +8,26 @@ from contextlib import asynccontextmanager
 
 import pytest
 from torpor.triggers import Http, Object, Redis, Sql, Tcp, Webhook
-from torpor.triggers.metering import AddressDeniedError
-from torpor_api.api import Api
-from torpor_api.clock import SystemClock
+from torpor.triggers.support.metering import AddressDeniedError
+from torpor_api.client.api import Api
+from torpor_api.timing import SystemClock
 from torpor_cel.evaluator import InProcess
-from torpor_triggerer import resolver, web
-from torpor_triggerer.addresses import Addresses
-from torpor_triggerer.lent import Sources
-from torpor_triggerer.network import Network
-from torpor_triggerer.resolver import Found, Resolver
+from torpor_triggerer.network import resolver
+from torpor_triggerer.network.addresses import Addresses
+from torpor_triggerer.network.connections import Network
+from torpor_triggerer.network.resolver import Found, Resolver
+from torpor_triggerer.services import http
+from torpor_triggerer.services.services import Sources
 
-from tests import lending
-from tests.fake_api import FakeApi, VirtualClock
 from tests.integration.triggers.site import says, site
+from tests.support import trigger_services
+from tests.support.fake_api import FakeApi, VirtualClock
 
 
 @asynccontextmanager
 async def process(network: Network) -> AsyncIterator[Sources]:
     """What a triggerer lends, over real sockets."""
-    async with web.connect(network) as client:
+    async with http.connect(network) as client:
         api = Api(FakeApi(VirtualClock()), SystemClock())
         yield Sources(api=api, evaluator=InProcess(), web=client, network=network)
 
@@ -48,17 +49,17 @@ async def silent() -> AsyncIterator[str]:
 
 
 async def test_three_hundred_waits_on_silent_servers_leave_connections_to_another_namespace() -> None:
-    async with silent() as url, site(says(200)) as at, process(lending.network()) as sources:
+    async with silent() as url, site(says(200)) as at, process(trigger_services.network()) as sources:
         triggers = [Http(f"{url}/{number}", timeout=60) for number in range(300)]
         waits = []
         for one in triggers:
-            one.bind(lending.lent(sources, namespace="greedy"))
-            waits.append(asyncio.create_task(lending.first(one)))
-        await lending.until(lambda: not sources.network.requests.is_open("greedy"))
+            one.bind(trigger_services.lent(sources, namespace="greedy"))
+            waits.append(asyncio.create_task(trigger_services.first(one)))
+        await trigger_services.until(lambda: not sources.network.requests.is_open("greedy"))
         other = Http(at.url, timeout=5)
-        other.bind(lending.lent(sources, namespace="other"))
-        async with asyncio.timeout(lending.PATIENCE):
-            assert (await lending.first(other))["status"] == 200
+        other.bind(trigger_services.lent(sources, namespace="other"))
+        async with asyncio.timeout(trigger_services.PATIENCE):
+            assert (await trigger_services.first(other))["status"] == 200
         for task in waits:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
@@ -79,13 +80,13 @@ async def test_a_hundred_names_that_never_resolve_leave_the_resolver_to_another_
         waits = []
         for number in range(100):
             greedy = Http(f"http://x{number}.never/", timeout=60)
-            greedy.bind(lending.lent(sources, namespace="greedy"))
-            waits.append(asyncio.create_task(lending.first(greedy)))
+            greedy.bind(trigger_services.lent(sources, namespace="greedy"))
+            waits.append(asyncio.create_task(trigger_services.first(greedy)))
         await asyncio.sleep(0.2)
         assert threading.active_count() < resolver.LOOKUPS + 10
         other = Http(at.url.replace("127.0.0.1", "known.example"), timeout=5)
-        other.bind(lending.lent(sources, namespace="other"))
-        assert (await lending.first(other))["status"] == 200
+        other.bind(trigger_services.lent(sources, namespace="other"))
+        assert (await trigger_services.first(other))["status"] == 200
         ends.set()
         for task in waits:
             task.cancel()
@@ -115,7 +116,7 @@ async def test_no_trigger_reaches_what_listens_on_the_triggerers_loopback(make: 
         async with process(Network()) as sources:
             trigger = make(server.getsockname()[1])  # type: ignore[operator]
             with pytest.raises(AddressDeniedError, match=r"the triggerer does not connect to .*loopback"):
-                await lending.event(trigger, sources)
+                await trigger_services.event(trigger, sources)
         with pytest.raises(BlockingIOError):
             server.accept()
 
@@ -127,19 +128,19 @@ async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
         leads = says(302, Location=f"http://127.0.0.2:{inside.getsockname()[1]}/")
         async with site(leads) as at, process(network) as sources:
             with pytest.raises(AddressDeniedError, match=r"127\.0\.0\.2: loopback"):
-                await lending.event(Http(at.url), sources)
+                await trigger_services.event(Http(at.url), sources)
             assert len(at.asked) == 1
         with pytest.raises(BlockingIOError):
             inside.accept()
 
 
 async def test_the_proxy_of_store_clients_connects_nobody_without_its_password() -> None:
-    from torpor.triggers.metering import Meter  # noqa: PLC0415
-    from torpor_triggerer.proxy import Proxies  # noqa: PLC0415
+    from torpor.triggers.support.metering import Meter  # noqa: PLC0415
+    from torpor_triggerer.network.proxy import Proxies  # noqa: PLC0415
 
     proxies = Proxies()
     with socket.create_server(("127.0.0.1", 0)) as inside:
-        session = await proxies.open(lending.network(), "a", Meter(1000))
+        session = await proxies.open(trigger_services.network(), "a", Meter(1000))
         port = int(session.url.rpartition(":")[2])
         for credentials in ("", "Proxy-Authorization: Basic dG9ycG9yOndyb25n\r\n"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -155,6 +156,6 @@ async def test_a_request_that_would_be_waited_for_longer_than_the_triggerer_does
 ) -> None:
     trigger = make("http://example.org/", timeout=61)
     with pytest.raises(ValueError, match=r"timeout is 61 seconds; this triggerer waits 60 for one request"):
-        trigger.bind(lending.lent())
+        trigger.bind(trigger_services.lent())
     with pytest.raises(ValueError, match="--max-request-timeout"):
-        Tcp("example.org", 80, timeout=3600).bind(lending.lent())
+        Tcp("example.org", 80, timeout=3600).bind(trigger_services.lent())

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor_wire import condition, edge, retry, times, trigger
+from torpor_wire import conditions, retry, times, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from tests.integration.conftest import Answer, Server, collection
-from tests.integration.fence.conftest import Stage, set_up
+from tests.integration.policies.transitions.conftest import Stage, set_up
 
 _LONG_AGO, _FAR_OFF = times.epoch("1970-01-01T00:00:01Z"), times.epoch("2090-01-01T00:00:00Z")
 _WAIT = trigger.build("time", {"at": "2030-01-01T00:00:00Z"}, namespace="a", pool="b", now=0.0)
@@ -25,48 +25,50 @@ def liar(server: Server, open_namespace: Callable[[], str]) -> Stage:
     return set_up(server, open_namespace())
 
 
-def try_patch(liar: Stage, state: State, patch: edge.Patch, **query: str) -> Answer:
+def try_patch(liar: Stage, state: State, patch: transitions.Patch, **query: str) -> Answer:
     token = liar.triggerer if state is State.DEFERRED else liar.pod(state)
     return liar.server.patch_status(liar.namespace, state.lower(), patch, token=token, dryRun="All", **query)
 
 
-def pin(liar: Stage, state: State) -> edge.Pin:
+def pin(liar: Stage, state: State) -> transitions.Pin:
     path = f"{collection('taskruns', liar.namespace)}/{state.lower()}"
     metadata = liar.server.request("GET", path).expect(200)["metadata"]
-    return edge.Pin(metadata["uid"], metadata["creationTimestamp"], state, 2, 3, 1)
+    return transitions.Pin(metadata["uid"], metadata["creationTimestamp"], state, 2, 3, 1)
 
 
-def claim(liar: Stage, now: float) -> edge.Patch:
+def claim(liar: Stage, now: float) -> transitions.Patch:
     pod = liar.pods[State.SCHEDULED]["metadata"]
-    return edge.claim(pin(liar, State.SCHEDULED), edge.Claim(pod["name"], pod["uid"], "word"), started=None, now=now)
+    return transitions.claim(
+        pin(liar, State.SCHEDULED), transitions.Claim(pod["name"], pod["uid"], "word"), started=None, now=now
+    )
 
 
-def defer(liar: Stage, now: float) -> edge.Patch:
-    return edge.defer(pin(liar, State.RUNNING), _WAIT, resume={"method": "m"}, deadline=now + 60, now=now)
+def defer(liar: Stage, now: float) -> transitions.Patch:
+    return transitions.defer(pin(liar, State.RUNNING), _WAIT, resume={"method": "m"}, deadline=now + 60, now=now)
 
 
-def fail(liar: Stage, now: float, limit: int = 0, state: State = State.RUNNING) -> edge.Patch:
-    return edge.fail(pin(liar, state), retry.Policy(limit), reason=Reason.ERROR, message="no", now=now)
+def fail(liar: Stage, now: float, limit: int = 0, state: State = State.RUNNING) -> transitions.Patch:
+    return transitions.fail(pin(liar, state), retry.Policy(limit), reason=Reason.ERROR, message="no", now=now)
 
 
-WRITES: dict[str, tuple[State, Callable[[Stage, float], edge.Patch]]] = {
+WRITES: dict[str, tuple[State, Callable[[Stage, float], transitions.Patch]]] = {
     "a pod's claim": (State.SCHEDULED, claim),
     "a pod's deferral": (State.RUNNING, defer),
-    "a pod's success": (State.RUNNING, lambda liar, now: edge.succeed(pin(liar, State.RUNNING), "1", now=now)),
+    "a pod's success": (State.RUNNING, lambda liar, now: transitions.succeed(pin(liar, State.RUNNING), "1", now=now)),
     "a pod's failure": (State.RUNNING, fail),
     "a pod's retry": (State.RUNNING, lambda liar, now: fail(liar, now, 5)),
     "a triggerer's fire": (
         State.DEFERRED,
-        lambda liar, now: edge.fire(pin(liar, State.DEFERRED), "{}", deferred=1.0, now=now),
+        lambda liar, now: transitions.fire(pin(liar, State.DEFERRED), "{}", deferred=1.0, now=now),
     ),
     "a triggerer's success": (
         State.DEFERRED,
-        lambda liar, now: edge.succeed(pin(liar, State.DEFERRED), "1", now=now),
+        lambda liar, now: transitions.succeed(pin(liar, State.DEFERRED), "1", now=now),
     ),
     "a triggerer's retry": (State.DEFERRED, lambda liar, now: fail(liar, now, 5, State.DEFERRED)),
     "a triggerer's cancel": (
         State.DEFERRED,
-        lambda liar, now: edge.cancel(pin(liar, State.DEFERRED), message="no", now=now),
+        lambda liar, now: transitions.cancel(pin(liar, State.DEFERRED), message="no", now=now),
     ),
 }
 
@@ -108,11 +110,13 @@ def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(liar: St
     assert "condition Succeeded of a TaskRun that is Failed is False" in answer.message
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in condition.STATUS])
+@pytest.mark.parametrize("state", [state for state in State if state not in conditions.STATUS])
 def test_what_has_not_ended_is_not_called_a_success(liar: Stage, state: State) -> None:
     """Also by who may write everything: the rule is the kind's own."""
-    said = condition.succeeded(State.SUCCEEDED, created="2026-01-01T00:00:00Z", completed=None, reason=None, message="")
-    patch: edge.Patch = [{"op": "add", "path": "/status/conditions", "value": [said]}]
+    said = conditions.succeeded(
+        State.SUCCEEDED, created="2026-01-01T00:00:00Z", completed=None, reason=None, message=""
+    )
+    patch: transitions.Patch = [{"op": "add", "path": "/status/conditions", "value": [said]}]
     answer = liar.server.patch_status(liar.namespace, state.lower(), patch, dryRun="All")
     assert answer.status == 422
     assert "is Unknown" in answer.message
@@ -140,7 +144,7 @@ def test_a_report_has_the_condition_of_its_state_and_no_other(liar: Stage, case:
 
 def test_a_deadline_before_the_taskrun_was_made_is_refused(liar: Stage) -> None:
     now = time.time()
-    patch = edge.defer(pin(liar, State.RUNNING), _WAIT, resume={"method": "m"}, deadline=_LONG_AGO, now=now)
+    patch = transitions.defer(pin(liar, State.RUNNING), _WAIT, resume={"method": "m"}, deadline=_LONG_AGO, now=now)
     assert "the deadline of a wait is not before its TaskRun was made" in try_patch(liar, State.RUNNING, patch).message
 
 
@@ -171,7 +175,7 @@ FORGERIES = {
 @pytest.mark.parametrize("case", FORGERIES)
 def test_the_moment_of_a_write_cannot_be_forged_with_managed_fields(liar: Stage, case: str) -> None:
     entries: Any = FORGERIES[case]
-    forgery: edge.Patch = [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
+    forgery: transitions.Patch = [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
     for moment in (_LONG_AGO, _FAR_OFF):
         answer = try_patch(liar, State.RUNNING, [*forgery, *fail(liar, moment)])
         assert answer.status == 403, answer.message

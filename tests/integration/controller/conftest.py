@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import aiohttp
 import pytest
 import yaml
-from torpor_api import client
-from torpor_api.api import Api
-from torpor_api.clock import SystemClock
+from torpor_api.client import http
+from torpor_api.client.api import Api
+from torpor_api.timing import SystemClock
 from torpor_dev import control_plane
 
 from tests.integration.conftest import (
@@ -26,10 +26,10 @@ from tests.integration.conftest import (
     _namespace_manifest,
     eventually,
 )
-from tests.integration.controller.door import Door, tally
-from tests.integration.controller.kubelet import Kubelet
-from tests.integration.controller.plane import Plane
+from tests.integration.controller.api_call_log import Door, tally
 from tests.integration.controller.stage import Stage, python
+from tests.support.controller_process import Plane
+from tests.support.fake_kubelet import Kubelet
 
 T = TypeVar("T")
 _NAMESPACE = "stage"
@@ -123,7 +123,7 @@ def _kubelet_and_doors(
     stack = AsyncExitStack()
 
     async def start() -> tuple[Kubelet, asyncio.Task[None]]:
-        transport = await stack.enter_async_context(client.connect(str(plane.kubeconfig), program="tests-kubelet"))
+        transport = await stack.enter_async_context(http.connect(str(plane.kubeconfig), program="tests-kubelet"))
         api = Api(transport, SystemClock())
         kubelet = Kubelet(api, folder=folder, server=plane.server.url, ca=_authority(plane.kubeconfig))
         return kubelet, asyncio.create_task(kubelet.run())

@@ -6,8 +6,8 @@ The process kubelet starts this; nothing else of the worker is replaced.
 import sys
 
 from torpor.runtime import main
-from torpor_wire import keys
+from torpor_wire import constants
 
 if __name__ == "__main__":
-    keys.CREDENTIALS = sys.argv[1]
+    constants.CREDENTIALS = sys.argv[1]
     main.main(main.in_pod)

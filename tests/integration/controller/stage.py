@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.conftest import Server, collection
-from tests.integration.controller.door import Door
-from tests.integration.controller.kubelet import PYTHON_PATH, Kubelet
-from tests.integration.controller.plane import Plane
+from tests.integration.controller.api_call_log import Door
+from tests.support.controller_process import Plane
+from tests.support.fake_kubelet import PYTHON_PATH, Kubelet
 
 PYTHON = "tests.integration.controller.tasks"
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"

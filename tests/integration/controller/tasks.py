@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from torpor import BaseSensor, Context, Deferral, PokeResult, context, defer
-from torpor.execution import Elsewhere
+from torpor.context import Elsewhere
 from torpor.triggers import Duration
-from torpor_wire import keys
+from torpor_wire import constants
 
 ENV_NOTES = "TORPOR_TESTS_NOTES"
 
 
 def note() -> None:
     here = context()
-    line = f"{here.uid} {here.attempt} {here.segment} {os.environ[keys.ENV_LAUNCH]}\n"
+    line = f"{here.uid} {here.attempt} {here.segment} {os.environ[constants.ENV_LAUNCH]}\n"
     with Path(os.environ[ENV_NOTES]).open("a", encoding="ascii") as notes:
         notes.write(line)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from torpor_wire import keys
+from torpor_wire import constants
 
 from tests.integration.conftest import collection
 from tests.integration.controller.stage import Object, Stage
@@ -47,7 +47,12 @@ def _validation_actions(stage: Stage, actions: list[str]) -> None:
 def _workflow(name: str, **metadata: object) -> Object:
     task = {"name": "wait", "trigger": {"class": "duration", "kwargs": {"duration": "1h"}}}
     spec: Object = {"params": {}, "tasks": [task]}
-    return {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": {"name": name, **metadata}, "spec": spec}
+    return {
+        "apiVersion": constants.API_VERSION,
+        "kind": "Workflow",
+        "metadata": {"name": name, **metadata},
+        "spec": spec,
+    }
 
 
 @pytest.mark.parametrize("levels", [1_100, 700])
@@ -78,7 +83,7 @@ def test_managed_fields_of_any_depth_are_not_read(stage: Stage) -> None:
         {
             "manager": "attack",
             "operation": "Update",
-            "apiVersion": keys.API_VERSION,
+            "apiVersion": constants.API_VERSION,
             "fieldsType": "FieldsV1",
             "fieldsV1": {"f:spec": "VALUE"},
         }

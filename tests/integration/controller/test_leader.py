@@ -4,7 +4,7 @@ import json
 import signal
 import time
 
-from tests.integration.controller.door import tally
+from tests.integration.controller.api_call_log import tally
 from tests.integration.controller.stage import Stage, python, shell
 from tests.integration.controller.test_good_run import ALL_KINDS
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from torpor_wire import keys, names
+from torpor_wire import constants, names
 
 from tests.integration.controller.stage import PYTHON, Object, Stage, python, shell
 
@@ -18,7 +18,7 @@ _LONG = ".".join(["a" * 63] * 3 + ["b" * 61])
 def _taskrun(workflow: str, uid: str, task: str, name: str, **spec: Any) -> Object:
     body = spec or {"image": "tests", "python": f"{PYTHON}:told"}
     return {
-        "apiVersion": keys.API_VERSION,
+        "apiVersion": constants.API_VERSION,
         "kind": "TaskRun",
         "metadata": {"name": name},
         "spec": {"workflow": {"name": workflow, "uid": uid}, "task": task, **body},
@@ -154,7 +154,7 @@ def test_a_pod_that_lost_its_label_or_its_owner_is_still_seen_to_end(stage: Stag
     stage.until(lambda: len(stage.notes(name)) == 2, "both run")
     runs = [stage.taskrun(name, "task_a"), stage.taskrun(name, "task_b")]
     pods = [stage.pods_of(run)[0]["metadata"] for run in runs]
-    label = keys.LABEL_TASKRUN_UID.replace("/", "~1")
+    label = constants.LABEL_TASKRUN_UID.replace("/", "~1")
     stage.change("pods", pods[0]["name"], [{"op": "remove", "path": f"/metadata/labels/{label}"}])
     stage.change("pods", pods[1]["name"], [{"op": "remove", "path": "/metadata/ownerReferences"}])
     for pod in pods:

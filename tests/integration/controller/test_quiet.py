@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from tests.integration.controller.door import tally
+from tests.integration.controller.api_call_log import tally
 from tests.integration.controller.stage import Process, Stage
 
 WAITS, QUIET = 50, 20.0

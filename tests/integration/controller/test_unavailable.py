@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tests.integration.controller.door import Call, tally
+from tests.integration.controller.api_call_log import Call, tally
 from tests.integration.controller.stage import Process, Stage, python
 from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
 

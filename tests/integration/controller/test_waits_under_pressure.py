@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.conftest import collection
-from tests.integration.controller.door import Call, tally
+from tests.integration.controller.api_call_log import Call, tally
 from tests.integration.controller.stage import Object, Process, Stage
 
 AWAY, FAULTY = 60.0, 5.0

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api import taskrun
-from torpor_wire import edge, keys, trigger
+from torpor_api.models import taskrun
+from torpor_wire import constants, transitions, trigger
 
 _ROOT = Path(__file__).resolve().parents[3]
 _GROUP = "rbac.authorization.k8s.io"
@@ -107,19 +107,19 @@ class Pool:
         }
         created = taskrun.parse(self.server.create("taskruns", self.namespace, body).expect(201))
         now = time.time()
-        account = created.spec.service_account or keys.TASK_ACCOUNT
+        account = created.spec.service_account or constants.TASK_ACCOUNT
         place = {"namespace": self.namespace, "pool": self.name, "account": account, "taskrun": name}
         waiting = trigger.build(class_name, kwargs, **place, now=now)
         waiting = waiting._replace(**given.get("trigger", {}))
         timeout = given.get("timeout")
         deadline = None if timeout is None else now + timeout
         resume = {"method": "m:f", "kwargs": "{}", "onTimeout": given.get("on_timeout")}
-        patch = edge.defer(created.pin(), waiting, resume=resume, deadline=deadline, now=now)
+        patch = transitions.defer(created.pin(), waiting, resume=resume, deadline=deadline, now=now)
         self.server.patch_status(self.namespace, name, patch).expect(200)
         return name
 
     def cancel(self, name: str) -> None:
-        patch = edge.ask_cancel(self._read(name).pin(), now=time.time())
+        patch = transitions.ask_cancel(self._read(name).pin(), now=time.time())
         self.server.patch_status(self.namespace, name, patch).expect(200)
 
     def ends(self, name: str, patience: float = _PATIENCE) -> taskrun.TaskRunStatus:
@@ -211,7 +211,7 @@ def _opened(server: Any, namespace: str, kubeconfig: Path, folder: Path) -> Iter
 def _seal(pool: str, account: dict[str, str]) -> Iterator[dict[str, Any]]:
     """What a pool has for its key pair, as its component installs it."""
     name = f"torpor-seal-{pool}"
-    metadata = {"name": name, "namespace": "torpor-system", "labels": {keys.LABEL_POOL: pool}}
+    metadata = {"name": name, "namespace": "torpor-system", "labels": {constants.LABEL_POOL: pool}}
     for kind in ("Secret", "ConfigMap"):
         yield {"apiVersion": "v1", "kind": kind, "metadata": metadata}
     rule = {"apiGroups": [""], "resources": ["secrets", "configmaps"], "resourceNames": [name]}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from torpor import sealing
 from torpor.sealing import For
-from torpor_wire import keys
+from torpor_wire import constants
 from torpor_wire.secret_ref import SecretRef
 
 pytestmark = pytest.mark.integration
@@ -54,7 +54,7 @@ def public_key(pool: Any) -> str:
     path = f"/api/v1/namespaces/torpor-system/configmaps/torpor-seal-{pool.name}"
 
     def published() -> str:
-        return str((pool.server.request("GET", path).expect(200).get("data") or {}).get(keys.SEAL_DATA, ""))
+        return str((pool.server.request("GET", path).expect(200).get("data") or {}).get(constants.SEAL_DATA, ""))
 
     pool.until(lambda: bool(published()), "its key is published")
     return published()

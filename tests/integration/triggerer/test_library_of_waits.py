@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from torpor_api import taskrun
-from torpor_wire import edge, times, trigger
+from torpor_api.models import taskrun
+from torpor_wire import times, transitions, trigger
 from torpor_wire.secret_ref import SecretRef
 
 from tests.integration.conftest import collection
@@ -147,7 +147,7 @@ def _defer_again(pool: Any, name: str) -> None:
     found = taskrun.parse(pool.server.request("GET", path).expect(200))
     waiting = trigger.build("approval", {}, namespace=pool.namespace, pool=pool.name, now=time.time(), taskrun=name)
     resume = {"method": "m:f", "kwargs": "{}"}
-    again = edge.defer(found.pin(), waiting, resume=resume, deadline=None, now=time.time())
+    again = transitions.defer(found.pin(), waiting, resume=resume, deadline=None, now=time.time())
     pool.server.patch_status(pool.namespace, name, again).expect(200)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_triggerer import rendezvous
+from torpor_triggerer.sharding import assignment
 from torpor_wire import times
 
 from tests.integration.triggerer.scrape import total
@@ -38,7 +38,7 @@ def uneven(pool: Any) -> list[str]:
 def five_around(first: str, prefix: str) -> tuple[list[str], int]:
     """Those of a hundred others that together leave the first most shards, and how many."""
     members = {f"s{number}": [prefix + first, f"{prefix}s{number}"] for number in range(100)}
-    wins = {name: rendezvous.owned(prefix + first, both) for name, both in members.items()}
+    wins = {name: assignment.owned(prefix + first, both) for name, both in members.items()}
     chosen, left = [first], SHARDS
     for _ in range(4):
         best = max(wins, key=lambda name: len(left & wins[name]))

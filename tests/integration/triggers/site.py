@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from aiohttp import web
-from torpor_triggerer.web import Web, connect
+from torpor_triggerer.services.http import Web, connect
 
-from tests import lending
+from tests.support import trigger_services
 
 Reply: TypeAlias = Callable[["Asked"], web.Response]
 
@@ -52,7 +52,7 @@ def says(status: int = 200, json: Any = None, **headers: str) -> Reply:
 @asynccontextmanager
 async def site(*replies: Reply) -> AsyncIterator[Site]:
     """A server and a client of the triggerer's for it."""
-    async with connect(lending.network()) as client:
+    async with connect(trigger_services.network()) as client:
         found = Site(client=client, replies=list(replies))
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", found.answer)

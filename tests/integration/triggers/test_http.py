@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 from torpor.triggers import Http
-from torpor.triggers.secrets import Revealed
-from torpor_api.clock import SystemClock
-from torpor_triggerer.lent import Lent
+from torpor.triggers.support.secret_refs import Revealed
+from torpor_api.timing import SystemClock
+from torpor_triggerer.services.services import Lent
 
-from tests import lending
 from tests.integration.triggers.passing import PassingClock
 from tests.integration.triggers.site import Asked, Reply, Site, says, site
-from tests.unit.triggers.lending import lent
+from tests.support import trigger_services
+from tests.support.fake_services import lent
 
 DONE = "response.json.state == 'done'"
 
@@ -148,12 +148,12 @@ async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_ju
             await tasks.pop()
         asked = len(at.asked)
         assert asked <= 3
-        await lending.until(lambda: len(at.asked) >= asked + 5)
+        await trigger_services.until(lambda: len(at.asked) >= asked + 5)
         assert {one.headers.get("if-none-match") for one in at.asked[-4:]} == {"1"}
         assert all(one.last_look.endswith("answered 200; body_condition is false") for one in waits)
         jobs.update({"7": "done", "199": "done"})
         tag[0] = "2"
-        await lending.until(lambda: sum(one.done() for one in tasks) == 2)
+        await trigger_services.until(lambda: sum(one.done() for one in tasks) == 2)
         assert (await tasks[7])["headers"]["etag"] == (await tasks[199])["headers"]["etag"] == "2"
         assert len(at.asked) < 40
         for task in tasks:
@@ -166,7 +166,7 @@ async def test_who_comes_later_judges_what_the_others_have_seen_already() -> Non
         services = lent(web=at.client, clock=SystemClock())
         other = Http(at.url, body_condition="response.json.state == 'x'", interval=0.3)
         first = asyncio.create_task(_first(other, services))
-        await lending.until(lambda: len(at.asked) == 1)
+        await trigger_services.until(lambda: len(at.asked) == 1)
         assert (await _first(Http(at.url, body_condition=DONE, interval=0.3), services))["json"] == {"state": "done"}
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
@@ -184,7 +184,7 @@ async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
             {"timeout": 3},
         ]
         tasks = [asyncio.create_task(_first(Http(at.url, **one), services)) for one in asked]  # type: ignore[arg-type]
-        await lending.until(lambda: len(at.asked) == len(asked))
+        await trigger_services.until(lambda: len(at.asked) == len(asked))
         assert len(services.sources.polls) == len(asked)
         for task in tasks:
             task.cancel()
@@ -193,4 +193,4 @@ async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
 
 async def _first(trigger: Http, services: Lent) -> Any:
     trigger.bind(services)
-    return await lending.first(trigger)
+    return await trigger_services.first(trigger)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from obstore.store import S3Store
 from torpor.triggers import Object
-from torpor.triggers.secrets import Revealed
+from torpor.triggers.support.secret_refs import Revealed
 
-from tests import lending
 from tests.integration.triggers.servers.s3 import ACCESS_KEY, BUCKET, REGION, S3, SECRET_KEY
+from tests.support import trigger_services
 
 MANY = 300
 ODD = ("ü%20+", "a b", "x#y", "q=1&r", "[1]", "~t", "it's", "deep.tar.gz")
@@ -33,7 +33,7 @@ class Waits:
     """`object` waits that run in one process, by their keys."""
 
     def __init__(self, s3: S3) -> None:
-        self.sources = lending.sources()
+        self.sources = trigger_services.sources()
         self.triggers: dict[str, Object] = {}
         self.tasks: dict[str, asyncio.Task[Any]] = {}
         self.options = {
@@ -45,15 +45,15 @@ class Waits:
 
     def add(self, key: str, name: str = "", **given: Any) -> None:
         trigger = Object(f"s3://{BUCKET}/{key}", options=self.options, **{"interval": 0.3, **given})
-        trigger.bind(lending.lent(self.sources))
+        trigger.bind(trigger_services.lent(self.sources))
         self.triggers[name or key] = trigger
-        self.tasks[name or key] = asyncio.create_task(lending.first(trigger))
+        self.tasks[name or key] = asyncio.create_task(trigger_services.first(trigger))
 
     async def rounds(self, number: int) -> None:
         """Until each that waits has been looked for so many times more."""
         looks = {name: one.services.looks for name, one in self.triggers.items()}  # type: ignore[attr-defined]
         before = {name: one.tries for name, one in looks.items()}
-        await lending.until(
+        await trigger_services.until(
             lambda: all(one.done() or looks[name].tries >= before[name] + number for name, one in self.tasks.items())
         )
 
@@ -95,9 +95,9 @@ async def test_many_waits_on_one_folder_are_one_listing_an_interval(
 
     await store.put_async(f"{folder}/0007", b"hello")
     await store.put_async(f"{folder}/0299", b"")
-    await lending.until(lambda: len(waits.told()) == 2)
+    await trigger_services.until(lambda: len(waits.told()) == 2)
     event = await waits.tasks[f"{folder}/0007"]
-    assert event == await lending.event(Object(f"s3://{BUCKET}/{folder}/0007", options=waits.options))
+    assert event == await trigger_services.event(Object(f"s3://{BUCKET}/{folder}/0007", options=waits.options))
     assert waits.triggers[f"{folder}/0008"].last_look == f"s3://{BUCKET}/{folder}/0008 is not there"
     await waits.rounds(1)
     assert waits.told() == {f"{folder}/0007", f"{folder}/0299"}
@@ -109,7 +109,7 @@ async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str,
     await waits.rounds(1)
     for name in ODD:
         await store.put_async(f"{folder}/{name}", b"")
-    await lending.until(lambda: len(waits.told()) >= len(ODD))
+    await trigger_services.until(lambda: len(waits.told()) >= len(ODD))
     assert waits.told() == {f"{folder}/{name}" for name in ODD}
 
 
@@ -137,7 +137,7 @@ async def test_few_are_asked_for_each(s3: S3, store: S3Store, folder: str, waits
     await waits.rounds(2)
     assert requests(s3, folder)[0] == 0
     await store.put_async(f"{folder}/1", b"")
-    await lending.until(lambda: waits.told() == {f"{folder}/1"})
+    await trigger_services.until(lambda: waits.told() == {f"{folder}/1"})
 
 
 async def test_waits_for_more_or_less_of_one_folder_are_one_listing(
@@ -151,5 +151,5 @@ async def test_waits_for_more_or_less_of_one_folder_are_one_listing(
     assert requests(s3, folder)[0] - before[0] in {3, 4}
     for number in range(5):
         await store.put_async(f"{folder}/deep/{number}", b"")
-    await lending.until(lambda: waits.told() == {"1", "2", "3", "4", "5"})
+    await trigger_services.until(lambda: waits.told() == {"1", "2", "3", "4", "5"})
     assert waits.triggers["6"].last_look == f"5 of 6 objects are under s3://{BUCKET}/{folder}/"

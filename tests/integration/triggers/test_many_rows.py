@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Sql
-from torpor.triggers.secrets import Revealed
+from torpor.triggers.support.secret_refs import Revealed
 
-from tests import lending
 from tests.integration.triggers.servers.postgres import Postgres
+from tests.support import trigger_services
 
 MANY = 5000
 
@@ -22,17 +22,17 @@ MANY = 5000
 class Waits:
     """`sql` waits that run in one process, by what they are called."""
 
-    sources: Any = field(default_factory=lending.sources)
+    sources: Any = field(default_factory=trigger_services.sources)
     triggers: dict[Any, Sql] = field(default_factory=dict)
     tasks: dict[Any, asyncio.Task[Any]] = field(default_factory=dict)
 
     def add(self, name: Any, trigger: Sql) -> None:
-        trigger.bind(lending.lent(self.sources))
+        trigger.bind(trigger_services.lent(self.sources))
         self.triggers[name] = trigger
-        self.tasks[name] = asyncio.create_task(lending.first(trigger))
+        self.tasks[name] = asyncio.create_task(trigger_services.first(trigger))
 
     async def all_looked(self) -> None:
-        await lending.until(
+        await trigger_services.until(
             lambda: all(one.last_look for name, one in self.triggers.items() if not self.tasks[name].done())
         )
 
@@ -87,7 +87,7 @@ async def test_five_thousand_rows_are_awaited_by_one_query_an_interval(postgres:
         assert 0 < asked <= rounds / 0.9 + 1
 
         await postgres.execute(f"INSERT INTO {table} (id, state) VALUES (7, 'done'), (4999, 'bad'), (70000, 'done')")
-        await lending.until(lambda: len(them.told()) == 2)
+        await trigger_services.until(lambda: len(them.told()) == 2)
         assert them.told() == {
             7: {"count": 1, "rows": [{"id": 7, "state": "done"}]},
             4999: {"count": 1, "rows": [{"id": 4999, "state": "bad"}]},
@@ -127,7 +127,7 @@ async def test_a_wait_among_others_is_told_what_it_would_be_told_alone(
             f"INSERT INTO {table} VALUES ({number}, '2026-11-2{number - 1}', 'a', {number} / 7.0, '{{\"is\": \"x\"}}')"
         )
     query = query.format(table)
-    alone = await lending.event(sql(postgres, query, params=params))
+    alone = await trigger_services.event(sql(postgres, query, params=params))
     others = {"condition": "size(rows) > 1000"}
     async with waiting() as them:
         them.add("other", sql(postgres, query, params=params, **others))
@@ -157,11 +157,11 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
         for number in range(100):
             them.add(number, sql(postgres, query, params={"id": number}, condition="row.state == 'done'"))
         await them.all_looked()
-        await lending.until(lambda: all(one.services.looks.tries > 2 for one in them.triggers.values()))  # type: ignore[attr-defined]
+        await trigger_services.until(lambda: all(one.services.looks.tries > 2 for one in them.triggers.values()))  # type: ignore[attr-defined]
         assert len(evaluated) == 100
         assert them.triggers[5].last_look == "the query finds 1 row; condition is false"
         await postgres.execute(f"UPDATE {table} SET state = 'done' WHERE id IN (5, 6)")
-        await lending.until(lambda: len(them.told()) == 2)
+        await trigger_services.until(lambda: len(them.told()) == 2)
         assert them.told()[5] == {"count": 1, "rows": [{"state": "done"}]}
 
 
@@ -173,11 +173,11 @@ async def test_a_value_that_spoils_the_query_fails_its_wait_alone(postgres: Post
             them.add(
                 number, sql(postgres, query, params={"day": "no day" if number == 37 else f"2026-01-{number % 28 + 1}"})
             )
-        await lending.until(lambda: 37 in them.told())
+        await trigger_services.until(lambda: 37 in them.told())
         assert 'invalid input syntax for type date: "no day"' in str(them.told()[37])
         await them.all_looked()
         await postgres.execute(f"INSERT INTO {table} (id, day) VALUES (1, '2026-01-03')")
-        await lending.until(lambda: len(them.told()) == 1 + 4)
+        await trigger_services.until(lambda: len(them.told()) == 1 + 4)
         assert {number % 28 for number in them.told() if number != 37} == {2}
 
 
@@ -187,12 +187,12 @@ async def test_a_value_that_makes_the_query_slow_holds_up_nobody_for_long(postgr
     async with waiting() as them:
         for number in range(64):
             them.add(number, sql(postgres, query, params={"id": number}, timeout=0.3, interval=0.2))
-        await lending.until(lambda: "statement timeout" in them.triggers[13].last_look)
-        await lending.until(
+        await trigger_services.until(lambda: "statement timeout" in them.triggers[13].last_look)
+        await trigger_services.until(
             lambda: sum(one.last_look == "the query finds no row" for one in them.triggers.values()) == 63
         )
         await postgres.execute(f"INSERT INTO {table} (id) SELECT i FROM generate_series(0, 63) AS i WHERE i <> 13")
-        await lending.until(lambda: len(them.told()) == 63)
+        await trigger_services.until(lambda: len(them.told()) == 63)
         assert 13 not in them.told()
 
 
@@ -211,7 +211,7 @@ async def test_a_query_that_makes_no_sense_fails_all_its_waits(
     async with waiting() as them:
         for number in range(20):
             them.add(number, sql(postgres, query.format(table), params={"id": number}))
-        await lending.until(lambda: len(them.told()) == 20)
+        await trigger_services.until(lambda: len(them.told()) == 20)
         assert all(words in str(error) for error in them.told().values())
 
 
@@ -221,7 +221,7 @@ async def test_a_query_that_cannot_be_joined_is_asked_for_each(postgres: Postgre
     async with waiting() as them:
         for number in range(5):
             them.add(number, sql(postgres, query, params={"id": number}))
-        await lending.until(lambda: len(them.told()) == 5)
+        await trigger_services.until(lambda: len(them.told()) == 5)
         assert {one["count"] for one in them.told().values()} == {1}
 
 
@@ -231,11 +231,11 @@ async def test_thousands_outlive_a_server_that_goes_away_and_comes_back(postgres
             them.add(number, sql(postgres, f"SELECT id FROM {table} WHERE id = :id", params={"id": number}))
         await them.all_looked()
         postgres.process.kill()
-        await lending.until(lambda: all("does not answer" in one.last_look for one in them.triggers.values()))
+        await trigger_services.until(lambda: all("does not answer" in one.last_look for one in them.triggers.values()))
         assert not any("127.0.0.1" in one.last_look for one in them.triggers.values())
         postgres.process.start()
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1999)")
-        await lending.until(lambda: len(them.told()) == 1)
+        await trigger_services.until(lambda: len(them.told()) == 1)
         assert set(them.told()) == {1999}
 
 
@@ -244,7 +244,7 @@ async def test_a_wrong_password_is_tried_once_for_all(postgres: Postgres, table:
     async with waiting() as them:
         for number in range(50):
             them.add(number, sql(postgres, f"SELECT id FROM {table} WHERE id = :id", params={"id": number}, url=url))
-        await lending.until(lambda: len(them.told()) == 50)
+        await trigger_services.until(lambda: len(them.told()) == 50)
         assert {str(error) for error in them.told().values()} == {
             'the database: password authentication failed for user "nobody"'
         }

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Sql
-from torpor.triggers.secrets import Revealed
+from torpor.triggers.support.secret_refs import Revealed
 
-from tests import lending
 from tests.integration.triggers.servers.postgres import PASSWORD, Postgres
+from tests.support import trigger_services
 
 OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'torpor'"
 
@@ -31,7 +31,7 @@ def sql(postgres: Postgres, query: str, **given: Any) -> Sql:
 
 async def counted(postgres: Postgres, query: str, number: int) -> None:
     """Until it counts so many: a connection that was ended is seen for a moment more."""
-    async with asyncio.timeout(lending.PATIENCE):
+    async with asyncio.timeout(trigger_services.PATIENCE):
         while await postgres.value(query) != number:  # noqa: ASYNC110 - a server rings no bell
             await asyncio.sleep(0.02)
 
@@ -42,8 +42,8 @@ async def test_it_fires_with_the_row_that_its_parameters_ask_for(postgres: Postg
         f"SELECT * FROM {table} WHERE day = CAST(:day AS date) AND id > :least AND state ->> 'is' = :state",
         params={"day": "2026-11-20", "least": 1, "state": "do'ne"},
     )
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "the query finds no row")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "the query finds no row")
         await postgres.execute(
             f"INSERT INTO {table} VALUES (1, '2026-11-20', 0, '{{\"is\": \"do''ne\"}}')",
             f"""INSERT INTO {table}
@@ -64,26 +64,28 @@ async def test_it_fires_with_the_row_that_its_parameters_ask_for(postgres: Postg
 async def test_a_condition_is_judged_over_what_a_json_column_holds(postgres: Postgres, table: str) -> None:
     await postgres.execute(f'INSERT INTO {table} (id, state) VALUES (1, \'{{"phase": "running"}}\')')
     trigger = sql(postgres, f"SELECT state FROM {table}", condition="rows.all(r, r.state.phase == 'done')")
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "the query finds 1 row; condition is false")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "the query finds 1 row; condition is false")
         await postgres.execute(f'UPDATE {table} SET state = \'{{"phase": "done"}}\'')
         assert (await wait)["rows"] == [{"state": {"phase": "done"}}]
 
 
 async def test_of_a_million_rows_a_hundred_come_over(postgres: Postgres) -> None:
-    event = await lending.event(sql(postgres, "SELECT i, repeat('x', 100) FROM generate_series(1, 1000000) AS i"))
+    event = await trigger_services.event(
+        sql(postgres, "SELECT i, repeat('x', 100) FROM generate_series(1, 1000000) AS i")
+    )
     assert event["count"] == 100
     assert event["truncated"] is True
     assert event["rows"][0]["i"] == 1
 
 
 async def test_waits_on_one_database_share_one_pool_that_ends_with_the_last(postgres: Postgres, table: str) -> None:
-    sources = lending.sources()
+    sources = trigger_services.sources()
     async with AsyncExitStack() as stack:
         triggers = [sql(postgres, f"SELECT * FROM {table}") for _ in range(20)]
-        waits = [await stack.enter_async_context(lending.waiting(one, sources)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
         for one in triggers:
-            await lending.looked(one, "no row")
+            await trigger_services.looked(one, "no row")
         assert len(sources.clients) == 1
         assert 1 <= int(str(await postgres.value(OURS))) <= 5
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1)")
@@ -95,13 +97,13 @@ async def test_waits_on_one_database_share_one_pool_that_ends_with_the_last(post
 
 async def test_it_outlives_a_server_that_goes_away_and_comes_back(postgres: Postgres, table: str) -> None:
     trigger = sql(postgres, f"SELECT * FROM {table}")
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "no row")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "no row")
         postgres.process.kill()
-        said = await lending.looked(trigger, "the database does not answer")
+        said = await trigger_services.looked(trigger, "the database does not answer")
         assert "127.0.0.1" not in said
         postgres.process.start()
-        await lending.looked(trigger, "no row")
+        await trigger_services.looked(trigger, "no row")
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1)")
         assert (await wait)["count"] == 1
 
@@ -111,9 +113,9 @@ async def test_it_outlives_a_connection_that_is_killed_between_and_within_its_lo
 ) -> None:
     kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'torpor'"
     trigger = sql(postgres, f"SELECT id, pg_sleep(0.3) FROM {table} WHERE id > 0 OR pg_sleep(0.3) IS NULL")
-    async with lending.waiting(trigger) as wait:
+    async with trigger_services.waiting(trigger) as wait:
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (0)")
-        await lending.looked(trigger, "no row")
+        await trigger_services.looked(trigger, "no row")
         for _ in range(10):
             await postgres.execute(kill)
             await asyncio.sleep(0.07)
@@ -136,7 +138,7 @@ async def test_a_wrong_password_fails_the_wait_and_is_not_told(
     for old, new in change.items():
         url = url.replace(old, new)
     with pytest.raises(PermissionError, match=words) as caught:
-        await lending.event(sql(postgres, "SELECT 1", url=url))
+        await trigger_services.event(sql(postgres, "SELECT 1", url=url))
     assert PASSWORD not in str(caught.value)
     assert "wrong" not in str(caught.value)
 
@@ -157,25 +159,25 @@ async def test_a_query_that_will_never_do_fails_the_wait(
     postgres: Postgres, query: str, error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        await lending.event(sql(postgres, query))
+        await trigger_services.event(sql(postgres, query))
 
 
 async def test_a_parameter_before_a_cast_is_told_how_to_be_written(postgres: Postgres) -> None:
     with pytest.raises(ValueError, match=r"write CAST\(:name AS date\)"):
-        await lending.event(sql(postgres, "SELECT :day::date", params={"day": "2026-11-20"}))
+        await trigger_services.event(sql(postgres, "SELECT :day::date", params={"day": "2026-11-20"}))
 
 
 async def test_a_query_that_takes_too_long_is_ended_on_the_server(postgres: Postgres) -> None:
     trigger = sql(postgres, "SELECT pg_sleep(60)", timeout=0.3)
-    async with lending.waiting(trigger):
-        await lending.looked(trigger, "does not answer: canceling statement due to statement timeout")
+    async with trigger_services.waiting(trigger):
+        await trigger_services.looked(trigger, "does not answer: canceling statement due to statement timeout")
 
 
 async def test_a_wait_that_is_cancelled_in_the_middle_of_a_query_leaves_nothing_on_the_server(
     postgres: Postgres,
 ) -> None:
-    sources = lending.sources()
-    async with lending.waiting(sql(postgres, "SELECT pg_sleep(60)", timeout=60), sources):
+    sources = trigger_services.sources()
+    async with trigger_services.waiting(sql(postgres, "SELECT pg_sleep(60)", timeout=60), sources):
         await counted(postgres, f"{OURS} AND state = 'active'", 1)
     await sources.clients.closed()
     await counted(postgres, OURS, 0)
@@ -185,8 +187,8 @@ async def test_a_server_that_takes_no_more_connections_is_waited_for(postgres: P
     role = f"r_{uuid.uuid4().hex[:8]}"
     await postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x' CONNECTION LIMIT 0")
     trigger = sql(postgres, "SELECT 1 AS one", url=postgres.url.replace(f"torpor:{PASSWORD}", f"{role}:x"))
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "too many connections for role")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "too many connections for role")
         await postgres.execute(f"ALTER ROLE {role} CONNECTION LIMIT 1")
         assert (await wait)["rows"] == [{"one": 1}]
 
@@ -196,4 +198,4 @@ async def test_who_may_not_read_a_table_is_told(postgres: Postgres, table: str) 
     await postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     url = postgres.url.replace(f"torpor:{PASSWORD}", f"{role}:x")
     with pytest.raises(PermissionError, match=f"permission denied for table {table}"):
-        await lending.event(sql(postgres, f"SELECT * FROM {table}", url=url))
+        await trigger_services.event(sql(postgres, f"SELECT * FROM {table}", url=url))

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis as Client
 from torpor.triggers import Redis
-from torpor.triggers.secrets import Revealed
+from torpor.triggers.support.secret_refs import Revealed
 from torpor_wire import canonical
 
-from tests import lending
 from tests.integration.triggers.servers.redis_server import PASSWORD, RedisServer
+from tests.support import trigger_services
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ async def test_it_fires_with_the_first_element_of_a_list_and_leaves_it_there(
     redis: RedisServer, client: Client, key: str
 ) -> None:
     trigger = of(redis, list=key)
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, f"list {key} has 0 of 1 elements")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, f"list {key} has 0 of 1 elements")
         await client.rpush(key, "first", "second")
         assert await wait == {"list": key, "length": 2, "value": "first"}
     assert await client.lrange(key, 0, -1) == [b"first", b"second"]
@@ -60,18 +60,18 @@ async def test_it_waits_for_so_many_elements_and_tells_the_one_that_is_asked_for
     redis: RedisServer, client: Client, key: str
 ) -> None:
     trigger = of(redis, list=key, count=3, index=-1)
-    async with lending.waiting(trigger) as wait:
+    async with trigger_services.waiting(trigger) as wait:
         await client.rpush(key, "a", "b")
-        await lending.looked(trigger, "has 2 of 3 elements")
+        await trigger_services.looked(trigger, "has 2 of 3 elements")
         await client.rpush(key, "ü")
         assert await wait == {"list": key, "length": 3, "value": "ü"}
 
 
 async def test_an_index_that_a_list_does_not_reach_is_waited_for(redis: RedisServer, client: Client, key: str) -> None:
     trigger = of(redis, list=key, index=2)
-    async with lending.waiting(trigger) as wait:
+    async with trigger_services.waiting(trigger) as wait:
         await client.rpush(key, "a", "b")
-        await lending.looked(trigger, "has 2 of 1 elements")
+        await trigger_services.looked(trigger, "has 2 of 1 elements")
         await client.rpush(key, "c")
         assert (await wait)["value"] == "c"
 
@@ -80,10 +80,10 @@ async def test_it_fires_with_the_first_entry_of_a_stream_after_an_id(
     redis: RedisServer, client: Client, key: str
 ) -> None:
     old = text(await client.xadd(key, {"n": "1"}))
-    assert (await lending.event(of(redis, stream=key)))["id"] == old
+    assert (await trigger_services.event(of(redis, stream=key)))["id"] == old
     trigger = of(redis, stream=key, after=old)
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, f"stream {key} has no entry after {old}")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, f"stream {key} has no entry after {old}")
         new = text(await client.xadd(key, {"n": "2", "of": "two"}))
         await client.xadd(key, {"n": "3"})
         assert await wait == {"stream": key, "id": new, "fields": {"n": "2", "of": "two"}}
@@ -92,42 +92,42 @@ async def test_it_fires_with_the_first_entry_of_a_stream_after_an_id(
 
 async def test_what_is_larger_than_an_event_is_shortened(redis: RedisServer, client: Client, key: str) -> None:
     await client.rpush(key, "ü" * 10_000)
-    event = await lending.event(of(redis, list=key))
+    event = await trigger_services.event(of(redis, list=key))
     assert event["truncated"] is True
     assert 3000 < len(canonical.plain(event).encode()) <= 4096
     await client.xadd(f"{key}-s", {"small": "1", "large": "x" * 10_000})
-    event = await lending.event(of(redis, stream=f"{key}-s"))
+    event = await trigger_services.event(of(redis, stream=f"{key}-s"))
     assert (event["fields"], event["truncated"]) == ({"small": "1"}, True)
 
 
 async def test_waits_on_one_server_share_one_pool_that_ends_with_the_last(
     redis: RedisServer, client: Client, key: str
 ) -> None:
-    sources = lending.sources()
+    sources = trigger_services.sources()
     async with AsyncExitStack() as stack:
         triggers = [of(redis, list=key) for _ in range(20)]
-        waits = [await stack.enter_async_context(lending.waiting(one, sources)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
         for one in triggers:
-            await lending.looked(one, "has 0 of 1")
+            await trigger_services.looked(one, "has 0 of 1")
         assert len(sources.clients) == 1
         assert 1 <= len(await ours(client)) <= 5
         await client.rpush(key, "x")
         assert [event["value"] for event in await asyncio.gather(*waits)] == ["x"] * 20
     await sources.clients.closed()
-    async with asyncio.timeout(lending.PATIENCE):
+    async with asyncio.timeout(trigger_services.PATIENCE):
         while await ours(client):  # noqa: ASYNC110 - a server rings no bell
             await asyncio.sleep(0.02)
 
 
 async def test_it_outlives_a_server_that_goes_away_and_comes_back(redis: RedisServer, client: Client, key: str) -> None:
     trigger = of(redis, list=key)
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "has 0 of 1")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "has 0 of 1")
         redis.process.kill()
-        said = await lending.looked(trigger, "Redis does not answer")
+        said = await trigger_services.looked(trigger, "Redis does not answer")
         assert "127.0.0.1" not in said
         redis.process.start()
-        await lending.looked(trigger, "has 0 of 1")
+        await trigger_services.looked(trigger, "has 0 of 1")
         await client.rpush(key, "x")
         assert (await wait)["value"] == "x"
 
@@ -136,8 +136,8 @@ async def test_it_outlives_a_connection_that_is_killed_and_nobody_notices(
     redis: RedisServer, client: Client, key: str
 ) -> None:
     trigger = of(redis, list=key)
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "has 0 of 1")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "has 0 of 1")
         for _ in range(5):
             await client.client_kill_filter(_type="normal", skipme=True)
             await asyncio.sleep(0.12)
@@ -150,12 +150,12 @@ async def test_a_wait_that_is_cancelled_while_the_server_hangs_leaves_its_answer
     redis: RedisServer, client: Client, key: str
 ) -> None:
     await client.rpush(f"{key}-other", "other's")
-    sources = lending.sources()
+    sources = trigger_services.sources()
     patient = of(redis, list=key)
-    async with lending.waiting(patient, sources) as wait:
-        await lending.looked(patient, "has 0 of 1")
+    async with trigger_services.waiting(patient, sources) as wait:
+        await trigger_services.looked(patient, "has 0 of 1")
         os.kill(redis.process.pid, signal.SIGSTOP)
-        async with lending.waiting(of(redis, list=f"{key}-other"), sources):
+        async with trigger_services.waiting(of(redis, list=f"{key}-other"), sources):
             await asyncio.sleep(0.3)
         os.kill(redis.process.pid, signal.SIGCONT)
         await client.rpush(key, "mine")
@@ -174,7 +174,7 @@ async def test_a_wrong_password_fails_the_wait_and_is_not_told(
     redis: RedisServer, old: str, new: str, words: str
 ) -> None:
     with pytest.raises(PermissionError, match=words) as caught:
-        await lending.event(of(redis, list="x", url=redis.url.replace(old, new)))
+        await trigger_services.event(of(redis, list="x", url=redis.url.replace(old, new)))
     assert PASSWORD not in str(caught.value)
     assert "wrong@" not in str(caught.value)
 
@@ -182,17 +182,17 @@ async def test_a_wrong_password_fails_the_wait_and_is_not_told(
 async def test_who_may_not_read_a_key_is_told(redis: RedisServer, client: Client, key: str) -> None:
     await client.acl_setuser(key, enabled=True, passwords=["+x"], keys=["other:*"], commands=["+@all"])
     with pytest.raises(PermissionError, match="Redis: "):
-        await lending.event(of(redis, list=key, url=redis.url.replace(f":{PASSWORD}@", f"{key}:x@")))
+        await trigger_services.event(of(redis, list=key, url=redis.url.replace(f":{PASSWORD}@", f"{key}:x@")))
 
 
 @pytest.mark.parametrize("given", ["list", "stream"])
 async def test_a_key_of_another_kind_fails_the_wait(redis: RedisServer, client: Client, key: str, given: str) -> None:
     await client.set(key, "text")
     with pytest.raises(ValueError, match=r"WRONGTYPE|wrong kind"):
-        await lending.event(of(redis, **{given: key}))
+        await trigger_services.event(of(redis, **{given: key}))
 
 
 async def test_bytes_that_are_no_text_fail_the_wait(redis: RedisServer, client: Client, key: str) -> None:
     await client.rpush(key, b"\xff\xfe")
     with pytest.raises(ValueError, match="bytes that are no text"):
-        await lending.event(of(redis, list=key))
+        await trigger_services.event(of(redis, list=key))

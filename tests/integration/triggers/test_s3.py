@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from obstore.store import S3Store
 from torpor.triggers import Object
-from torpor.triggers.secrets import Revealed
+from torpor.triggers.support.secret_refs import Revealed
 from torpor_wire import times
 
-from tests import lending
 from tests.integration.triggers.servers.s3 import ACCESS_KEY, BUCKET, REGION, S3, SECRET_KEY
+from tests.support import trigger_services
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def at(s3: S3, key: str, **given: Any) -> Object:
 async def test_it_fires_with_what_the_store_says_of_the_object(s3: S3, store: S3Store, key: str) -> None:
     trigger = at(s3, f"{key}/_SUCCESS ü%20+")
     before = time.time()
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "is not there")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "is not there")
         await store.put_async(f"{key}/_SUCCESS", b"another's")
         await store.put_async(f"{key}/_SUCCESS ü%20+", b"hello")
         event = await wait
@@ -57,10 +57,10 @@ async def test_it_fires_with_what_the_store_says_of_the_object(s3: S3, store: S3
 
 async def test_it_waits_for_so_many_objects_of_a_folder_and_no_other(s3: S3, store: S3Store, key: str) -> None:
     trigger = at(s3, f"{key}/in/", count=3)
-    async with lending.waiting(trigger) as wait:
+    async with trigger_services.waiting(trigger) as wait:
         for name in (f"{key}/in/a", f"{key}/in/deep/b", f"{key}/inner", f"{key}/in2/c"):
             await store.put_async(name, b"")
-        await lending.looked(trigger, f"2 of 3 objects are under s3://{BUCKET}/{key}/in/")
+        await trigger_services.looked(trigger, f"2 of 3 objects are under s3://{BUCKET}/{key}/in/")
         await store.put_async(f"{key}/in/c", b"xyz")
         event = await wait
     assert event["count"] == 3
@@ -71,7 +71,7 @@ async def test_it_waits_for_so_many_objects_of_a_folder_and_no_other(s3: S3, sto
 async def test_of_many_objects_the_first_are_told(s3: S3, store: S3Store, key: str) -> None:
     for number in range(130):
         await store.put_async(f"{key}/{number:03}", b"")
-    event = await lending.event(at(s3, f"{key}/", count=120))
+    event = await trigger_services.event(at(s3, f"{key}/", count=120))
     assert event["count"] >= 120
     assert event["truncated"] is True
     assert event["objects"][0]["path"] == f"{key}/000"
@@ -79,12 +79,12 @@ async def test_of_many_objects_the_first_are_told(s3: S3, store: S3Store, key: s
 
 
 async def test_waits_with_the_same_credentials_share_one_client(s3: S3, store: S3Store, key: str) -> None:
-    sources = lending.sources()
+    sources = trigger_services.sources()
     async with AsyncExitStack() as stack:
         triggers = [at(s3, f"{key}/{number % 2}") for number in range(10)]
-        waits = [await stack.enter_async_context(lending.waiting(one, sources)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
         for one in triggers:
-            await lending.looked(one, "is not there")
+            await trigger_services.looked(one, "is not there")
         assert len(sources.clients) == 1
         for number in range(2):
             await store.put_async(f"{key}/{number}", b"")
@@ -94,13 +94,13 @@ async def test_waits_with_the_same_credentials_share_one_client(s3: S3, store: S
 
 async def test_it_outlives_a_server_that_goes_away_and_comes_back(s3: S3, store: S3Store, key: str) -> None:
     trigger = at(s3, key)
-    async with lending.waiting(trigger) as wait:
-        await lending.looked(trigger, "is not there")
+    async with trigger_services.waiting(trigger) as wait:
+        await trigger_services.looked(trigger, "is not there")
         s3.process.kill()
-        said = await lending.looked(trigger, "cannot be looked at: no connection to")
+        said = await trigger_services.looked(trigger, "cannot be looked at: no connection to")
         assert f"no connection to 127.0.0.1:{s3.process.port}: " in said
         s3.process.start()
-        await lending.looked(trigger, "is not there")
+        await trigger_services.looked(trigger, "is not there")
         await store.put_async(key, b"")
         assert (await wait)["path"] == key
 
@@ -111,7 +111,7 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(s3: S3, store:
 async def test_wrong_credentials_fail_the_wait_and_are_not_told(s3: S3, key: str, suffix: str, words: str) -> None:
     trigger = at(s3, key + suffix, options=credentials(s3, secret_access_key=Revealed("wr0ng")))
     with pytest.raises(PermissionError, match=words) as caught:
-        await lending.event(trigger)
+        await trigger_services.event(trigger)
     assert "wr0ng" not in str(caught.value)
     assert "may not list the bucket" in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -124,11 +124,13 @@ async def test_without_credentials_the_environments_are_not_used(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     with pytest.raises(PermissionError, match="403"):
-        await lending.event(at(s3, key, options={"endpoint": s3.endpoint}))
+        await trigger_services.event(at(s3, key, options={"endpoint": s3.endpoint}))
     with pytest.raises(ValueError, match="the triggerer's are not for it"):
-        await lending.event(at(s3, key, options={"endpoint": s3.endpoint}), lends_identity=True)
+        await trigger_services.event(at(s3, key, options={"endpoint": s3.endpoint}), lends_identity=True)
     with pytest.raises(PermissionError, match="403"):
-        await lending.event(at(s3, key, options={"endpoint": s3.endpoint, "anonymous": True}), lends_identity=True)
+        await trigger_services.event(
+            at(s3, key, options={"endpoint": s3.endpoint, "anonymous": True}), lends_identity=True
+        )
 
 
 async def test_no_part_of_the_credentials_is_the_environments(
@@ -136,7 +138,7 @@ async def test_no_part_of_the_credentials_is_the_environments(
 ) -> None:
     await store.put_async(key, b"")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "of-the-triggerer")
-    assert (await lending.event(at(s3, key)))["path"] == key
+    assert (await trigger_services.event(at(s3, key)))["path"] == key
 
 
 async def test_the_identity_of_the_pod_is_lent_where_that_is_set(
@@ -152,10 +154,10 @@ async def test_the_identity_of_the_pod_is_lent_where_that_is_set(
     for name, value in given.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     trigger = at(s3, key, options={"region": REGION})
-    assert (await lending.event(trigger, lends_identity=True))["path"] == key
+    assert (await trigger_services.event(trigger, lends_identity=True))["path"] == key
 
 
 async def test_a_bucket_that_is_not_there_is_waited_for(s3: S3, key: str) -> None:
     trigger = at(s3, f"{key}/", bucket="absent")
-    async with lending.waiting(trigger):
-        await lending.looked(trigger, "404 Not Found (NoSuchBucket)")
+    async with trigger_services.waiting(trigger):
+        await trigger_services.looked(trigger, "404 Not Found (NoSuchBucket)")

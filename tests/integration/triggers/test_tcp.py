@@ -7,7 +7,7 @@ import pytest
 from torpor.triggers import Tcp
 
 from tests.integration.triggers.passing import NeverError, PassingClock
-from tests.unit.triggers.lending import lent
+from tests.support.fake_services import lent
 
 
 def free_port() -> int:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Webhook
-from torpor.triggers.secrets import Revealed
+from torpor.triggers.support.secret_refs import Revealed
 from torpor.triggers.webhook import WebhookRefusedError
 
 from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.integration.triggers.site import Site, says, site
-from tests.unit.triggers.lending import lent
+from tests.support.fake_services import lent
 
 
 async def fires(trigger: Webhook, at: Site, clock: PassingClock | None = None) -> Any:

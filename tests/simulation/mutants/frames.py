@@ -6,24 +6,25 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from torpor_operator import clear, marks
-from torpor_operator.frames import Frames
-from torpor_operator.marks import Marks
-from torpor_operator.outcome import Outcome
-from torpor_wire.paths import Path
+from torpor_operator.mapping.group_scopes import Frames
+from torpor_operator.plan import clear
+from torpor_operator.state import instance_indexes
+from torpor_operator.state.instance_indexes import Marks
+from torpor_operator.state.task_state import Outcome
+from torpor_wire.instance_paths import Path
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _marks_by_frame() -> None:
-    known = marks.of
+    known = instance_indexes.of
 
     def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, Marks]:
         found = known(snapshot, task, depth, runs)
-        made = reduce(or_, (each.made for each in found.values()), marks.NONE)
+        made = reduce(or_, (each.made for each in found.values()), instance_indexes.NONE)
         return {frame: replace(each, made=made) for frame, each in found.items()}
 
-    put(marks, "of", anywhere)
+    put(instance_indexes, "of", anywhere)
 
 
 def _sight_by_frame() -> None:
@@ -59,12 +60,12 @@ def _cleared_by_frame() -> None:
 
 
 def _made_by_frame() -> None:
-    read = marks._in_groups
+    read = instance_indexes._in_groups
 
     def forgotten(instances: str, made: str | None, skips: str, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
         return {} if made is None else read(instances, made, skips, depth, mapped=mapped)
 
-    put(marks, "_in_groups", forgotten)
+    put(instance_indexes, "_in_groups", forgotten)
 
 
 MUTANTS = (

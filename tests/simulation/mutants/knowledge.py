@@ -3,20 +3,24 @@
 from functools import partial
 from typing import Any
 
-from torpor_api import store
-from torpor_api.store import Store
+from torpor_api.cache import store
+from torpor_api.cache.store import Store
 from torpor_operator import __main__ as operator_main
-from torpor_operator import marks
-from torpor_operator.answers import Answerer
-from torpor_operator.marks import Marks
-from torpor_operator.observe import Observer
-from torpor_operator.snapshot import Presence
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.queries import Answerer
+from torpor_operator.model.snapshot import Presence
+from torpor_operator.state import instance_indexes
+from torpor_operator.state.instance_indexes import Marks
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _high_water() -> None:
-    put(marks, "of", lambda *known: {frame: Marks(made=marks.positions(runs)) for frame, runs in known[-1].items()})
+    put(
+        instance_indexes,
+        "of",
+        lambda *known: {frame: Marks(made=instance_indexes.positions(runs)) for frame, runs in known[-1].items()},
+    )
 
 
 def _seen_creation() -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from torpor_api import lease
-from torpor_operator.apply import Applier
+from torpor_api.client import lease
+from torpor_operator.controller.executor import Applier
 
 from tests.simulation.mutants.mutant import Mutant, put
 

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from torpor_operator import containers, launch, lifecycle, orphans, view
-from torpor_operator.observe import Observer
-from torpor_operator.pods import Pod
-from torpor_operator.podwrites import PodWriter
+from torpor_operator.controller import garbage_collector
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.pod_executor import PodWriter
+from torpor_operator.model.pod import Pod
+from torpor_operator.taskrun import containers, pod_builder, step, transitions
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _former_pod() -> None:
-    put(view.View, "former_pods", property(lambda _: ()))
+    put(step.View, "former_pods", property(lambda _: ()))
 
 
 def _unclear_creation() -> None:
@@ -36,14 +37,14 @@ def _former_taskrun() -> None:
 
 
 def _gate() -> None:
-    build = launch.build
+    build = pod_builder.build
 
     def ungated(*args: Any) -> dict[str, Any]:
         body = build(*args)
         body["spec"].pop("schedulingGates", None)
         return body
 
-    put(launch, "build", ungated)
+    put(pod_builder, "build", ungated)
     held = Pod.held.fget  # type: ignore[attr-defined]
     put(Pod, "gated", property(lambda pod: held(pod) and pod.phase == "Pending"))
 
@@ -53,22 +54,22 @@ def _claim_before_gate() -> None:
 
 
 def _finalizer() -> None:
-    build = launch.build
+    build = pod_builder.build
 
     def unheld(*args: Any) -> dict[str, Any]:
         body = build(*args)
         body["metadata"]["finalizers"] = []
         return body
 
-    put(launch, "build", unheld)
+    put(pod_builder, "build", unheld)
 
 
 def _orphans() -> None:
-    put(orphans.Orphans, "suspect", lambda *_: None)
+    put(garbage_collector.Orphans, "suspect", lambda *_: None)
 
 
 def _silent_end() -> None:
-    put(lifecycle, "_ended_silently", lambda *_: view.NOTHING)
+    put(transitions, "_ended_silently", lambda *_: step.NOTHING)
 
 
 MUTANTS = (

@@ -5,12 +5,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from torpor.runtime import foreign_exceptions
-from torpor_operator import gate
-from torpor_operator import outcome as task_outcome
-from torpor_operator.gate import Ends
-from torpor_operator.spread import Spread
-from torpor_triggerer import outcome, task_ends
-from torpor_wire import edge
+from torpor_operator.graph import trigger_rules
+from torpor_operator.graph.trigger_rules import Ends
+from torpor_operator.state import task_state as task_outcome
+from torpor_operator.state.group_state import Spread
+from torpor_triggerer.model import outcome
+from torpor_triggerer.usercode import task_end_events
+from torpor_wire import transitions
 from torpor_wire.reason import Reason
 
 from tests.simulation.mutants.mutant import Mutant, put
@@ -21,7 +22,7 @@ def _word_of_a_task() -> None:
 
 
 def _word_of_an_event() -> None:
-    put(task_ends, "of_event", outcome.of_event)
+    put(task_end_events, "of_event", outcome.of_event)
 
 
 def _final() -> None:
@@ -29,21 +30,21 @@ def _final() -> None:
 
 
 def _fence() -> None:
-    def untested(*args: Any, **kwargs: Any) -> edge.Patch:
-        return [op for op in edge.skip(*args, **kwargs) if op["op"] != "test"]
+    def untested(*args: Any, **kwargs: Any) -> transitions.Patch:
+        return [op for op in transitions.skip(*args, **kwargs) if op["op"] != "test"]
 
-    put(outcome, "edge", SimpleNamespace(**vars(edge) | {"skip": untested}))
+    put(outcome, "edge", SimpleNamespace(**vars(transitions) | {"skip": untested}))
 
 
 def _no_success() -> None:
-    counted = gate._ends_of
+    counted = trigger_rules._ends_of
 
     def well(before: Any) -> Ends:
         ends = counted(before)
         began = 0 if isinstance(before, Spread) else before.skipped
         return replace(ends, succeeded=ends.succeeded + began, skipped=ends.skipped - began)
 
-    put(gate, "_ends_of", well)
+    put(trigger_rules, "_ends_of", well)
 
 
 def _all_of_it() -> None:

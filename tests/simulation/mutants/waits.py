@@ -2,23 +2,24 @@
 
 from typing import Any
 
-from torpor_api import lease
-from torpor_triggerer import membership, room, runner
-from torpor_triggerer.pokes import Pokes
-from torpor_triggerer.source import Source
+from torpor_api.client import lease
+from torpor_triggerer.batching.source import Source
+from torpor_triggerer.running import scheduler
+from torpor_triggerer.running.shared_triggers import Pokes
+from torpor_triggerer.sharding import membership
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _turn() -> None:
-    settled = runner.Runner._settle
+    settled = scheduler.Runner._settle
 
     def stale(self: Any, key: Any) -> None:
         wait, run = self._find(key), self._runs.get(key)
         if wait is None or run is None or wait.turn == run.wait.turn:
             settled(self, key)
 
-    put(runner.Runner, "_settle", stale)
+    put(scheduler.Runner, "_settle", stale)
 
 
 def _newcomers() -> None:
@@ -59,16 +60,16 @@ def _settled_again() -> None:
     def own(self: Any, shards: frozenset[int]) -> None:
         self._owned = self._owned or shards
 
-    put(runner.Runner, "own", own)
+    put(scheduler.Runner, "own", own)
 
 
 def _room() -> None:
-    left = room.Room.leave
+    left = scheduler.Room.leave
 
     def leave(self: Any, age: Any) -> None:
         left(self, age)
 
-    put(room.Room, "leave", leave)
+    put(scheduler.Room, "leave", leave)
 
 
 def _whose_answer() -> None:

@@ -6,40 +6,40 @@ from types import SimpleNamespace
 from typing import Any
 
 from torpor.runtime import claim as worker_claim
-from torpor.runtime import main, settle, taskrun
+from torpor.runtime import main, status_patch, taskrun
 from torpor.runtime import report as worker_report
-from torpor_api.api import Api
-from torpor_triggerer import outcome
-from torpor_wire import edge
+from torpor_api.client.api import Api
+from torpor_triggerer.model import outcome
+from torpor_wire import transitions
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
-def _untested(build: Callable[..., edge.Patch]) -> Callable[..., edge.Patch]:
-    def built(*args: Any, **kwargs: Any) -> edge.Patch:
+def _untested(build: Callable[..., transitions.Patch]) -> Callable[..., transitions.Patch]:
+    def built(*args: Any, **kwargs: Any) -> transitions.Patch:
         return [op for op in build(*args, **kwargs) if op["op"] != "test"]
 
     return built
 
 
 def _without_test(path: str) -> None:
-    tests = edge._tests
+    tests = transitions._tests
 
-    def kept(pin: edge.Pin) -> edge.Patch:
+    def kept(pin: transitions.Pin) -> transitions.Patch:
         return [op for op in tests(pin) if op["path"] != path]
 
-    put(edge, "_tests", kept)
+    put(transitions, "_tests", kept)
 
 
 def _claim_test() -> None:
-    put(worker_claim, "edge", SimpleNamespace(Claim=edge.Claim, claim=_untested(edge.claim)))
+    put(worker_claim, "edge", SimpleNamespace(Claim=transitions.Claim, claim=_untested(transitions.claim)))
 
 
 def _claim_nonce() -> None:
-    def looking(launched: Any) -> Callable[[Any], settle.Verdict]:
-        def look(body: Any) -> settle.Verdict:
+    def looking(launched: Any) -> Callable[[Any], status_patch.Verdict]:
+        def look(body: Any) -> status_patch.Verdict:
             found = taskrun.standing(body)
-            return settle.Verdict.OTHERS if found.claim is None else settle.Verdict.MINE
+            return status_patch.Verdict.OTHERS if found.claim is None else status_patch.Verdict.MINE
 
         return look
 
@@ -51,15 +51,15 @@ def _report_test() -> None:
 
 
 def _unclear_answer() -> None:
-    def write(exchange: Any, path: str, patch: Any, look: Any, patience: Any) -> settle.Settled:
-        said = settle._send(exchange, path, patch, patience)
-        return settle.Lost() if isinstance(said, settle.Unsettled) else said
+    def write(exchange: Any, path: str, patch: Any, look: Any, patience: Any) -> status_patch.Settled:
+        said = status_patch._send(exchange, path, patch, patience)
+        return status_patch.Lost() if isinstance(said, status_patch.Unsettled) else said
 
-    put(settle, "write", write)
+    put(status_patch, "write", write)
 
 
 def _fire_fence() -> None:
-    put(outcome, "edge", SimpleNamespace(**vars(edge) | {"fire": _untested(edge.fire)}))
+    put(outcome, "edge", SimpleNamespace(**vars(transitions) | {"fire": _untested(transitions.fire)}))
 
 
 def _uid_of_a_deletion() -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from torpor.triggers import header_rules
+from torpor.triggers.support import header_rules
 
 _DOOR = Path(__file__).resolve().parents[3] / "manifests/base/policies/door.yaml"
 

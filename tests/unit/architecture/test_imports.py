@@ -1,9 +1,8 @@
-"""What import-linter cannot say: standard library alone, every module classified, and how folders are named."""
+"""Rules that import-linter cannot express: standard library only, sizes of folders and modules, names of folders."""
 
 import ast
 import sys
 from collections.abc import Iterator
-from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -20,27 +19,8 @@ COMPONENTS = (
     "dev",
     "manifests",
     "tests",
+    "benchmarks",
 )
-SHELL = {
-    "__main__",
-    "answers",
-    "apply",
-    "archive",
-    "archive_client",
-    "handlers",
-    "ledger",
-    "namespaces",
-    "observe",
-    "orphans",
-    "podwrites",
-    "pools",
-    "queue",
-    "kopf_session",
-    "reconciler",
-    "strays",
-    "unreadable",
-}
-"""The operator's modules that do I/O; every other one decides, and is pure."""
 
 
 def modules(folder: str) -> list[Path]:
@@ -81,14 +61,12 @@ def test_what_a_task_pod_imports_is_standard_library_and_the_wire_contract(path:
     assert set(imported_at_once(path)) <= sys.stdlib_module_names | {"torpor", "torpor_wire"}
 
 
-def test_every_module_of_the_operator_is_pure_or_named_as_one_that_is_not() -> None:
-    names = {path.stem for path in modules("operator/torpor_operator")} - {"__init__"}
-    rules = ConfigParser()
-    rules.read(ROOT / ".importlinter")
-    contracts = ("importlinter:contract:pure-operator", "importlinter:contract:pure-operator-no-io")
-    for contract in contracts:
-        pure = {name.removeprefix("torpor_operator.") for name in rules[contract]["source_modules"].split()}
-        assert pure == names - SHELL
+def test_a_folder_holds_at_most_twenty_modules() -> None:
+    folders = {path.parent for component in (*COMPONENTS, "examples") for path in modules(component)}
+    sizes = {
+        str(folder.relative_to(ROOT)): len({*folder.glob("*.py")} - {folder / "__init__.py"}) for folder in folders
+    }
+    assert {folder: size for folder, size in sizes.items() if size > 20} == {}
 
 
 @pytest.mark.parametrize("component", COMPONENTS)

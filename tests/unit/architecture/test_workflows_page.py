@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api import workflow
-from torpor_operator import graph
+from torpor_api.models import workflow
+from torpor_operator.graph import dag
 
 _PAGE = (Path(__file__).parents[3] / "docs/workflows.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
@@ -42,4 +42,4 @@ def test_every_example_can_run(example: str) -> None:
     written = spec(example)
     parsed = workflow.parse({"metadata": {"name": "x", "namespace": "y", "uid": "z"}, "spec": written}).spec
     assert unknown(written, parsed.model_dump(by_alias=True)) == []
-    assert isinstance(graph.build(parsed), graph.Graph)
+    assert isinstance(dag.build(parsed), dag.Graph)

@@ -11,7 +11,7 @@ from census import audit, dpkg, tasks
 from torpor import testing
 from torpor_demo.cluster import ROOT
 
-from tests.unit.controller.world import World
+from tests.support.plan_world import World
 
 _PACKAGES = [
     dpkg.Package("dash", "shells", 200),

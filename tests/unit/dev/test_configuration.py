@@ -5,9 +5,10 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from torpor_dev import archive, cluster, engine, kind, load, network, node_image, spare
+from torpor_dev import cluster, engine, extra_node, kind, load
 from torpor_dev.errors import DevError, NothingWorksError
 from torpor_dev.host import Host
+from torpor_dev.offline import image_archive, node_image, pod_network
 
 LISTING = """\
 REF                            TYPE                 DIGEST      SIZE    PLATFORMS   LABELS
@@ -56,17 +57,17 @@ def test_client_rates_are_raised_in_both_of_kubeadms_forms() -> None:
 
 def test_a_node_gets_its_subnet_and_routes_to_the_others() -> None:
     subnets = {"a": "10.244.0.0/24", "b": "10.244.1.0/24"}
-    script = network.script("a", subnets, {"a": "172.18.0.2", "b": "172.18.0.3"})
+    script = pod_network.script("a", subnets, {"a": "172.18.0.2", "b": "172.18.0.3"})
     assert "ip route replace 10.244.1.0/24 via 172.18.0.3" in script
     assert "10.244.0.0/24 via" not in script
-    assert json.loads(network.conflist("10.244.0.0/24"))["plugins"][0]["ipam"]["ranges"] == [
+    assert json.loads(pod_network.conflist("10.244.0.0/24"))["plugins"][0]["ipam"]["ranges"] == [
         [{"subnet": "10.244.0.0/24"}]
     ]
 
 
 def test_a_spare_node_is_tainted_before_anything_can_land_on_it() -> None:
-    told = json.loads(spare.configuration("control-plane:6443", "abcdef.0123456789abcdef"))
-    assert told["nodeRegistration"]["taints"] == [{"key": spare.TAINT, "effect": "NoSchedule"}]
+    told = json.loads(extra_node.configuration("control-plane:6443", "abcdef.0123456789abcdef"))
+    assert told["nodeRegistration"]["taints"] == [{"key": extra_node.TAINT, "effect": "NoSchedule"}]
     assert told["discovery"]["bootstrapToken"]["apiServerEndpoint"] == "control-plane:6443"
 
 
@@ -114,10 +115,10 @@ def test_a_wrong_number_of_nodes_is_refused(asked: str, monkeypatch: pytest.Monk
 def test_an_image_archive_is_the_same_for_the_same_files(tmp_path: Path) -> None:
     program = tmp_path / "pause"
     program.write_bytes(b"program")
-    image = archive.Image(names=("pause:1",), files={"bin/pause": program}, links={}, entrypoint=("/bin/pause",))
-    archive.write(image, tmp_path / "one.tar")
+    image = image_archive.Image(names=("pause:1",), files={"bin/pause": program}, links={}, entrypoint=("/bin/pause",))
+    image_archive.write(image, tmp_path / "one.tar")
     program.touch()
-    archive.write(image, tmp_path / "two.tar")
+    image_archive.write(image, tmp_path / "two.tar")
     manifests = []
     for name in ("one.tar", "two.tar"):
         with tarfile.open(tmp_path / name) as tar:

@@ -1,7 +1,8 @@
 """What can be set, and the allow-list of trigger classes."""
 
 import pytest
-from torpor_triggerer import registry, settings
+from torpor_triggerer import settings
+from torpor_triggerer.usercode import registry
 
 
 def test_arguments_come_before_the_environment_and_that_before_defaults() -> None:

@@ -6,10 +6,10 @@ import pytest
 from torpor.triggers import Approval
 from torpor.triggers.approval import command, wait_name
 from torpor.triggers.services import TaskRunRef
-from torpor_api.resources import TASKRUNS
+from torpor_api.client.resources import TASKRUNS
 from torpor_wire import names
 
-from tests.unit.triggerer.world import World, world
+from tests.support.triggerer_world import World, world
 
 LATER = {"attempt": 2, "segment": 3}
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torpor.triggers import Cron
 from torpor_wire import times, trigger
 
-from tests.unit.triggerer.world import world
-from tests.unit.triggers.lending import lent
+from tests.support.fake_services import lent
+from tests.support.triggerer_world import world
 
 BERLIN = "Europe/Berlin"
 

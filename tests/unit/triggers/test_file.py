@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor.triggers import File, paths
+from torpor.triggers import File
+from torpor.triggers.support import file_access
 from torpor_wire import canonical, times
 
-from tests import lending
+from tests.support import trigger_services
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def touch(path: Path, text: str = "") -> Path:
 
 
 def names(pattern: str, folder: Path) -> list[str]:
-    return [str(Path(one.path).relative_to(folder)) for one in paths.matching(f"{folder}/{pattern}", str(folder))]
+    return [str(Path(one.path).relative_to(folder)) for one in file_access.matching(f"{folder}/{pattern}", str(folder))]
 
 
 def test_only_what_differs_from_the_defaults_is_stored_and_read_back() -> None:
@@ -57,19 +58,19 @@ def test_what_makes_no_sense_is_refused(kwargs: Any, error: type[Exception], wor
 @pytest.mark.parametrize("path", ["/etc/passwd", "/data/../etc/passwd", "/database/x", "data/x", "/data/a/../b"])
 def test_a_path_outside_the_open_folders_is_refused_where_it_would_run(path: str) -> None:
     with pytest.raises(ValueError, match=r"is in no folder|no absolute path"):
-        File(path).bind(lending.lent(folders=("/data",)))
+        File(path).bind(trigger_services.lent(folders=("/data",)))
 
 
 def test_without_an_open_folder_it_says_who_can_open_one() -> None:
     with pytest.raises(ValueError, match=r"it opens none \(--folder\)"):
-        File("/data/a").bind(lending.lent())
+        File("/data/a").bind(trigger_services.lent())
 
 
 def test_a_folder_may_be_of_each_namespace_its_own() -> None:
     open_to_each = ("/data/{namespace}",)
-    File("/data/team-a/x").bind(lending.lent(folders=open_to_each, namespace="team-a"))
+    File("/data/team-a/x").bind(trigger_services.lent(folders=open_to_each, namespace="team-a"))
     with pytest.raises(ValueError, match="/data/team-a/x"):
-        File("/data/team-a/x").bind(lending.lent(folders=open_to_each, namespace="team-b"))
+        File("/data/team-a/x").bind(trigger_services.lent(folders=open_to_each, namespace="team-b"))
 
 
 def test_patterns_are_a_shells(folder: Path) -> None:
@@ -96,19 +97,19 @@ def test_no_link_leads_out_of_the_folder(folder: Path) -> None:
     assert names("out/*", folder) == names("out/key", folder) == []
     assert names("**/key", folder) == []
     with pytest.raises(PermissionError, match="leads out of"):
-        paths.real(f"{folder}/in/key", str(folder))
+        file_access.real(f"{folder}/in/key", str(folder))
 
 
 def test_a_folder_that_is_itself_a_link_is_open(folder: Path) -> None:
     touch(folder / "in/a")
     (folder.parent / "mounted").symlink_to(folder)
-    assert [one.path for one in paths.matching(f"{folder.parent}/mounted/in/*", f"{folder.parent}/mounted")] == [
+    assert [one.path for one in file_access.matching(f"{folder.parent}/mounted/in/*", f"{folder.parent}/mounted")] == [
         f"{folder.parent}/mounted/in/a"
     ]
 
 
 def test_no_pattern_looks_at_a_whole_volume(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "ENTRIES_MAX", 10)
+    monkeypatch.setattr(file_access, "ENTRIES_MAX", 10)
     for number in range(11):
         touch(folder / f"in/{number}")
     with pytest.raises(ValueError, match="more than 10 entries"):
@@ -118,7 +119,7 @@ def test_no_pattern_looks_at_a_whole_volume(folder: Path, monkeypatch: pytest.Mo
 def test_names_of_any_length_take_no_more_memory_than_there_is_for_them(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paths, "NAMES_MAX", 1000)
+    monkeypatch.setattr(file_access, "NAMES_MAX", 1000)
     for number in range(5):
         touch(folder / f"in/{number:0200}")
     with pytest.raises(ValueError, match="more than 1000 characters of paths"):
@@ -127,11 +128,11 @@ def test_names_of_any_length_take_no_more_memory_than_there_is_for_them(
 
 async def test_it_waits_until_there_are_enough_and_says_how_many_there_are(folder: Path) -> None:
     trigger = File(f"{folder}/in/*.csv", count=2, interval=0.1)
-    async with lending.waiting(trigger, folders=(str(folder),)) as wait:
-        await lending.looked(trigger, "0 of 2 files match")
+    async with trigger_services.waiting(trigger, folders=(str(folder),)) as wait:
+        await trigger_services.looked(trigger, "0 of 2 files match")
         first = touch(folder / "in/a.csv", "abc")
         os.utime(first, (1_700_000_000.5, 1_700_000_000.5))
-        await lending.looked(trigger, "1 of 2 files match")
+        await trigger_services.looked(trigger, "1 of 2 files match")
         touch(folder / "in/b.csv")
         event = await wait
     assert event["count"] == 2
@@ -141,7 +142,7 @@ async def test_it_waits_until_there_are_enough_and_says_how_many_there_are(folde
 async def test_an_event_of_many_files_has_the_first_and_says_so(folder: Path) -> None:
     for number in range(200):
         touch(folder / f"in/{number:03}")
-    event = await lending.event(File(f"{folder}/in/*"), folders=(str(folder),))
+    event = await trigger_services.event(File(f"{folder}/in/*"), folders=(str(folder),))
     assert event["count"] == 200
     assert event["truncated"] is True
     assert event["files"][0]["path"].endswith("/in/000")
@@ -155,8 +156,8 @@ async def test_a_folder_that_cannot_be_read_is_not_there_yet(folder: Path, monke
 
     trigger = File(f"{folder}/in/*", interval=0.1)
     monkeypatch.setattr(os, "scandir", denied)
-    async with lending.waiting(trigger, folders=(str(folder),)) as wait:
-        await lending.looked(trigger, "cannot be looked at: Permission denied")
+    async with trigger_services.waiting(trigger, folders=(str(folder),)) as wait:
+        await trigger_services.looked(trigger, "cannot be looked at: Permission denied")
         monkeypatch.undo()
         touch(folder / "in/a")
         assert (await wait)["count"] == 1

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torpor.triggers import Http
 from torpor.triggers.http import payload
-from torpor.triggers.secrets import Revealed
 from torpor.triggers.services import Answer
+from torpor.triggers.support.secret_refs import Revealed
 from torpor_wire import canonical
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Kubernetes
-from torpor_api.resources import PODS, Resource
+from torpor_api.client.resources import PODS, Resource
 
-from tests.unit.triggerer.world import world
-from tests.unit.triggers.lending import lent
+from tests.support.fake_services import lent
+from tests.support.triggerer_world import world
 
 POD = {"api_version": "v1", "kind": "Pod", "name": "p"}
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
@@ -111,7 +111,7 @@ async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any]
 
 
 async def test_a_kind_that_may_not_be_read_is_told_with_what_would_allow_it() -> None:
-    from tests.fake_api import Fault  # noqa: PLC0415
+    from tests.support.fake_api import Fault  # noqa: PLC0415
 
     async with world() as made:
         made.fake.inject(Fault(status=403, path="/pods", message="pods is forbidden"))

@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import pytest
-from torpor.triggers import Redis, redis_client
-from torpor.triggers.redis_client import Address
-from torpor.triggers.secrets import Revealed
+from torpor.triggers import Redis
+from torpor.triggers.support import redis_pool
+from torpor.triggers.support.redis_pool import Address
+from torpor.triggers.support.secret_refs import Revealed
 
-from tests import lending
+from tests.support import trigger_services
 
 URL = "redis://cache.example.org:6380/2"
 SECRET = {"secretRef": {"name": "cache", "key": "url"}}
@@ -71,10 +72,10 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
     ],
 )
 def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
-    assert redis_client.parse(url) == expected
+    assert redis_pool.parse(url) == expected
 
 
 def test_a_password_that_came_from_a_secret_is_taken_and_a_reference_that_nobody_has_read_cannot_run() -> None:
-    Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(lending.lent())
+    Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(trigger_services.lent())
     with pytest.raises(TypeError, match="url takes text"):
-        Redis(SECRET, list="jobs").bind(lending.lent())
+        Redis(SECRET, list="jobs").bind(trigger_services.lent())

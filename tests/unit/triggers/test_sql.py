@@ -8,12 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from torpor.triggers import Sql, cells, databases
-from torpor.triggers.databases import File, Server
-from torpor.triggers.secrets import Revealed
+from torpor.triggers import Sql
+from torpor.triggers.support import database_url, sql_values
+from torpor.triggers.support.database_url import File, Server
+from torpor.triggers.support.secret_refs import Revealed
 from torpor_wire import canonical
 
-from tests import lending
+from tests.support import trigger_services
 
 URL = "postgresql://joe@db.example.org/app"
 SECRET = {"secretRef": {"name": "db", "key": "url"}}
@@ -75,25 +76,25 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
 
 def test_a_password_that_came_from_a_secret_is_taken() -> None:
     trigger = Sql(Revealed("postgresql://joe:hunter2@db/app"), "SELECT 1")
-    trigger.bind(lending.lent())
+    trigger.bind(trigger_services.lent())
     assert "hunter2" not in repr(vars(trigger)["url"])
 
 
 def test_a_reference_that_nobody_has_read_cannot_run() -> None:
     with pytest.raises(TypeError, match="url takes text"):
-        Sql(SECRET, "SELECT 1").bind(lending.lent())
+        Sql(SECRET, "SELECT 1").bind(trigger_services.lent())
 
 
 def test_a_condition_is_over_rows_and_row_alone() -> None:
-    Sql(URL, "SELECT 1", condition="size(rows) == 0 || row.a > 1").bind(lending.lent())
+    Sql(URL, "SELECT 1", condition="size(rows) == 0 || row.a > 1").bind(trigger_services.lent())
     with pytest.raises(ValueError, match="event"):
-        Sql(URL, "SELECT 1", condition="event.a > 1").bind(lending.lent())
+        Sql(URL, "SELECT 1", condition="event.a > 1").bind(trigger_services.lent())
 
 
 def test_an_sqlite_file_is_in_a_folder_that_is_open() -> None:
-    Sql("sqlite:////data/x.db", "SELECT 1").bind(lending.lent(folders=("/data",)))
+    Sql("sqlite:////data/x.db", "SELECT 1").bind(trigger_services.lent(folders=("/data",)))
     with pytest.raises(ValueError, match="is in no folder"):
-        Sql("sqlite:////etc/x.db", "SELECT 1").bind(lending.lent(folders=("/data",)))
+        Sql("sqlite:////etc/x.db", "SELECT 1").bind(trigger_services.lent(folders=("/data",)))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_an_sqlite_file_is_in_a_folder_that_is_open() -> None:
     ],
 )
 def test_a_url_is_read_as_its_drivers_do(url: str, expected: Server | File) -> None:
-    assert databases.parse(url) == expected
+    assert database_url.parse(url) == expected
 
 
 def test_no_message_about_a_url_shows_its_password() -> None:
@@ -121,7 +122,7 @@ def test_no_message_about_a_url_shows_its_password() -> None:
         "\nhunter2",
     ):
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the words differ
-            databases.parse(url)
+            database_url.parse(url)
         assert "hunter2" not in str(caught.value)
 
 
@@ -138,7 +139,7 @@ def test_a_row_becomes_json_without_loss() -> None:
         "far": float("inf"),
         "many": 2**60,
     }
-    found = cells.row(row)
+    found = sql_values.row(row)
     assert json.loads(canonical.plain(found)) == found
     assert found == {
         "at": "2026-11-20T08:00:00.000001+00:00",
@@ -157,4 +158,4 @@ def test_a_row_becomes_json_without_loss() -> None:
 @pytest.mark.parametrize(("value", "words"), [(b"x", "encode\\(picture, 'base64'\\)"), (object(), "cast it to text")])
 def test_what_json_cannot_say_is_refused_with_what_the_query_could(value: object, words: str) -> None:
     with pytest.raises(ValueError, match=f"'picture'.*{words}"):
-        cells.row({"picture": value})
+        sql_values.row({"picture": value})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from torpor.triggers import AnyOf, Sql
 
-from tests import lending
+from tests.support import trigger_services
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
 
@@ -47,8 +47,8 @@ def sql(path: Path, query: str = "SELECT * FROM jobs", **given: Any) -> Sql:
 
 async def test_it_fires_with_the_first_row_there_is(file: Path) -> None:
     trigger = sql(file, "SELECT name, state FROM jobs WHERE state = :state", params={"state": "done"})
-    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
-        await lending.looked(trigger, "the query finds no row")
+    async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await trigger_services.looked(trigger, "the query finds no row")
         add(file, "other", "running")
         add(file, "mine")
         assert await wait == {"count": 1, "rows": [{"name": "mine", "state": "done"}]}
@@ -57,16 +57,16 @@ async def test_it_fires_with_the_first_row_there_is(file: Path) -> None:
 async def test_it_fires_when_the_condition_is_true_be_it_that_nothing_is_left(file: Path) -> None:
     add(file, "last", "running")
     trigger = sql(file, condition="size(rows) == 0")
-    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
-        await lending.looked(trigger, "1 row; condition is false")
+    async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await trigger_services.looked(trigger, "1 row; condition is false")
         execute(file, "DELETE FROM jobs")
         assert await wait == {"count": 0, "rows": []}
 
 
 async def test_the_first_row_may_not_be_there_yet_when_a_condition_asks_for_it(file: Path) -> None:
     trigger = sql(file, condition="row.n == 1")
-    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
-        await lending.looked(trigger, "no row; condition: ")
+    async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await trigger_services.looked(trigger, "no row; condition: ")
         add(file, "a")
         assert (await wait)["rows"][0]["name"] == "a"
 
@@ -74,7 +74,7 @@ async def test_the_first_row_may_not_be_there_yet_when_a_condition_asks_for_it(f
 async def test_of_many_rows_a_hundred_are_read_and_as_many_told_as_fit(file: Path) -> None:
     for number in range(150):
         add(file, f"{number:060}")
-    event = await lending.event(sql(file), folders=(str(file.parent),))
+    event = await trigger_services.event(sql(file), folders=(str(file.parent),))
     assert event["count"] == 100
     assert event["truncated"] is True
     assert 10 < len(event["rows"]) < 100
@@ -93,13 +93,13 @@ async def test_of_many_rows_a_hundred_are_read_and_as_many_told_as_fit(file: Pat
 )
 async def test_a_query_that_will_never_do_fails_the_wait(file: Path, query: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        await lending.event(sql(file, query), folders=(str(file.parent),))
+        await trigger_services.event(sql(file, query), folders=(str(file.parent),))
 
 
 async def test_a_file_that_is_not_there_yet_is_waited_for(file: Path) -> None:
     trigger = sql(file.parent / "later.db")
-    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
-        await lending.looked(trigger, "does not answer: No such file")
+    async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
+        await trigger_services.looked(trigger, "does not answer: No such file")
         add(file, "a")
         move(file, file.parent / "later.db")
         assert (await wait)["count"] == 1
@@ -109,14 +109,14 @@ async def test_no_link_leads_to_a_database_outside_the_folder(file: Path, tmp_pa
     add(file, "a")
     move(file, tmp_path / "private.db", leave_link=True)
     with pytest.raises(PermissionError, match="leads out of"):
-        await lending.event(sql(file), folders=(str(file.parent),))
+        await trigger_services.event(sql(file), folders=(str(file.parent),))
 
 
 async def test_a_query_that_takes_too_long_is_ended_in_sqlites_own_thread(file: Path) -> None:
     trigger = sql(file, ENDLESS, timeout=0.2)
-    async with lending.waiting(trigger, folders=(str(file.parent),)):
-        await lending.looked(trigger, "does not answer: interrupted")
-    await lending.until(lambda: all("_connection_worker" not in one.name for one in threading.enumerate()))
+    async with trigger_services.waiting(trigger, folders=(str(file.parent),)):
+        await trigger_services.looked(trigger, "does not answer: interrupted")
+    await trigger_services.until(lambda: all("_connection_worker" not in one.name for one in threading.enumerate()))
 
 
 async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
@@ -124,8 +124,8 @@ async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
     trigger = sql(file)
     with closing(sqlite3.connect(file)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
-        async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
-            await lending.looked(trigger, "database is locked")
+        async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
+            await trigger_services.looked(trigger, "database is locked")
             writer.rollback()
             assert (await wait)["count"] == 1
 
@@ -133,22 +133,22 @@ async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
 @pytest.mark.parametrize("query", ["VACUUM INTO '{}'", "ATTACH DATABASE '{}' AS other"])
 async def test_a_query_makes_no_file_and_opens_no_other(file: Path, tmp_path: Path, query: str) -> None:
     trigger = sql(file, query.format(tmp_path / "made.db"))
-    async with lending.waiting(trigger, folders=(str(file.parent),)) as wait:
+    async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
         with pytest.raises(ValueError, match=r"not authorized|authorization denied"):
             await wait
     assert not (tmp_path / "made.db").exists()
 
 
 async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
-    given = lending.sources(folders=(str(file.parent),))
+    given = trigger_services.sources(folders=(str(file.parent),))
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:
         triggers = [sql(file, query, params={"name": f"job-{number}"}) for number in range(20)]
-        waits = [await stack.enter_async_context(lending.waiting(one, given)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, given)) for one in triggers]
         spoilt = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "{"})
         also = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "[]"})
-        bad, good = [await stack.enter_async_context(lending.waiting(one, given)) for one in (spoilt, also)]
-        await lending.looked(also, "no row")
+        bad, good = [await stack.enter_async_context(trigger_services.waiting(one, given)) for one in (spoilt, also)]
+        await trigger_services.looked(also, "no row")
         assert len(given.polls) == 2
         add(file, "job-7")
         assert await waits[7] == {"count": 1, "rows": [{"name": "job-7"}]}
@@ -161,14 +161,14 @@ async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
 
 @pytest.mark.parametrize(("other", "sources"), [({}, 1), ({"account": "other"}, 2), ({"namespace": "other"}, 2)])
 async def test_no_query_is_shared_by_accounts_or_namespaces(file: Path, other: dict[str, str], sources: int) -> None:
-    lent = lending.lent(folders=(str(file.parent),))
+    lent = trigger_services.lent(folders=(str(file.parent),))
     triggers = [sql(file), sql(file)]
     tasks = []
     for trigger, services in zip(triggers, (lent, replace(lent, **other)), strict=True):  # type: ignore[arg-type]
         trigger.bind(services)
-        tasks.append(asyncio.create_task(lending.first(trigger)))
+        tasks.append(asyncio.create_task(trigger_services.first(trigger)))
     for trigger in triggers:
-        await lending.looked(trigger, "no row")
+        await trigger_services.looked(trigger, "no row")
     assert len(lent.sources.polls) == sources
     for task in tasks:
         task.cancel()
@@ -178,11 +178,11 @@ async def test_no_query_is_shared_by_accounts_or_namespaces(file: Path, other: d
 
 
 async def test_what_any_of_waits_for_is_asked_for_with_the_others(file: Path) -> None:
-    given = lending.sources(folders=(str(file.parent),))
+    given = trigger_services.sources(folders=(str(file.parent),))
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:
         triggers = [AnyOf([sql(file, query, params={"name": f"job-{number}"})]) for number in range(5)]
         for one in triggers:
-            await stack.enter_async_context(lending.waiting(one, given))
-        await lending.looked(triggers[4], "no row")
+            await stack.enter_async_context(trigger_services.waiting(one, given))
+        await trigger_services.looked(triggers[4], "no row")
         assert len(given.polls) == 1

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from torpor_wire import edge, retry, trigger
-from torpor_wire.edge import Patch, Pin
+from torpor_wire import retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
+from torpor_wire.transitions import Patch, Pin
 
 NOW = 1_700_000_000.0
 STAMP = "2023-11-14T22:13:20.000Z"
 CREATED = "2023-11-14T22:00:00Z"
 POD = {"name": "run-load-0a1b2-a2-s3", "uid": "pod-uid", "claim": "nonce"}
-CLAIM = edge.Claim("run-load-0a1b2-a2-s3", "pod-uid", "nonce")
+CLAIM = transitions.Claim("run-load-0a1b2-a2-s3", "pod-uid", "nonce")
 WAIT = trigger.build("http", {"url": "a"}, namespace="ns", pool="default", now=NOW)
 RESUME = {"method": "execute_complete", "kwargs": "{}"}
 
@@ -21,20 +21,20 @@ def pin(state: State, *, launch: int | None = None) -> Pin:
 
 
 EDGE: dict[str, tuple[Callable[[Pin], Patch], State]] = {
-    "claim": (lambda seen: edge.claim(seen, CLAIM, started=None, now=NOW), State.RUNNING),
-    "defer": (lambda seen: edge.defer(seen, WAIT, resume=None, deadline=None, now=NOW), State.DEFERRED),
-    "fire": (lambda seen: edge.fire(seen, "{}", deferred=1.0, now=NOW), State.SCHEDULED),
-    "succeed": (lambda seen: edge.succeed(seen, None, now=NOW), State.SUCCEEDED),
+    "claim": (lambda seen: transitions.claim(seen, CLAIM, started=None, now=NOW), State.RUNNING),
+    "defer": (lambda seen: transitions.defer(seen, WAIT, resume=None, deadline=None, now=NOW), State.DEFERRED),
+    "fire": (lambda seen: transitions.fire(seen, "{}", deferred=1.0, now=NOW), State.SCHEDULED),
+    "succeed": (lambda seen: transitions.succeed(seen, None, now=NOW), State.SUCCEEDED),
     "fail": (
-        lambda seen: edge.fail(seen, retry.Policy(), reason=Reason.ERROR, message="", now=NOW),
+        lambda seen: transitions.fail(seen, retry.Policy(), reason=Reason.ERROR, message="", now=NOW),
         State.FAILED,
     ),
     "fail for now": (
-        lambda seen: edge.fail(seen, retry.Policy(limit=9), reason=Reason.ERROR, message="", now=NOW),
+        lambda seen: transitions.fail(seen, retry.Policy(limit=9), reason=Reason.ERROR, message="", now=NOW),
         State.UP_FOR_RETRY,
     ),
-    "skip": (lambda seen: edge.skip(seen, message="", now=NOW), State.SKIPPED),
-    "retry": (edge.retry_now, State.SCHEDULED),
-    "relaunch": (edge.relaunch, State.SCHEDULED),
-    "cancel": (lambda seen: edge.cancel(seen, message="", now=NOW), State.CANCELLED),
+    "skip": (lambda seen: transitions.skip(seen, message="", now=NOW), State.SKIPPED),
+    "retry": (transitions.retry_now, State.SCHEDULED),
+    "relaunch": (transitions.relaunch, State.SCHEDULED),
+    "cancel": (lambda seen: transitions.cancel(seen, message="", now=NOW), State.CANCELLED),
 }

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_wire import keys, names
+from torpor_wire import constants, names
 
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN = re.compile(rf"{LABEL}(\.{LABEL})*")
@@ -43,7 +43,7 @@ def test_the_name_of_a_taskrun_never_changes(instance: tuple[str, str, str, int]
 @given(workflows, st.uuids().map(str), tasks, indices)
 def test_the_name_of_a_taskrun_is_short_and_valid(workflow: str, uid: str, task: str, index: int) -> None:
     name = names.taskrun(workflow, uid, task, index)
-    assert len(name) <= keys.NAME_MAX
+    assert len(name) <= constants.NAME_MAX
     assert SUBDOMAIN.fullmatch(name)
 
 

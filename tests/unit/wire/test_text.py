@@ -5,10 +5,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_wire import condition, edge, retry, text, trigger
-from torpor_wire.edge import Pin
+from torpor_wire import conditions, retry, text, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
+from torpor_wire.transitions import Pin
 
 CLEAR = "\x1b[2J\x1b]0;owned\x07"
 PIN = Pin("u", "2026-01-01T00:00:00Z", State.RUNNING, 1, 0)
@@ -45,9 +45,9 @@ def test_printable_text_stays_as_it_is_and_fits_the_pattern_of_the_api_server(fo
 
 
 def test_no_transition_writes_a_control_character() -> None:
-    patch = edge.fail(PIN, retry.Policy(), reason=Reason.ERROR, message=CLEAR, log=f"line\n{CLEAR}", now=0.0)
-    patch += edge.explain(PIN, reason=Reason.WAITING, message=CLEAR)
-    patch += edge.cancel(PIN, message=CLEAR, now=0.0)
+    patch = transitions.fail(PIN, retry.Policy(), reason=Reason.ERROR, message=CLEAR, log=f"line\n{CLEAR}", now=0.0)
+    patch += transitions.explain(PIN, reason=Reason.WAITING, message=CLEAR)
+    patch += transitions.cancel(PIN, message=CLEAR, now=0.0)
     assert "\x1b" not in str([str(op["value"]).encode().decode() for op in patch])
     assert all("\x1b" not in str(op["value"]) and "\x07" not in str(op["value"]) for op in patch)
     assert {op["path"]: op["value"] for op in patch}["/status/message"] == "\\x1b[2J\\x1b]0;owned\\x07"
@@ -61,5 +61,5 @@ def test_what_is_waited_for_is_printable() -> None:
 
 
 def test_a_condition_is_printable() -> None:
-    made = condition.succeeded(State.RUNNING, created="t", completed=None, reason=None, message=CLEAR)
+    made = conditions.succeeded(State.RUNNING, created="t", completed=None, reason=None, message=CLEAR)
     assert made["message"] == "\\x1b[2J\\x1b]0;owned\\x07"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_wire import canonical, keys, times, trigger
+from torpor_wire import canonical, constants, times, trigger
 from torpor_wire.canonical import Json
 from torpor_wire.secret_ref import SecretRef
 
@@ -18,7 +18,7 @@ def build(  # noqa: PLR0913 - what a key is made of
     *,
     pool: str = "default",
     namespace: str = "ns",
-    account: str = keys.TASK_ACCOUNT,
+    account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
 ) -> trigger.Trigger:
     return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW, account=account, taskrun=taskrun)
@@ -80,7 +80,7 @@ def test_waits_of_another_class_value_pool_or_namespace_do_not_share_a_key() -> 
 def test_what_one_account_may_read_of_a_secret_is_not_shared_with_another() -> None:
     password: Json = SecretRef("db", "password").written()
     deep: Mapping[str, Json] = {"headers": [{"authorization": password}]}
-    assert build("http", deep).key == build("http", deep, account=keys.TASK_ACCOUNT).key
+    assert build("http", deep).key == build("http", deep, account=constants.TASK_ACCOUNT).key
     assert build("http", deep).key != build("http", deep, account="other").key
     assert build("http", {"url": "a"}).key == build("http", {"url": "a"}, account="other").key
 
@@ -129,11 +129,11 @@ def test_key_and_shard_never_change_since_they_are_part_of_the_api() -> None:
 @given(st.text(), st.dictionaries(st.text(), st.integers() | st.text(), max_size=3))
 def test_a_shard_is_one_of_256_and_follows_from_the_key(name: str, kwargs: dict[str, Json]) -> None:
     key = trigger.key(name, kwargs, namespace="ns", pool="default")
-    assert 0 <= trigger.shard(key) < keys.SHARDS
+    assert 0 <= trigger.shard(key) < constants.SHARDS
 
 
 def test_shards_are_spread_evenly() -> None:
-    counts = [0] * keys.SHARDS
+    counts = [0] * constants.SHARDS
     for number in range(10_000):
         counts[build("http", {"url": number}).shard] += 1
     assert min(counts) > 10
@@ -195,10 +195,10 @@ def test_kwargs_that_are_not_json_are_refused_by_their_path() -> None:
 
 
 def test_kwargs_over_their_limit_are_refused_with_their_size() -> None:
-    fits = {"text": "é" * ((keys.KWARGS_MAX - len('{"text":""}')) // 2)}
-    assert len(build("http", fits).kwargs.encode()) <= keys.KWARGS_MAX
+    fits = {"text": "é" * ((constants.KWARGS_MAX - len('{"text":""}')) // 2)}
+    assert len(build("http", fits).kwargs.encode()) <= constants.KWARGS_MAX
     with pytest.raises(trigger.TriggerError, match=r"4097 bytes; 4096 fit|4098 bytes; 4096 fit"):
-        build("http", {"text": fits["text"] + "ée"[: 1 + keys.KWARGS_MAX % 2]})
+        build("http", {"text": fits["text"] + "ée"[: 1 + constants.KWARGS_MAX % 2]})
 
 
 def test_on_the_status_it_has_the_names_of_the_api() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_api.taskrun import TaskRunStatus
-from torpor_wire import condition, edge, retry, times
-from torpor_wire.edge import Patch, Pin
+from torpor_api.models.taskrun import TaskRunStatus
+from torpor_wire import conditions, retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
+from torpor_wire.transitions import Patch, Pin
 
-from tests.fake_api import json_patch
+from tests.support.fake_api import json_patch
 from tests.unit.wire.edges import CLAIM, CREATED, EDGE, NOW, RESUME, STAMP, WAIT
 
 
@@ -39,9 +39,9 @@ def written(body: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
     body = taskrun()
-    body = patched(body, edge.claim(seen(body), CLAIM, started=None, now=NOW))
-    body = patched(body, edge.defer(seen(body), WAIT, resume=RESUME, deadline=NOW + 60, now=NOW))
-    body = patched(body, edge.fire(seen(body), '"found"', deferred=1.0, now=NOW))
+    body = patched(body, transitions.claim(seen(body), CLAIM, started=None, now=NOW))
+    body = patched(body, transitions.defer(seen(body), WAIT, resume=RESUME, deadline=NOW + 60, now=NOW))
+    body = patched(body, transitions.fire(seen(body), '"found"', deferred=1.0, now=NOW))
     assert written(body) == {
         "state": "Scheduled",
         "attempt": 1,
@@ -54,15 +54,15 @@ def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
         "event": '"found"',
         "deferredSeconds": 1.0,
     }
-    body = patched(body, edge.relaunch(seen(body)))
-    body = patched(body, edge.claim(seen(body), CLAIM, started=STAMP, now=NOW))
+    body = patched(body, transitions.relaunch(seen(body)))
+    body = patched(body, transitions.claim(seen(body), CLAIM, started=STAMP, now=NOW))
     policy = retry.Policy(limit=1, delay=10)
-    body = patched(body, edge.fail(seen(body), policy, reason=Reason.ERROR, message="no", now=NOW))
-    body = patched(body, edge.retry_now(seen(body)))
+    body = patched(body, transitions.fail(seen(body), policy, reason=Reason.ERROR, message="no", now=NOW))
+    body = patched(body, transitions.retry_now(seen(body)))
     retried = times.rfc3339(NOW + 10)
     assert written(body) == {"state": "Scheduled", "attempt": 2, "segment": 0, "launch": 0, "retryAt": retried}
-    body = patched(body, edge.claim(seen(body), CLAIM, started=None, now=NOW))
-    body = patched(body, edge.succeed(seen(body), "42", now=NOW))
+    body = patched(body, transitions.claim(seen(body), CLAIM, started=None, now=NOW))
+    body = patched(body, transitions.succeed(seen(body), "42", now=NOW))
     assert body["status"]["conditions"] == [
         {"type": "Succeeded", "status": "True", "reason": "Succeeded", "message": "", "lastTransitionTime": STAMP}
     ]
@@ -70,16 +70,16 @@ def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
 
 def test_who_was_slower_changes_nothing() -> None:
     body = taskrun()
-    slow = edge.claim(seen(body), CLAIM._replace(nonce="slow"), started=None, now=NOW)
-    body = patched(body, edge.claim(seen(body), CLAIM, started=None, now=NOW))
+    slow = transitions.claim(seen(body), CLAIM._replace(nonce="slow"), started=None, now=NOW)
+    body = patched(body, transitions.claim(seen(body), CLAIM, started=None, now=NOW))
     with pytest.raises(json_patch.PatchError):
         json_patch.apply(body, slow)
 
 
 def test_a_claim_of_a_pod_that_was_disrupted_is_too_late() -> None:
     body = taskrun()
-    claim = edge.claim(seen(body), CLAIM, started=None, now=NOW)
-    body = patched(body, edge.relaunch(seen(body)))
+    claim = transitions.claim(seen(body), CLAIM, started=None, now=NOW)
+    body = patched(body, transitions.relaunch(seen(body)))
     with pytest.raises(json_patch.PatchError):
         json_patch.apply(body, claim)
 
@@ -102,7 +102,7 @@ def test_any_walk_leaves_a_status_whose_parts_agree(walk: list[str]) -> None:
         assert after.state is State.DEFERRED or "deadline" not in status
         if "conditions" in status:
             completed, reason, message = (status.get(name) for name in ("completionTime", "reason", "message"))
-            stands = condition.succeeded(
+            stands = conditions.succeeded(
                 after.state, created=CREATED, completed=completed, reason=reason, message=message
             )
             assert status["conditions"] == [stands]
@@ -114,9 +114,9 @@ def test_any_walk_leaves_a_status_whose_parts_agree(walk: list[str]) -> None:
 def _step(step: str, before: Pin) -> Patch:
     match step:
         case "explain" if before.state in {State.SCHEDULED, State.RUNNING}:
-            return edge.explain(before, reason=Reason.IMAGE_PULL_FAILED, message="no such image")
+            return transitions.explain(before, reason=Reason.IMAGE_PULL_FAILED, message="no such image")
         case "ask to cancel" if before.state is State.DEFERRED:
-            return edge.ask_cancel(before, now=NOW)
+            return transitions.ask_cancel(before, now=NOW)
         case "explain" | "ask to cancel":
             raise ValueError("its state is another")
         case _:

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from torpor import Context
 from torpor.runtime import main
-from torpor.runtime.api import Answer, UnclearError
-from torpor.runtime.archive import Archive
-from torpor.runtime.launch import Launch
+from torpor.runtime.archive.client import Archive
+from torpor.runtime.environment import Launch
+from torpor.runtime.http import Answer, UnclearError
 from torpor_wire import names, times
 
-from tests.unit.worker.fake_archive import FakeArchive
+from tests.support.fake_archive import FakeArchive
 
 NOW = 1_700_000_000.0
 CREATED = "2023-11-14T22:13:00Z"

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from torpor import testing
-from torpor_triggerer import admission
-from torpor_triggerer.registry import Registry
-from torpor_triggerer.wait import parse
+from torpor_triggerer.model.deferred_taskrun import parse
+from torpor_triggerer.usercode import validation
+from torpor_triggerer.usercode.registry import Registry
 
-from tests.unit.triggers.lending import lent
+from tests.support.fake_services import lent
 from tests.unit.worker.conftest import module_of
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ def end(event): pass
 
     cluster.taskruns[pod.name]["metadata"] |= {"namespace": "default"}
     wait = parse(cluster.taskruns[pod.name])
-    call = admission.read(wait)
-    assert isinstance(call, admission.Call)
-    made = admission.admit(wait, call, Registry(CLASSES), lent())
+    call = validation.read(wait)
+    assert isinstance(call, validation.Call)
+    made = validation.admit(wait, call, Registry(CLASSES), lent())
     assert made.problem is None
     assert made.trigger.serialize() == GIVEN[name].serialize()
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from torpor.results import Position
 
+    from tests.support.fake_archive import FakeArchive
     from tests.unit.worker.conftest import Cluster, Pod, Troubles
-    from tests.unit.worker.fake_archive import FakeArchive
 
 
 class Instances:

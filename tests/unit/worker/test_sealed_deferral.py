@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from torpor import sealing
-from torpor_wire import keys, typed
+from torpor_wire import constants, typed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_a_sealed_moment_is_a_moment_again(task: Callable[..., Pod]) -> None:
     pod.run(pod.launch()._replace(seal_key=PAIR.public))
 
     opened = sealing.unseal_kwargs("http", json.loads(pod.status["trigger"]["kwargs"]), PAIR.private, "default")
-    assert typed.decode(opened) == {"at": datetime(2030, 1, 1, tzinfo=UTC)}
+    assert typed_json.decode(opened) == {"at": datetime(2030, 1, 1, tzinfo=UTC)}
 
 
 def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[..., Pod]) -> None:
@@ -55,7 +55,7 @@ def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[.
 
     assert pod.run(pod.launch()._replace(seal_key=PAIR.public)) == 1
     assert pod.status["reason"] == "DeferralInvalid"
-    assert f"bytes; {keys.KWARGS_MAX} fit" in pod.status["message"]
+    assert f"bytes; {constants.KWARGS_MAX} fit" in pod.status["message"]
 
 
 def test_a_key_that_is_none_is_told_and_not_the_value(

@@ -9,7 +9,7 @@ import pytest
 from torpor import SecretRef
 from torpor.testing import run
 from torpor.triggers import AnyOf, Http, Sql, Webhook
-from torpor_wire import secret_ref, typed
+from torpor_wire import secret_ref, typed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_an_answer_that_holds_the_mark_itself_is_passed_on_as_data(task: Callabl
     assert pod.run(pod.launch()) == 0
     stored = json.loads(pod.status["trigger"]["kwargs"])
     assert secret_ref.found(stored) == frozenset()
-    assert typed.decode(stored)["body"] == {"got": MARKED}
+    assert typed_json.decode(stored)["body"] == {"got": MARKED}
 
 
 def test_a_reference_of_the_sdk_is_marked(task: Callable[..., Pod]) -> None:
@@ -68,13 +68,13 @@ def test_a_reference_of_the_sdk_is_marked(task: Callable[..., Pod]) -> None:
 )
 def test_every_class_keeps_the_mark(trigger: object) -> None:
     _, kwargs = trigger.serialize()  # type: ignore[attr-defined]
-    assert secret_ref.found(typed.encode(kwargs)) == {PASSWORD}
+    assert secret_ref.found(typed_json.encode(kwargs)) == {PASSWORD}
 
 
 def test_a_class_that_was_given_a_plain_object_does_not_gain_the_mark() -> None:
     _, kwargs = Http({"secretRef": PASSWORD.parts()}).serialize()
     with pytest.raises(ValueError, match="came as data"):
-        secret_ref.found(typed.encode(kwargs))
+        secret_ref.found(typed_json.encode(kwargs))
 
 
 def test_the_runner_of_unit_tests_gives_the_reference_back() -> None:

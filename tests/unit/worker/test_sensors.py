@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from torpor import BaseSensor, Context, PokeResult
-from torpor_wire import keys, times
+from torpor_wire import constants, times
 
 from tests.unit.worker import conftest
 
@@ -44,7 +44,7 @@ class PatientAsync(AsyncKey):
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Sets what the pod is told of whether its sensors are to defer."""
-    return lambda what: monkeypatch.setenv(keys.ENV_DEFERRABLE, what)
+    return lambda what: monkeypatch.setenv(constants.ENV_DEFERRABLE, what)
 
 
 def looks(pod: Pod) -> list[Any]:

@@ -9,18 +9,18 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torpor_wire import keys, names, typed
+from torpor_wire import constants, names, typed_json
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor.errors import RejectedError, UnreadableError
-from torpor.runtime import launch, settle
-from torpor.runtime.api import Exchange
+from torpor.runtime import environment, status_patch
+from torpor.runtime.http import Exchange
 from torpor.runtime.taskrun import ArchivedEvent, Source, TaskRun
 
 if TYPE_CHECKING:
     from torpor.results import Load, Position, Results
-    from torpor.runtime.archive import Archive
+    from torpor.runtime.archive.client import Archive
 
 LIMIT_S = 60.0
 _SEEN_MAX, _ENTRY = 2_000_000, 500
@@ -63,7 +63,7 @@ class Reader:
         exchange: Exchange,
         namespace: str,
         run: TaskRun,
-        patience: settle.Patience,
+        patience: status_patch.Patience,
         archive: "Callable[[], Archive | None]",
     ) -> None:
         self._exchange = exchange
@@ -86,11 +86,11 @@ class Reader:
         """The event, read where it is in the archive. Raises UnreadableError."""
         if not isinstance(event, ArchivedEvent):
             return event
-        from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
+        from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
 
         stored = download.Stored(event.owner, event.about)
         content = download.value(self._reached(), stored, download.insisting(self._patience))
-        return typed.decode(json.loads(content))
+        return typed_json.decode(json.loads(content))
 
     def close(self) -> None:
         """Lets go of the archive; a result that is read later opens a connection anew."""
@@ -101,7 +101,7 @@ class Reader:
         if source.field == "results":
             found = self._results(source)
             return found if source.item is None else _nth(found, source.item, f"task {source.task!r} has")
-        index = keys.UNMAPPED if source.position is None else source.position
+        index = constants.UNMAPPED if source.position is None else source.position
         result = self._found(source.task, index, source.group_indexes)
         if result is None:
             said = f"task {source.task!r} has no result to pass on{_where(index, source.group_indexes)}"
@@ -110,21 +110,21 @@ class Reader:
 
     def _results(self, source: Source) -> "Results":
         from torpor.results import Results  # noqa: PLC0415 - for those who reduce
-        from torpor.runtime import instances  # noqa: PLC0415
+        from torpor.runtime import instance_results  # noqa: PLC0415
 
         seen = _Seen()
 
         def find(position: "Position") -> "Load | None":
-            result = seen.get(position) or self._found(source.task, *instances.place(source, position))
+            result = seen.get(position) or self._found(source.task, *instance_results.place(source, position))
             seen.note(position, result)
             return None if result is None or result.text == "null" else lambda: self._value(result)
 
-        return Results(find, *instances.told(source))
+        return Results(find, *instance_results.told(source))
 
     def _value(self, result: Found) -> Any:
         if result.stored is None:
             return json.loads(result.text or "null")
-        from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
+        from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
 
         stored = download.Stored(result.uid, result.stored)
         return download.value(self._reached(), stored, download.insisting(self._patience))
@@ -135,7 +135,7 @@ class Reader:
             return _nth(_items(task, json.loads(result.text or "null")), place, f"the result of task {task!r} has")
         if about["type"] not in {"list", "object"}:
             raise _no_items(task, about["type"])
-        from torpor.runtime import download  # noqa: PLC0415 - for those who read something large
+        from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
 
         stored = download.Stored(result.uid, about)
         try:
@@ -153,14 +153,14 @@ class Reader:
     def _found(self, task: str, index: int, groups: tuple[int, ...]) -> Found | None:
         """The result of an instance; None where that is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
-        match settle.read(self._exchange, launch.path(self._namespace, name), self._patience):
-            case settle.Stored(body):
+        match status_patch.read(self._exchange, environment.path(self._namespace, name), self._patience):
+            case status_patch.Stored(body):
                 return self._succeeded(name, body)
-            case settle.Refused(status=settle.NOT_FOUND):
+            case status_patch.Refused(status=status_patch.NOT_FOUND):
                 return None
-            case settle.Refused(message) | settle.Unsettled(message):
+            case status_patch.Refused(message) | status_patch.Unsettled(message):
                 raise UnreadableError(f"the result of {name} cannot be read: {message}")
-            case settle.Lost():
+            case status_patch.Lost():
                 raise UnreadableError(f"the result of {name} cannot be read: HTTP 422")
 
     def _succeeded(self, name: str, body: Any) -> Found | None:
@@ -175,7 +175,7 @@ class Reader:
 
 def _where(index: int, groups: tuple[int, ...]) -> str:
     """Which instance, as people write it; nothing for the only one."""
-    numbers = [str(number) for number in (*groups, index) if number != keys.UNMAPPED]
+    numbers = [str(number) for number in (*groups, index) if number != constants.UNMAPPED]
     return f" at position {'.'.join(numbers)}" if numbers else ""
 
 

@@ -7,36 +7,36 @@ get the claim leaves without a word, since somebody else has it.
 from collections.abc import Callable
 from typing import Any
 
-from torpor_wire import edge
+from torpor_wire import transitions
 from torpor_wire.state import State
 
-from torpor.runtime import settle, taskrun
-from torpor.runtime.api import Exchange
-from torpor.runtime.launch import Launch
+from torpor.runtime import status_patch, taskrun
+from torpor.runtime.environment import Launch
+from torpor.runtime.http import Exchange
 
 LIMIT_S = 60.0
 FORBIDDEN_S = 5.0
 """An API server that has just started reads the roles within a second or two; what it says after five is meant."""
-REPEATS = frozenset({settle.CONFLICT, settle.TOO_MANY})
+REPEATS = frozenset({status_patch.CONFLICT, status_patch.TOO_MANY})
 
 
-def claim(exchange: Exchange, launch: Launch, patience: settle.Patience, *, now: float) -> settle.Settled:
+def claim(exchange: Exchange, launch: Launch, patience: status_patch.Patience, *, now: float) -> status_patch.Settled:
     """Claims the segment for this process."""
-    who = edge.Claim(launch.pod, launch.pod_uid, launch.nonce)
-    patch = edge.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
+    who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce)
+    patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
     patience = patience._replace(forbidden=FORBIDDEN_S)
-    return settle.write(exchange, launch.path(), patch, looking(launch), patience)
+    return status_patch.write(exchange, launch.path(), patch, looking(launch), patience)
 
 
-def looking(launch: Launch) -> Callable[[Any], settle.Verdict]:
+def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:
     """Whether a TaskRun still is to be claimed, or by whom it was."""
 
-    def look(body: Any) -> settle.Verdict:
+    def look(body: Any) -> status_patch.Verdict:
         found = taskrun.standing(body)
         if found.claim == launch.nonce:
-            return settle.Verdict.MINE
+            return status_patch.Verdict.MINE
         pinned = (launch.uid, State.SCHEDULED, launch.attempt, launch.segment, launch.launch)
         still = (found.uid, found.state, found.attempt, found.segment, found.launch) == pinned
-        return settle.Verdict.OPEN if still else settle.Verdict.OTHERS
+        return status_patch.Verdict.OPEN if still else status_patch.Verdict.OTHERS
 
     return look

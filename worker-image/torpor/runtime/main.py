@@ -14,17 +14,17 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, assert_never
 
-from torpor_wire import keys
+from torpor_wire import constants
 
-from torpor.runtime import api, claim, failure, launch, report, settle, taskrun, work
+from torpor.runtime import claim, environment, http, report, runner, status_patch, taskrun, tracebacks
 from torpor.runtime.arguments import LIMIT_S, Reader
-from torpor.runtime.launch import Launch, LaunchError
+from torpor.runtime.deferral import Suspension
+from torpor.runtime.environment import Launch, LaunchError
 from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
-from torpor.runtime.suspension import Suspension
 
 if TYPE_CHECKING:
-    from torpor.runtime.archive import Archive
-    from torpor.runtime.bodies import Body
+    from torpor.runtime.archive.client import Archive
+    from torpor.runtime.result_encoding import Body
 
 DONE, FAILED, UNABLE = 0, 1, 2
 _SIGNALLED = 128
@@ -34,15 +34,15 @@ def _archive(launched: Launch) -> "Archive | None":
     """The archive of the installation, None where there is none."""
     if launched.archive_url is None:
         return None
-    from torpor.runtime import archive  # noqa: PLC0415 - for those who have something large
+    from torpor.runtime.archive import client  # noqa: PLC0415 - for those who have something large
 
-    return archive.at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
+    return client.at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
 
 
 class World(NamedTuple):
     """What a run needs of the outside."""
 
-    exchange: api.Exchange
+    exchange: http.Exchange
     now: Callable[[], float]
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
@@ -53,9 +53,9 @@ class World(NamedTuple):
     """Called once, right after it; whether the pod was told to end meanwhile."""
     archive: "Callable[[Launch], Archive | None]" = _archive
 
-    def patience(self, limit: float, repeats: frozenset[int]) -> settle.Patience:
+    def patience(self, limit: float, repeats: frozenset[int]) -> status_patch.Patience:
         """How long to insist on a clear answer."""
-        return settle.Patience(limit, repeats, self.monotonic, self.sleep, self.jitter)
+        return status_patch.Patience(limit, repeats, self.monotonic, self.sleep, self.jitter)
 
 
 def main(start: Callable[[], int]) -> NoReturn:
@@ -63,12 +63,12 @@ def main(start: Callable[[], int]) -> NoReturn:
     signal.signal(signal.SIGTERM, _terminated)
     try:
         code = start()
-    except work.Terminated:
+    except runner.Terminated:
         code = _SIGNALLED + signal.SIGTERM
     except KeyboardInterrupt:
         code = _SIGNALLED + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - exit code 1 says that a failure is stored, and none is
-        failure.show(error)
+        tracebacks.show(error)
         code = UNABLE
     _leave(code)
 
@@ -77,13 +77,17 @@ def run(world: World, launched: Launch) -> int:
     """Claims, runs and reports; returns the exit code."""
     claimed = claim.claim(world.exchange, launched, world.patience(claim.LIMIT_S, claim.REPEATS), now=world.now())
     match claimed:
-        case settle.Stored(body):
+        case status_patch.Stored(body):
             return _run(world, launched, body)
-        case settle.Lost():
+        case status_patch.Lost():
             return DONE
-        case settle.Refused(message) | settle.Unsettled(message):
+        case status_patch.Refused(message) | status_patch.Unsettled(message):
             code = _unable(f"{launched.taskrun} could not be claimed, and no code of the task was run: {message}")
-            return keys.EXIT_FORBIDDEN if isinstance(claimed, settle.Refused) and settle.has_no_role(message) else code
+            return (
+                constants.EXIT_FORBIDDEN
+                if isinstance(claimed, status_patch.Refused) and status_patch.has_no_role(message)
+                else code
+            )
         case _:
             assert_never(claimed)
 
@@ -93,11 +97,11 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     patience = world.patience(LIMIT_S, claim.REPEATS)
     reader = Reader(world.exchange, launched.namespace, found, patience, lambda: world.archive(launched))
     process = os.getpid()
-    ended = work.perform(launched, found, reader, begin=world.begin, now=world.now)
+    ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now)
     if os.getpid() != process:
         os._exit(DONE)  # a child that user code forked and that came back here has nothing to report
     if world.end() and isinstance(ended, Failure):
-        raise work.Terminated  # what failed because the pod ends must not use up an attempt
+        raise runner.Terminated  # what failed because the pod ends must not use up an attempt
     outcome = ended if isinstance(ended, Success | Suspension | Skipped | Failure) else _kept(world, launched, ended)
     reader.close()  # anew, where what is kept are results that were passed on
     now = world.now()
@@ -107,7 +111,7 @@ def _run(world: World, launched: Launch, body: Any) -> int:
 
 
 def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
-    from torpor.runtime import upload  # noqa: PLC0415 - for those who have something large
+    from torpor.runtime.archive import upload  # noqa: PLC0415 - for those who have something large
 
     try:
         to = world.archive(launched)
@@ -118,17 +122,17 @@ def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
     return upload.kept(to, body, world.patience(upload.LIMIT_S, report.REPEATS))
 
 
-def _reported(launched: Launch, outcome: Outcome, settled: settle.Settled) -> int:
+def _reported(launched: Launch, outcome: Outcome, settled: status_patch.Settled) -> int:
     match settled:
-        case settle.Stored():
+        case status_patch.Stored():
             return FAILED if isinstance(outcome, Failure) else DONE
-        case settle.Lost():
+        case status_patch.Lost():
             _say(f"{launched.taskrun} has moved on while the task ran; its outcome is dropped")
             return DONE
-        case settle.Refused(message, invalid=True):
+        case status_patch.Refused(message, invalid=True):
             _say(f"the outcome of {launched.taskrun} was refused: {message}")
             return FAILED
-        case settle.Refused(message) | settle.Unsettled(message):
+        case status_patch.Refused(message) | status_patch.Unsettled(message):
             return _unable(f"the outcome of {launched.taskrun} could not be stored: {message}")
         case _:
             assert_never(settled)
@@ -139,26 +143,26 @@ def in_pod() -> int:
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if host is None:
         return _unable("KUBERNETES_SERVICE_HOST is not set: `python -m torpor` runs in pods that Torpor creates")
-    if not os.path.isdir(keys.CREDENTIALS):  # noqa: PTH112 - pathlib costs 5 ms
-        return _unable(f"{keys.CREDENTIALS} is not mounted: `python -m torpor` runs in pods that Torpor creates")
+    if not os.path.isdir(constants.CREDENTIALS):  # noqa: PTH112 - pathlib costs 5 ms
+        return _unable(f"{constants.CREDENTIALS} is not mounted: `python -m torpor` runs in pods that Torpor creates")
     try:
-        launched = launch.read(os.environ, os.urandom(16).hex())
+        launched = environment.read(os.environ, os.urandom(16).hex())
     except LaunchError as error:
         return _unable(str(error))
-    connect = api.over_tls(host, int(port), f"{keys.CREDENTIALS}/ca.crt")
-    exchange = api.Api(host, connect, api.token_in(keys.CREDENTIALS))
+    connect = http.over_tls(host, int(port), f"{constants.CREDENTIALS}/ca.crt")
+    exchange = http.Api(host, connect, http.token_in(constants.CREDENTIALS))
     return run(world(exchange), launched)
 
 
-def world(exchange: api.Api) -> World:
+def world(exchange: http.Api) -> World:
     """The real clock and process around an exchange with the API server."""
 
     def begin() -> None:
         exchange.close()
         if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
-            from torpor.runtime import startup  # noqa: PLC0415 - for the bench alone
+            from torpor.runtime import startup_report  # noqa: PLC0415 - for the bench alone
 
-            print(startup.line(), flush=True)  # noqa: T201 - the bench reads it from the pod's log
+            print(startup_report.line(), flush=True)  # noqa: T201 - the bench reads it from the pod's log
 
     return World(
         exchange=exchange,
@@ -185,7 +189,7 @@ def _finish() -> bool:
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
     _Process.terminated = True
-    raise work.Terminated
+    raise runner.Terminated
 
 
 def _unable(message: str) -> int:

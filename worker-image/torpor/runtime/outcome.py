@@ -9,16 +9,16 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, constants
 from torpor_wire.reason import Reason
 
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError, TaskFailed
-from torpor.runtime import failure, foreign_exceptions, stored, suspension
-from torpor.runtime.suspension import Place, Suspension
+from torpor.runtime import deferral, foreign_exceptions, json_text, tracebacks
+from torpor.runtime.deferral import Place, Suspension
 
 if TYPE_CHECKING:
-    from torpor.runtime.bodies import Body
+    from torpor.runtime.result_encoding import Body
 
 _NO_ARCHIVE = "no archive is installed, which keeps larger ones: store it yourself, and pass on where it is"
 
@@ -53,31 +53,31 @@ def of_return(returned: object, place: Callable[[], Place], *, archived: bool = 
     Where results are `archived`, one that is too large for its TaskRun is a body.
     """
     if isinstance(returned, Deferral):
-        return suspension.of_deferral(returned, place())
+        return deferral.of_deferral(returned, place())
     if archived:
-        from torpor.runtime import bodies  # noqa: PLC0415 - for those who have an archive
+        from torpor.runtime import result_encoding  # noqa: PLC0415 - for those who have an archive
 
-        found = bodies.of(returned, keys.RESULT_MAX)
+        found = result_encoding.of(returned, constants.RESULT_MAX)
         return Success(found) if isinstance(found, str) else found
     if isinstance(returned, bytes | bytearray | memoryview | os.PathLike):
         said = (
             f"the result is of type {type(returned).__name__}: bytes and files go to the archive, and none is installed"
         )
         raise RejectedError(Reason.RESULT_INVALID, said)
-    return Success(stored.text(returned, keys.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
+    return Success(json_text.text(returned, constants.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
 
 
 def of_exception(error: BaseException) -> Success | Skipped | Failure:
     """The outcome of a task that raised."""
     if (skip := foreign_exceptions.skip_of(error)) is not None:
-        return Skipped(failure.said(skip) or "the task skipped itself")
+        return Skipped(tracebacks.said(skip) or "the task skipped itself")
     match error:
         case RejectedError():
             return Failure(error.reason, error.message, retryable=False)
         case DeferralError():
-            return Failure(Reason.DEFERRAL_INVALID, failure.said(error), retryable=False)
+            return Failure(Reason.DEFERRAL_INVALID, tracebacks.said(error), retryable=False)
         case TaskFailed():
-            return Failure(Reason.ERROR, failure.said(error), retryable=error.retryable)
+            return Failure(Reason.ERROR, tracebacks.said(error), retryable=error.retryable)
         case SystemExit(code=None | 0):
             return Success("null")
         case SystemExit():
@@ -88,4 +88,4 @@ def of_exception(error: BaseException) -> Success | Skipped | Failure:
                 said = f"{type(error).__name__} has no effect in Torpor: {instead}"
                 return Failure(Reason.ERROR, said, retryable=False)
             final = foreign_exceptions.is_named(error, foreign_exceptions.FINAL)
-            return Failure(Reason.ERROR, failure.describe(error), retryable=not final)
+            return Failure(Reason.ERROR, tracebacks.describe(error), retryable=not final)

@@ -7,50 +7,50 @@ or given up as lost) keeps what they wrote.
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from torpor_wire import edge, retry
+from torpor_wire import retry, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor.runtime import settle, taskrun
-from torpor.runtime.api import Exchange
-from torpor.runtime.launch import Launch
+from torpor.runtime import status_patch, taskrun
+from torpor.runtime.deferral import Suspension
+from torpor.runtime.environment import Launch
+from torpor.runtime.http import Exchange
 from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
-from torpor.runtime.suspension import Suspension
 from torpor.runtime.taskrun import TaskRun
 
 LIMIT_S = 300.0
-REPEATS = frozenset({settle.UNAUTHORIZED, settle.CONFLICT, settle.TOO_MANY})
+REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_patch.TOO_MANY})
 
 
 def report(
-    exchange: Exchange, launch: Launch, patch: edge.Patch, patience: settle.Patience, *, now: float
-) -> settle.Settled:
+    exchange: Exchange, launch: Launch, patch: transitions.Patch, patience: status_patch.Patience, *, now: float
+) -> status_patch.Settled:
     """Stores the outcome; one that the schema refuses ends the TaskRun as Failed, and `Refused` is returned."""
     look = looking(launch)
-    settled = settle.write(exchange, launch.path(), patch, look, patience)
-    if isinstance(settled, settle.Refused) and settled.invalid:
+    settled = status_patch.write(exchange, launch.path(), patch, look, patience)
+    if isinstance(settled, status_patch.Refused) and settled.invalid:
         message = f"the API server refused the report: {settled.message}"
-        failed = edge.fail(
+        failed = transitions.fail(
             launch.pin(State.RUNNING), retry.Policy(), reason=Reason.REPORT_REFUSED, message=message, now=now
         )
-        settle.write(exchange, launch.path(), failed, look, patience)
+        status_patch.write(exchange, launch.path(), failed, look, patience)
     return settled
 
 
-def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> edge.Patch:
+def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> transitions.Patch:
     """The edge that an outcome takes from Running."""
     pin = launch.pin(State.RUNNING)
     match outcome:
         case Success(result, stored):
-            return edge.succeed(pin, result, stored=stored, now=now)
+            return transitions.succeed(pin, result, stored=stored, now=now)
         case Suspension():
             deadline = _earlier(run.deadline, None if outcome.timeout is None else now + outcome.timeout)
-            return edge.defer(pin, outcome.trigger, resume=outcome.following(), deadline=deadline, now=now)
+            return transitions.defer(pin, outcome.trigger, resume=outcome.following(), deadline=deadline, now=now)
         case Skipped(message):
-            return edge.skip(pin, message=message, now=now)
+            return transitions.skip(pin, message=message, now=now)
         case Failure(reason, message, retryable):
             policy = run.policy if retryable else retry.Policy()
-            return edge.fail(pin, policy, reason=reason, message=message, now=now)
+            return transitions.fail(pin, policy, reason=reason, message=message, now=now)
         case _:
             assert_never(outcome)
 
@@ -60,17 +60,17 @@ def _earlier(*ends: float | None) -> float | None:
     return min((end for end in ends if end is not None), default=None)
 
 
-def looking(launch: Launch) -> Callable[[Any], settle.Verdict]:
+def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:
     """Whether a TaskRun still is this process's to report on, or shows that the report was stored."""
 
-    def look(body: Any) -> settle.Verdict:
+    def look(body: Any) -> status_patch.Verdict:
         found = taskrun.standing(body)
         ours = found.uid == launch.uid and found.claim == launch.nonce
         if ours and found.state == State.RUNNING:
-            return settle.Verdict.OPEN
+            return status_patch.Verdict.OPEN
         if ours and found.state != State.CANCELLED:
-            return settle.Verdict.MINE
+            return status_patch.Verdict.MINE
         followed = (found.attempt, found.segment) > (launch.attempt, launch.segment)
-        return settle.Verdict.MINE if followed and found.uid == launch.uid else settle.Verdict.OTHERS
+        return status_patch.Verdict.MINE if followed and found.uid == launch.uid else status_patch.Verdict.OTHERS
 
     return look

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torpor_wire import keys, names, retry, stored_event, times, typed
+from torpor_wire import constants, names, retry, stored_event, times, typed_json
 
 
 class Source(NamedTuple):
@@ -107,9 +107,9 @@ def parse(body: Any) -> TaskRun:
         workflow=spec["workflow"]["name"],
         workflow_uid=spec["workflow"]["uid"],
         task=spec["task"],
-        map_index=spec.get("mapIndex", keys.UNMAPPED),
-        pool=spec.get("triggerPool", keys.DEFAULT_POOL),
-        account=spec.get("serviceAccount", keys.TASK_ACCOUNT),
+        map_index=spec.get("mapIndex", constants.UNMAPPED),
+        pool=spec.get("triggerPool", constants.DEFAULT_POOL),
+        account=spec.get("serviceAccount", constants.TASK_ACCOUNT),
         image=spec.get("image") or "its image",
         python=spec.get("python") or "",
         arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
@@ -177,7 +177,7 @@ def _deadline(spec: Any, started: str | None) -> float | None:
 def _event(text: str | None, uid: str) -> Any:
     event = None if text is None else json.loads(text)
     about = stored_event.described(event)
-    return typed.decode(event) if about is None else ArchivedEvent(names.event_owner(uid), about)
+    return typed_json.decode(event) if about is None else ArchivedEvent(names.event_owner(uid), about)
 
 
 def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
@@ -187,7 +187,7 @@ def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
     if not following:
         return Resume("", {}, event) if waits_first else None
     late = following.get("onTimeout") if status.get("timedOut") else None
-    state = typed.decode(json.loads(following.get("kwargs") or "{}"))
+    state = typed_json.decode(json.loads(following.get("kwargs") or "{}"))
     if not isinstance(state, dict):
         raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - as what is no JSON
     method = late or following["method"]

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torpor.triggers.approval import Approval
     from torpor.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
+    from torpor.triggers.composite import AllOf, AnyOf
     from torpor.triggers.cron import Cron
-    from torpor.triggers.files import File
+    from torpor.triggers.file import File
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
-    from torpor.triggers.moment import Duration, Time
-    from torpor.triggers.objects import Object
-    from torpor.triggers.redis_values import Redis
-    from torpor.triggers.runs import TaskRunEnd, WorkflowEnd
-    from torpor.triggers.several import AllOf, AnyOf
+    from torpor.triggers.object_store import Object
+    from torpor.triggers.redis import Redis
     from torpor.triggers.sql import Sql
     from torpor.triggers.tcp import Tcp
+    from torpor.triggers.time import Duration, Time
     from torpor.triggers.webhook import Webhook
+    from torpor.triggers.workflow_end import TaskRunEnd, WorkflowEnd
 
 __all__ = [
     "AllOf",
@@ -48,27 +48,27 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AllOf": "several",
-    "AnyOf": "several",
+    "AllOf": "composite",
+    "AnyOf": "composite",
     "Approval": "approval",
     "BaseTrigger": "base",
     "Cron": "cron",
-    "Duration": "moment",
-    "File": "files",
+    "Duration": "time",
+    "File": "file",
     "Http": "http",
     "Kubernetes": "kubernetes",
-    "Object": "objects",
-    "Redis": "redis_values",
+    "Object": "object_store",
+    "Redis": "redis",
     "Sql": "sql",
     "TaskFailedEvent": "base",
-    "TaskRunEnd": "runs",
+    "TaskRunEnd": "workflow_end",
     "TaskSkippedEvent": "base",
     "TaskSuccessEvent": "base",
     "Tcp": "tcp",
-    "Time": "moment",
+    "Time": "time",
     "TriggerEvent": "base",
     "Webhook": "webhook",
-    "WorkflowEnd": "runs",
+    "WorkflowEnd": "workflow_end",
 }
 
 

@@ -8,12 +8,12 @@ TaskRun never answers a later one, whatever any clock shows and whatever else ha
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from torpor_wire import keys, times
+from torpor_wire import constants, times
 from torpor_wire.approvers import parse
 
-from torpor.triggers import checks
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.services import TaskRunRef
+from torpor.triggers.support import arguments
 
 WORDS = {"approved": True, "rejected": False}
 _BY_MAX = 256
@@ -31,13 +31,13 @@ class Approval(BaseTrigger):
     """
 
     def __init__(self, question: str | None = None, approvers: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.question = None if question is None else checks.text(question, "question", most=_QUESTION_MAX)
+        self.question = None if question is None else arguments.text(question, "question", most=_QUESTION_MAX)
         self.approvers = None if approvers is None else parse(approvers)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """The question and the approvers, if there are any."""
         named = None if self.approvers is None else self.approvers.on_status()
-        return "approval", checks.differing({"question": self.question, "approvers": named}, {})
+        return "approval", arguments.differing({"question": self.question, "approvers": named}, {})
 
     @property
     def asks(self) -> str:  # type: ignore[override]
@@ -50,7 +50,7 @@ class Approval(BaseTrigger):
         from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
 
         name = self.services.taskrun.name
-        looked = self.services.versions(keys.API_VERSION, "TaskRun", name, managed=True)
+        looked = self.services.versions(constants.API_VERSION, "TaskRun", name, managed=True)
         async with aclosing(looked) as versions:
             async for version in versions:
                 if (event := self._answer(version["metadata"])) is not None:
@@ -59,13 +59,13 @@ class Approval(BaseTrigger):
 
     def _answer(self, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
         written = metadata.get("annotations") or {}
-        self.last_look = _problem(written, self.services.taskrun) or self._stranger(written[keys.APPROVAL_BY])
+        self.last_look = _problem(written, self.services.taskrun) or self._stranger(written[constants.APPROVAL_BY])
         if self.last_look:
             return None
-        note = written.get(keys.APPROVAL_NOTE)
+        note = written.get(constants.APPROVAL_NOTE)
         return {
-            "approved": WORDS[written[keys.APPROVAL]],
-            "by": written[keys.APPROVAL_BY][:_BY_MAX],
+            "approved": WORDS[written[constants.APPROVAL]],
+            "by": written[constants.APPROVAL_BY][:_BY_MAX],
             "note": note and note[:_NOTE_MAX],
             "at": _written_at(metadata, by=times.rfc3339(self.services.now())),
         }
@@ -84,10 +84,10 @@ def wait_name(taskrun: TaskRunRef) -> str:
 
 def command(namespace: str, taskrun: TaskRunRef) -> str:
     """What a person types."""
-    which = "" if _is_first(taskrun) else f" {keys.APPROVAL_FOR}={wait_name(taskrun)}"
+    which = "" if _is_first(taskrun) else f" {constants.APPROVAL_FOR}={wait_name(taskrun)}"
     return (
         f"kubectl annotate --overwrite -n {namespace} taskrun {taskrun.name} "
-        f"{keys.APPROVAL}=approved {keys.APPROVAL_BY}=YOU{which}"
+        f"{constants.APPROVAL}=approved {constants.APPROVAL_BY}=YOU{which}"
     )
 
 
@@ -97,15 +97,15 @@ def _is_first(taskrun: TaskRunRef) -> bool:
 
 def _problem(written: Mapping[str, str], taskrun: TaskRunRef) -> str:
     """Why what stands there is no answer to this wait; empty if it is one."""
-    word = written.get(keys.APPROVAL)
+    word = written.get(constants.APPROVAL)
     if word is None:
         return "nobody has answered yet"
-    named = written.get(keys.APPROVAL_FOR, wait_name(taskrun) if _is_first(taskrun) else "")
+    named = written.get(constants.APPROVAL_FOR, wait_name(taskrun) if _is_first(taskrun) else "")
     if named != wait_name(taskrun):
         return f"what was {word[:20]} is an earlier wait of this TaskRun"
     if word not in WORDS:
-        return f"{keys.APPROVAL} is {word[:20]!r}, neither approved nor rejected"
-    return "" if written.get(keys.APPROVAL_BY) else f"{keys.APPROVAL_BY} is missing"
+        return f"{constants.APPROVAL} is {word[:20]!r}, neither approved nor rejected"
+    return "" if written.get(constants.APPROVAL_BY) else f"{constants.APPROVAL_BY} is missing"
 
 
 def _written_at(metadata: Mapping[str, Any], *, by: str) -> str:
@@ -113,7 +113,7 @@ def _written_at(metadata: Mapping[str, Any], *, by: str) -> str:
     moments = [
         str(entry["time"])
         for entry in metadata.get("managedFields") or ()
-        if f"f:{keys.APPROVAL}" in _annotations(entry) and entry.get("time")
+        if f"f:{constants.APPROVAL}" in _annotations(entry) and entry.get("time")
     ]
     return min(max(moments, default=by), by)
 

@@ -7,8 +7,8 @@ the optional parts. A trigger may run more than once, on more than one machine: 
 from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from typing import Any
 
-from torpor.triggers import polling
 from torpor.triggers.services import Services
+from torpor.triggers.support import polling
 
 
 class TriggerEvent:

@@ -12,9 +12,9 @@ from typing import Any
 
 from torpor_wire import times
 
-from torpor.triggers import checks
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.services import Services
+from torpor.triggers.support import arguments
 
 FIELDS = ("minute", "hour", "day of month", "month", "day of week")
 _FIELD = re.compile(r"[0-9A-Za-z*/,#-]+")
@@ -31,7 +31,7 @@ class Cron(BaseTrigger):
 
     def __init__(self, expression: str, *, timezone: str = "UTC", after: str | None = None) -> None:
         self.expression = _expression(expression)
-        self.timezone = checks.text(timezone, "timezone", most=100)
+        self.timezone = arguments.text(timezone, "timezone", most=100)
         self.after = None if after is None else _moment(after)
         self._zone = _zone(self.timezone)
         self._due = 0.0
@@ -39,7 +39,7 @@ class Cron(BaseTrigger):
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """What differs from the defaults."""
         given = {"expression": self.expression, "timezone": self.timezone, "after": self.after}
-        return "cron", checks.differing(given, {"timezone": "UTC"})
+        return "cron", arguments.differing(given, {"timezone": "UTC"})
 
     def bind(self, services: Services) -> None:
         """Also looks for the tick. Raises ValueError for an expression that has none, and for an unknown zone."""
@@ -66,7 +66,7 @@ class Cron(BaseTrigger):
 
 
 def _expression(value: object) -> str:
-    fields = checks.text(value, "expression", most=200).split()
+    fields = arguments.text(value, "expression", most=200).split()
     if len(fields) != len(FIELDS):
         raise ValueError(f"expression {value!r} has {len(fields)} fields; it takes five: {', '.join(FIELDS)}")
     for name, field in zip(FIELDS, fields, strict=True):
@@ -77,7 +77,7 @@ def _expression(value: object) -> str:
 
 def _moment(value: object) -> str:
     try:
-        return times.rfc3339(times.epoch(checks.text(value, "after")))
+        return times.rfc3339(times.epoch(arguments.text(value, "after")))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"after: {error}") from error
 

@@ -11,13 +11,13 @@ from collections.abc import Coroutine, Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from torpor_wire import canonical, keys
+from torpor_wire import canonical, constants
 
-from torpor.triggers import checks, conditions, pace, polling, spans, statuses, validators, verdicts, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.metering import AddressDeniedError, AnswerTooLargeError
-from torpor.triggers.secrets import Reference
 from torpor.triggers.services import Answer, Request, Services
+from torpor.triggers.support import arguments, http_request, polling
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
+from torpor.triggers.support.secret_refs import Reference
 
 ROOTS = frozenset({"response"})
 METHODS = ("GET", "HEAD", "POST")
@@ -48,16 +48,16 @@ class Http(BaseTrigger):
         headers: Mapping[str, str | Reference] | None = None,
         status: int | str | Iterable[int | str] = 200,
         body_condition: str | None = None,
-        interval: timedelta | float | str = web.INTERVAL,
-        timeout: timedelta | float | str = web.TIMEOUT,
+        interval: timedelta | float | str = http_request.INTERVAL,
+        timeout: timedelta | float | str = http_request.TIMEOUT,
     ) -> None:
-        self.url = web.url(url)
-        self.method = web.method(method, METHODS)
-        self.headers = web.headers(headers)
-        self.status = statuses.ranges(status)
-        self.body_condition = conditions.given(body_condition, "body_condition")
-        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
-        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        self.url = http_request.url(url)
+        self.method = http_request.method(method, METHODS)
+        self.headers = http_request.headers(headers)
+        self.status = http_request.ranges(status)
+        self.body_condition = polling.given(body_condition, "body_condition")
+        self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         self.known: Mapping[str, str] = {}
         self.seen = ""
         self.is_large = False
@@ -68,17 +68,17 @@ class Http(BaseTrigger):
             "url": self.url,
             "method": None if self.method == "GET" else self.method,
             "headers": self.headers or None,
-            "status": None if self.status == ((200, 200),) else statuses.spelled(self.status),
+            "status": None if self.status == ((200, 200),) else http_request.spelled(self.status),
             "body_condition": self.body_condition,
-            "interval": None if self.interval == web.INTERVAL else self.interval,
-            "timeout": None if self.timeout == web.TIMEOUT else self.timeout,
+            "interval": None if self.interval == http_request.INTERVAL else self.interval,
+            "timeout": None if self.timeout == http_request.TIMEOUT else self.timeout,
         }
         return "http", {name: value for name, value in given.items() if value is not None}
 
     def bind(self, services: Services) -> None:
         """Also checks the condition, and how long a request may take."""
         super().bind(services)
-        checks.request_seconds(self.timeout, services.longest_request)
+        arguments.request_seconds(self.timeout, services.longest_request)
         if self.body_condition is not None:
             services.check(self.body_condition, ROOTS)
 
@@ -92,8 +92,8 @@ class Http(BaseTrigger):
         """What is asked; each POST is asked by itself, for who knows what it does."""
         if self.method == "POST":
             return None
-        headers = frozenset(web.all_read(self.headers).items())
-        return self.method, web.read(self.url, "url"), headers, self.timeout
+        headers = frozenset(http_request.all_read(self.headers).items())
+        return self.method, http_request.read(self.url, "url"), headers, self.timeout
 
     @classmethod
     async def poll_many(cls, waits: "Sequence[Http]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
@@ -116,15 +116,15 @@ class Http(BaseTrigger):
         cls, waits: "Sequence[Http]", answer: Answer, known: Mapping[str, str]
     ) -> Sequence[TriggerEvent | Exception | None]:
         """What an answer means for each of them."""
-        if known and answer.status == validators.NOT_MODIFIED:
+        if known and answer.status == http_request.NOT_MODIFIED:
             for one in waits:
                 one.last_look = one.seen
             return [None] * len(waits)
         page = _Page(answer)
-        found = await verdicts.each([one.judge(page) for one in waits])
-        if pace.in_trouble(answer) and not any(found):
-            words = f"{web.shown(waits[0].url)} answered {answer.status}"
-            raise polling.BusyError(words, pace.retry_after(answer, waits[0].services.now()))
+        found = await polling.each([one.judge(page) for one in waits])
+        if http_request.in_trouble(answer) and not any(found):
+            words = f"{http_request.shown(waits[0].url)} answered {answer.status}"
+            raise polling.BusyError(words, http_request.retry_after(answer, waits[0].services.now()))
         for one in waits:
             one.note(answer)
         return found
@@ -134,31 +134,33 @@ class Http(BaseTrigger):
 
         Raises OSError where there is none.
         """
-        headers = web.all_read(self.headers)
+        headers = http_request.all_read(self.headers)
         try:
             return await services.request(
-                Request(self.method, web.read(self.url, "url"), {**known, **headers}, self.timeout, most=most)
+                Request(self.method, http_request.read(self.url, "url"), {**known, **headers}, self.timeout, most=most)
             )
         except AddressDeniedError as error:
-            raise AddressDeniedError(f"{web.shown(self.url)}: {web.without_address(self.url, error)}") from error
+            raise AddressDeniedError(
+                f"{http_request.shown(self.url)}: {http_request.without_address(self.url, error)}"
+            ) from error
         except OSError as error:
-            raise ConnectionError(f"no answer from {web.shown(self.url)}: {error}") from error
+            raise ConnectionError(f"no answer from {http_request.shown(self.url)}: {error}") from error
 
     def judge(self, page: "_Page") -> "Coroutine[Any, Any, TriggerEvent | None] | None":
         """The event, where the answer is as asked."""
-        self.last_look = f"{web.shown(self.url)} answered {page.answer.status}"
-        return self._judged(page) if statuses.holds(self.status, page.answer.status) else None
+        self.last_look = f"{http_request.shown(self.url)} answered {page.answer.status}"
+        return self._judged(page) if http_request.holds(self.status, page.answer.status) else None
 
     def note(self, answer: Answer) -> None:
         """Ask the next time for what differs from this answer, if that can be told."""
-        can_compare = self.method != "POST" and not validators.asked_by_hand(self.headers)
-        self.known, self.seen = validators.of(answer) if can_compare else {}, self.last_look
+        can_compare = self.method != "POST" and not http_request.asked_by_hand(self.headers)
+        self.known, self.seen = http_request.of(answer) if can_compare else {}, self.last_look
 
     async def _judged(self, page: "_Page") -> TriggerEvent | None:
         if self.body_condition is not None:
             if page.has_too_many_values:
-                raise AnswerTooLargeError(f"the JSON of {web.shown(self.url)} has more than {_VALUES} values")
-            verdict = await conditions.judge(self.services, self.body_condition, page.variables, "body_condition")
+                raise AnswerTooLargeError(f"the JSON of {http_request.shown(self.url)} has more than {_VALUES} values")
+            verdict = await polling.judge(self.services, self.body_condition, page.variables, "body_condition")
             self.last_look += f"; {verdict.words}"
             if not verdict.holds:
                 return None
@@ -204,7 +206,7 @@ def payload(answer: Answer, document: Any) -> dict[str, Any]:
 
 def _fits(event: dict[str, Any]) -> bool:
     try:
-        return len(canonical.plain(event).encode()) <= keys.EVENT_MAX
+        return len(canonical.plain(event).encode()) <= constants.EVENT_MAX
     except canonical.NotJsonError:
         return False
 

@@ -13,7 +13,7 @@ from torpor_wire.canonical import Json
 if TYPE_CHECKING:
     import socket
 
-    from torpor.triggers.metering import Meter
+    from torpor.triggers.support.metering import Meter
 
 T = TypeVar("T")
 

@@ -10,30 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from torpor_wire import canonical
 
-from torpor.triggers import (
-    cells,
-    checks,
-    conditions,
-    databases,
-    fitting,
-    paths,
-    polling,
-    queries,
-    rowsets,
-    secrets,
-    spans,
-    verdicts,
-)
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.databases import File, Server
-from torpor.triggers.metering import AddressDeniedError
-from torpor.triggers.secrets import Reference, Revealed
 from torpor.triggers.services import Services
+from torpor.triggers.support import (
+    arguments,
+    database_url,
+    event_size,
+    file_access,
+    polling,
+    secret_refs,
+    sql_batch,
+    sql_engine,
+    sql_values,
+)
+from torpor.triggers.support.database_url import File, Server
+from torpor.triggers.support.metering import AddressDeniedError
+from torpor.triggers.support.secret_refs import Reference, Revealed
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from torpor.triggers.rowsets import Rows
+    from torpor.triggers.support.sql_batch import Rows
 
 ROOTS = frozenset({"row", "rows"})
 INTERVAL = 10.0
@@ -67,9 +64,9 @@ class Sql(BaseTrigger):
         self.url = _url(url)
         self.query = _query(query)
         self.params = _params(params)
-        self.condition = conditions.given(condition)
-        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
-        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        self.condition = polling.given(condition)
+        self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         if self.timeout > TIMEOUT_MAX:
             raise ValueError(f"timeout is {self.timeout:g} seconds; a query may take {TIMEOUT_MAX:g}")
         self._seen: tuple[int, str] | None = None
@@ -84,14 +81,14 @@ class Sql(BaseTrigger):
             "interval": self.interval,
             "timeout": self.timeout,
         }
-        return "sql", checks.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT})
+        return "sql", arguments.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT})
 
     def bind(self, services: Services) -> None:
         """Also checks the condition, and that an SQLite file is in a folder that is open to its namespace."""
         super().bind(services)
-        self.database = databases.parse(self.url)
+        self.database = database_url.parse(self.url)
         if isinstance(self.database, File):
-            paths.folder_of(self.database.path, services.folders)
+            file_access.folder_of(self.database.path, services.folders)
         if self.condition is not None:
             services.check(self.condition, ROOTS)
 
@@ -105,10 +102,12 @@ class Sql(BaseTrigger):
     async def poll_many(cls, waits: "Sequence[Sql]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
         """One query for all of them."""
         first = waits[0]
-        if not queries.is_loaded():
-            await services.in_thread(queries.load)
+        if not sql_engine.is_loaded():
+            await services.in_thread(sql_engine.load)
         key = ("sql", services.namespace, first.database, tuple(services.folders))
-        async with services.shared(key, lambda: queries.connect(first.database, services), queries.close) as engine:
+        async with services.shared(
+            key, lambda: sql_engine.connect(first.database, services), sql_engine.close
+        ) as engine:
             try:
                 async with services.answering():
                     return await first.ask(engine, waits)
@@ -118,8 +117,8 @@ class Sql(BaseTrigger):
     async def ask(self, engine: "AsyncEngine", waits: "Sequence[Sql]") -> Sequence[TriggerEvent | Exception | None]:
         """For all of them, which look at one source."""
         given, most = [one.params for one in waits], self.services.answer_bytes
-        found = await rowsets.ask(engine, self.query, given, seconds=self.timeout, most=most)
-        return await verdicts.each([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
+        found = await sql_batch.ask(engine, self.query, given, seconds=self.timeout, most=most)
+        return await polling.each([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
 
     def answer(self, found: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
         """What follows from the rows; a coroutine where a condition is to be judged."""
@@ -132,10 +131,10 @@ class Sql(BaseTrigger):
         return self._judged(found) if found or self.condition is not None else None
 
     async def _judged(self, found: "Rows") -> TriggerEvent | None:
-        rows = [cells.row(one) for one in found]
+        rows = [sql_values.row(one) for one in found]
         if not await self._meets(rows):
             return None
-        return TriggerEvent(fitting.listed({"count": len(rows)}, "rows", rows))
+        return TriggerEvent(event_size.listed({"count": len(rows)}, "rows", rows))
 
     async def _meets(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         if self.condition is None:
@@ -145,7 +144,7 @@ class Sql(BaseTrigger):
             raise ValueError(f"the rows are more than {_JUDGED_MAX} bytes of JSON: select less of them")
         if self._seen is None or self._seen[0] != hash(text):
             variables = {"rows": rows, "row": rows[0] if rows else None}
-            verdict = await conditions.judge(self.services, self.condition, variables)
+            verdict = await polling.judge(self.services, self.condition, variables)
             if verdict.holds:
                 return True
             self._seen = hash(text), verdict.words
@@ -174,9 +173,9 @@ class Sql(BaseTrigger):
 
 
 def _url(url: object) -> "str | Reference":
-    if secrets.is_reference(url):
-        return secrets.reference(url, "url")
-    found = databases.parse(url)
+    if secret_refs.is_reference(url):
+        return secret_refs.reference(url, "url")
+    found = database_url.parse(url)
     if isinstance(found, Server) and found.password and not isinstance(url, Revealed):
         raise ValueError(
             "url holds a password, and it would stand on the TaskRun for all to read; "
@@ -201,8 +200,8 @@ def _params(params: object) -> dict[str, Any]:
     for name, value in params.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"params: {name!r:.50} is no name that a query can bind")
-        if secrets.is_reference(value):
-            secrets.reference(value, f"params: {name}")
+        if secret_refs.is_reference(value):
+            secret_refs.reference(value, f"params: {name}")
         elif not isinstance(value, bool | int | float | str | None):
             raise TypeError(
                 f"params: {name} is a {type(value).__name__}; text, numbers, true, false and null are bound"
@@ -216,7 +215,7 @@ def _counted(number: int) -> str:
             return "no row"
         case 1:
             return "1 row"
-        case queries.ROWS:
+        case sql_engine.ROWS:
             return f"{number} rows or more"
         case _:
             return f"{number} rows"

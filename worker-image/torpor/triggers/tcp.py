@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from torpor.triggers import checks, polling, spans
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.metering import AddressDeniedError
 from torpor.triggers.services import Services
+from torpor.triggers.support import arguments, polling
+from torpor.triggers.support.metering import AddressDeniedError
 
 TIMEOUT = 5.0
 _PORT_MAX = 65_535
@@ -33,19 +33,19 @@ class Tcp(BaseTrigger):
         timeout: timedelta | float | str = TIMEOUT,
     ) -> None:
         self.host = _host(host)
-        self.port = checks.count(port, "port", most=_PORT_MAX)
-        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
-        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        self.port = arguments.count(port, "port", most=_PORT_MAX)
+        self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """What differs from the defaults."""
         given = {"host": self.host, "port": self.port, "interval": self.interval, "timeout": self.timeout}
-        return "tcp", checks.differing(given, {"interval": polling.INTERVAL, "timeout": TIMEOUT})
+        return "tcp", arguments.differing(given, {"interval": polling.INTERVAL, "timeout": TIMEOUT})
 
     def bind(self, services: Services) -> None:
         """Also checks how long one try may take."""
         super().bind(services)
-        checks.request_seconds(self.timeout, services.longest_request)
+        arguments.request_seconds(self.timeout, services.longest_request)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Try until one is accepted."""
@@ -63,7 +63,7 @@ class Tcp(BaseTrigger):
 
 
 def _host(host: object) -> str:
-    found = checks.text(host, "host", most=253)
+    found = arguments.text(host, "host", most=253)
     if not _HOST.fullmatch(found):
         raise ValueError(f"host {found[:100]!r} is neither a name nor an address; the port is an argument of its own")
     return found

@@ -11,12 +11,12 @@ from typing import Any
 
 from torpor_wire import canonical
 
-from torpor.triggers import checks, polling, spans, web
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.metering import AddressDeniedError
-from torpor.triggers.pace import Pace, in_trouble
-from torpor.triggers.secrets import Reference
 from torpor.triggers.services import Answer, Request, Services, TaskRunRef
+from torpor.triggers.support import arguments, http_request, polling
+from torpor.triggers.support.http_request import Pace, in_trouble
+from torpor.triggers.support.metering import AddressDeniedError
+from torpor.triggers.support.secret_refs import Reference
 
 METHODS = ("POST", "PUT")
 KEY = "Idempotency-Key"
@@ -45,15 +45,15 @@ class Webhook(BaseTrigger):
         body: Any = None,
         method: str = "POST",
         headers: Mapping[str, str | Reference] | None = None,
-        interval: timedelta | float | str = web.INTERVAL,
-        timeout: timedelta | float | str = web.TIMEOUT,
+        interval: timedelta | float | str = http_request.INTERVAL,
+        timeout: timedelta | float | str = http_request.TIMEOUT,
     ) -> None:
-        self.url = web.url(url)
+        self.url = http_request.url(url)
         self.body = _body(body)
-        self.method = web.method(method, METHODS)
-        self.headers = web.headers(headers)
-        self.interval = spans.seconds(interval, "interval", least=polling.INTERVAL_MIN)
-        self.timeout = spans.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
+        self.method = http_request.method(method, METHODS)
+        self.headers = http_request.headers(headers)
+        self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         self._pace = Pace(self.interval, most=max(PAUSE_MAX, self.interval))
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
@@ -66,14 +66,14 @@ class Webhook(BaseTrigger):
             "interval": self.interval,
             "timeout": self.timeout,
         }
-        return "webhook", checks.differing(
-            given, {"method": METHODS[0], "interval": web.INTERVAL, "timeout": web.TIMEOUT}
+        return "webhook", arguments.differing(
+            given, {"method": METHODS[0], "interval": http_request.INTERVAL, "timeout": http_request.TIMEOUT}
         )
 
     def bind(self, services: Services) -> None:
         """Also checks how long a call may take."""
         super().bind(services)
-        checks.request_seconds(self.timeout, services.longest_request)
+        arguments.request_seconds(self.timeout, services.longest_request)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Call until the service has taken it. Raises WebhookRefusedError where it says that it will not."""
@@ -90,13 +90,15 @@ class Webhook(BaseTrigger):
         try:
             answer = await self.services.request(asked)
         except AddressDeniedError as error:
-            raise AddressDeniedError(f"{web.shown(self.url)}: {web.without_address(self.url, error)}") from error
+            raise AddressDeniedError(
+                f"{http_request.shown(self.url)}: {http_request.without_address(self.url, error)}"
+            ) from error
         except OSError as error:
             self._pace.note(None, self.services.now())
-            self.last_look = f"no answer from {web.shown(self.url)}: {error}"
+            self.last_look = f"no answer from {http_request.shown(self.url)}: {error}"
             return None
         self._pace.note(answer, self.services.now())
-        self.last_look = f"{web.shown(self.url)} answered {answer.status}"
+        self.last_look = f"{http_request.shown(self.url)} answered {answer.status}"
         if answer.status in _TAKEN:
             return answer.status
         if in_trouble(answer) or answer.status in _LATER:
@@ -104,7 +106,7 @@ class Webhook(BaseTrigger):
         raise WebhookRefusedError(f"{self.last_look}{_said(answer)}")
 
     def _asked(self) -> Request:
-        url, headers = web.read(self.url, "url"), web.all_read(self.headers)
+        url, headers = http_request.read(self.url, "url"), http_request.all_read(self.headers)
         data = None if self.body is None else canonical.plain(self.body).encode()
         given = {name.lower() for name in headers}
         own = {KEY: idempotency_key(self.services.taskrun, self.method, url, data)}

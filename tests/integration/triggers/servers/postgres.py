@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
-from torpor_dev import debian
+from torpor_dev.offline import debian
 
 from tests.integration.triggers.servers import process
 from tests.integration.triggers.servers.process import Process

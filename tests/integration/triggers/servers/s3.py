@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from obstore.store import S3Store
-from torpor_dev import golang
+from torpor_dev.offline import golang
 
 from tests.integration.triggers.servers import process
 from tests.integration.triggers.servers.process import Process

@@ -1,0 +1,1 @@
+"""Decides who may read and write, from token and access reviews."""

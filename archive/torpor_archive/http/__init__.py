@@ -1,0 +1,1 @@
+"""The HTTP server: listener, middleware, routes and health endpoints."""

@@ -1,0 +1,1 @@
+"""Bodies and run history in SQL, and how long they are kept."""

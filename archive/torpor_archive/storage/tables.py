@@ -1,0 +1,82 @@
+"""The tables, as SQLAlchemy sees them. The steps under `migrations/` make them; a test holds the two together.
+
+Bodies are apart from what they are bodies of, so that one that is still streaming in is referred to by nothing.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+METADATA = MetaData()
+
+BODIES = Table(
+    "bodies",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("complete", Boolean, nullable=False),
+    Column("created", Float(53), nullable=False),
+    Column("type", String(16), nullable=False),
+    Column("name", Text),
+    Column("size", BigInteger),
+    Column("digest", String(64)),
+    Column("length", BigInteger),
+    Column("keys", Text),
+    Index("bodies_unfinished", "complete", "created"),
+)
+"""`created` is in seconds since the epoch. `length` and `keys` are those of `torpor_api.models.stored_result`."""
+
+CHUNKS = Table(
+    "chunks",
+    METADATA,
+    Column("body", String(32), ForeignKey("bodies.id", ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("first", BigInteger, nullable=False),
+    Column("lines", Integer, nullable=False),
+    Column("starts", LargeBinary, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Index("chunks_first", "body", "first"),
+)
+"""`at` is where in the body it begins, `first` the number of the first of the `lines` that begin in it."""
+
+RESULTS = Table(
+    "results",
+    METADATA,
+    Column("namespace", String(253), primary_key=True),
+    Column("taskrun", String(63), primary_key=True),
+    Column("digest", String(64), primary_key=True),
+    Column("workflow", String(63), nullable=False),
+    Column("body", String(32), ForeignKey("bodies.id"), nullable=False, unique=True),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("segment", Integer, nullable=False, server_default="0"),
+    Column("launch", Integer, nullable=False, server_default="0"),
+    Index("results_workflow", "namespace", "workflow"),
+)
+"""`taskrun` and `workflow` are uids. A TaskRun has one result: a put replaces that of the same or an earlier launch."""
+
+RUNS = Table(
+    "runs",
+    METADATA,
+    Column("namespace", String(253), primary_key=True),
+    Column("uid", String(63), primary_key=True),
+    Column("name", String(253), nullable=False),
+    Column("state", String(63), nullable=False),
+    Column("created", String(32), nullable=False),
+    Column("completed", String(32), nullable=False),
+    Column("archived", Float(53), nullable=False),
+    Column("body", String(32), ForeignKey("bodies.id"), nullable=False, unique=True),
+    Index("runs_newest", "namespace", "archived", "uid"),
+)
+"""`created` and `completed` are the Workflow's own words, `archived` is in seconds since the epoch."""

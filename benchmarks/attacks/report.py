@@ -1,0 +1,105 @@
+"""What was measured of the attacks, as a table for people and as JSON for programs. Pure."""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.triggerer.figures import quantile
+
+GOAL = 2.0
+LIMITS: Mapping[str, int] = {"operator": 512, "triggerer": 512, "archive": 768}
+"""MiB that the manifests allow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latencies:
+    """Seconds of each run of the innocent namespace; the last `unfinished` of them were given up."""
+
+    seconds: tuple[float, ...]
+    unfinished: int = 0
+
+    @property
+    def median(self) -> float:
+        """Seconds that half of the runs took at most."""
+        return statistics.median(self.seconds)
+
+    @property
+    def p95(self) -> float:
+        """Seconds that nineteen of twenty took at most: of fewer runs the longest."""
+        return quantile(self.seconds, 0.95)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """The innocent namespace's runs, and the most MiB that each process had meanwhile, its children among it."""
+
+    latencies: Latencies
+    memory: Mapping[str, float]
+    foreign: float
+    """How many processors what is not the bench's used meanwhile: figures compare where both phases had few."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """One attack: before it, during it, and what became of it."""
+
+    name: str
+    what: str
+    quiet: Phase
+    attacked: Phase
+    said: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def ratio(self) -> float:
+        """The median during the attack in quiet medians; no less than this where runs were given up."""
+        return self.attacked.latencies.median / self.quiet.latencies.median
+
+    @property
+    def p95_ratio(self) -> float:
+        """The same of the p95."""
+        return self.attacked.latencies.p95 / self.quiet.latencies.p95
+
+
+def table(taken: Sequence[Taken]) -> str:
+    """Markdown, a row for each attack."""
+    memory = [f"{name}, MiB of {most}" for name, most in LIMITS.items()]
+    heads = (
+        "attack",
+        "quiet, median (p95)",
+        "during it",
+        f"ratio (goal: under {GOAL:g})",
+        *memory,
+        "others' CPUs",
+        "what became of it",
+    )
+    rows = [heads, tuple("---" for _ in heads), *map(_row, taken)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+
+
+def written(taken: Sequence[Taken], *, commit: str, at: str) -> str:
+    """JSON."""
+    rows = [_figures(one) | asdict(one) for one in taken]
+    return json.dumps({"bench": "attacks", "commit": commit, "taken": at, "goal": GOAL, "attacks": rows}, indent=1)
+
+
+def _figures(one: Taken) -> dict[str, Any]:
+    found = {"ratio": one.ratio, "p95_ratio": one.p95_ratio}
+    for name, phase in {"quiet": one.quiet, "attacked": one.attacked}.items():
+        found |= {f"{name}_median": phase.latencies.median, f"{name}_p95": phase.latencies.p95}
+    return {name: round(value, 4) for name, value in found.items()}
+
+
+def _row(one: Taken) -> tuple[str, ...]:
+    memory = (f"{one.attacked.memory[name]:.0f} (quiet {one.quiet.memory[name]:.0f})" for name in LIMITS)
+    ratio = f"{one.ratio:.2f} ({one.p95_ratio:.2f})"
+    shown = f"**{ratio}**" if one.ratio >= GOAL else ratio
+    foreign = f"{one.attacked.foreign:.2f} (quiet {one.quiet.foreign:.2f})"
+    return one.what, _span(one.quiet), _span(one.attacked), shown, *memory, foreign, "; ".join(one.said)
+
+
+def _span(phase: Phase) -> str:
+    found = phase.latencies
+    given_up = f", {found.unfinished} of {len(found.seconds)} given up" if found.unfinished else ""
+    return f"{1000 * found.median:,.0f} ms ({1000 * found.p95:,.0f} ms){given_up}"

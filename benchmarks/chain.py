@@ -1,0 +1,118 @@
+"""`python -m benchmarks.chain`: what a step of a chain costs above a bare pod on the same cluster.
+
+A step is the time from one task's completion to the next one's. The bare pod has the same image, is created by itself,
+runs an interpreter that does nothing, and is waited for until the API shows that it succeeded; chain and pods take
+turns, so that a busy minute of the machine falls on both.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import secrets
+import statistics
+import sys
+import time
+from typing import Any
+
+from torpor_api.client.resources import PODS, TASKRUNS
+from torpor_api.models import taskrun
+from torpor_demo import images
+from torpor_wire import times
+
+from benchmarks.course import NAMESPACE, Course, course
+
+_POLL = 0.05
+_POD_LIMIT = 120.0
+
+
+def main() -> None:
+    """Measure and print: a table, then the same as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    sys.stdout.write(text(*asyncio.run(_measure(options.steps, options.rounds))))
+
+
+def text(steps: list[float], pods: list[float]) -> str:
+    """The figures for people, and on the last line for programs."""
+    step, pod = statistics.median(steps), statistics.median(pods)
+    figures = {"bench": "chain", "steps": len(steps), "step_s": step, "bare_pod_s": pod, "overhead_s": step - pod}
+    lines = [
+        f"a chain on real pods: {len(steps)} steps, {len(pods)} bare pods",
+        f"  a step, median     {step:>7.2f} s",
+        f"  a bare pod, median {pod:>7.2f} s",
+        f"  overhead a step    {step - pod:>7.2f} s",
+        json.dumps(figures),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+async def _measure(steps: int, rounds: int) -> tuple[list[float], list[float]]:
+    chain: list[float] = []
+    bare: list[float] = []
+    async with course(list(images.ALL)) as on:
+        for _ in range(rounds):
+            chain += await _chain(on, steps)
+            bare += [await _bare(on) for _ in range(steps // 2)]
+    return chain, bare
+
+
+async def _chain(on: Course, steps: int) -> list[float]:
+    names = [f"step_{number}" for number in range(steps)]
+    tasks: list[dict[str, Any]] = [
+        {"name": name, "python": "census.tasks:sections", "args": {"largest": 1}, "after": before}
+        for name, before in zip(names, [[], *([name] for name in names)], strict=False)
+    ]
+    found = await on.run({"image": images.CENSUS.name, "tasks": tasks})
+    listed = await on.api.list(TASKRUNS, NAMESPACE)
+    runs = [taskrun.parse(body) for body in listed.items]
+    ours = [run for run in runs if run.spec.workflow.uid == found.metadata.uid]
+    ends = sorted(times.epoch(run.status.completion_time or "") for run in ours)
+    await on.remove(found)
+    return [later - sooner for sooner, later in itertools.pairwise(ends)]
+
+
+async def _bare(on: Course) -> float:
+    name = f"bare-{secrets.token_hex(4)}"
+    started = time.monotonic()
+    await on.api.create(PODS, NAMESPACE, _pod(name))
+    async with asyncio.timeout(_POD_LIMIT):
+        await _succeeded(on, name)
+    took = time.monotonic() - started
+    await on.api.delete(PODS, NAMESPACE, name)
+    return took
+
+
+async def _succeeded(on: Course, name: str) -> None:
+    while True:
+        pod = await on.api.get(PODS, NAMESPACE, name)
+        if pod["status"].get("phase") == "Succeeded":
+            return
+        await asyncio.sleep(_POLL)
+
+
+def _pod(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [
+                {
+                    "name": "main",
+                    "image": images.CENSUS.name,
+                    "command": ["python", "-c", "pass"],
+                    "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+                }
+            ],
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()

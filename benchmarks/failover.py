@@ -1,0 +1,190 @@
+"""`python -m benchmarks.failover`: from SIGKILL of the leading operator to the next task pod that is created.
+
+Two ways to die, at default durations. `process`: its container is started again, as the kubelet does, and finds the
+Lease in its own name. `pod`: it never comes back, as with its node, and the other replica waits for the Lease to run
+out. Many short tasks are under way, so that a pod is due at any moment; counted is from before the signal is sent.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from torpor_api.client.resources import LEASES, PODS, WORKFLOWS
+from torpor_demo import images
+from torpor_demo.install import SYSTEM, roll_out
+from torpor_demo.kubectl import Kubectl
+from torpor_wire import times
+
+from benchmarks.course import NAMESPACE, Course, course
+from tests.e2e.support import node
+
+GOAL = 20.0
+WAYS = ("process", "pod")
+_DEPLOYMENT = "deployment/torpor-operator"
+_REPLICAS = "app.kubernetes.io/component=operator"
+_PROGRAM = "torpor_operator"
+_UNDER_WAY = 4  # pods, before anything is killed
+_RENEWAL = 5.0  # the Lease's: a round may fall anywhere in it
+_LIMIT = 120.0
+_SPEC = {
+    "image": images.CENSUS.name,
+    "parallelism": 2,
+    "tasks": [
+        {
+            "name": "it",
+            "python": "census.tasks:sections",
+            "expand": [{"name": "largest", "over": list(range(300))}],
+        }
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Takeover:
+    """One round: how long nothing was started, in seconds, and whether another pod leads since."""
+
+    seconds: float
+    another: bool
+
+
+def main() -> None:
+    """Measure and print: a table, then the same as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="of each way to die")
+    rounds: int = parser.parse_args().rounds
+    sys.stdout.write(text(asyncio.run(_measure(rounds))))
+
+
+def text(rounds: Mapping[str, Sequence[Takeover]]) -> str:
+    """The figures for people, and on the last line for programs."""
+    found = {way: _spread(takeovers) for way, takeovers in rounds.items()}
+    lines = [
+        f"SIGKILL of the leading operator, to the next task pod; goal {GOAL:.0f} s",
+        f"  {'WAY':<8} {'ROUNDS':>6} {'MIN':>7} {'MEDIAN':>7} {'MAX':>7}   ANOTHER POD LEADS",
+        *(
+            f"  {way:<8} {each['rounds']:>6} {each['min_s']:>7.2f} {each['median_s']:>7.2f} {each['max_s']:>7.2f}"
+            f"   in {each['another']} of {each['rounds']}"
+            for way, each in found.items()
+        ),
+        json.dumps({"bench": "failover", "goal_s": GOAL, **found}),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _spread(takeovers: Sequence[Takeover]) -> dict[str, float]:
+    seconds = [each.seconds for each in takeovers]
+    return {
+        "rounds": len(takeovers),
+        "min_s": round(min(seconds), 3),
+        "median_s": round(statistics.median(seconds), 3),
+        "max_s": round(max(seconds), 3),
+        "another": sum(each.another for each in takeovers),
+    }
+
+
+async def _measure(rounds: int) -> dict[str, list[Takeover]]:
+    found: dict[str, list[Takeover]] = {way: [] for way in WAYS}
+    async with course(list(images.ALL)) as on:
+        for _ in range(rounds):
+            for way in WAYS:
+                found[way].append(await _round(on, way))
+    return found
+
+
+async def _round(on: Course, way: str) -> Takeover:
+    leader = await _fresh_leader(on)
+    where, processes = await asyncio.to_thread(node.running, on.kubectl, leader, _PROGRAM)
+    run = await on.start(_SPEC)
+    async with _watching(on) as created, asyncio.timeout(_LIMIT):
+        await created.reach(_UNDER_WAY)
+        await asyncio.sleep(random.uniform(0, _RENEWAL))
+        begun = time.monotonic()
+        await asyncio.to_thread(node.end, where, processes)
+        dead = time.time()
+        if way == "pod":
+            await asyncio.to_thread(_remove, on.kubectl, leader)
+        resumed = await created.after(dead)
+        another = await _leader(on) != leader
+    await on.api.delete(WORKFLOWS, NAMESPACE, run)
+    return Takeover(seconds=resumed - begun, another=another)
+
+
+async def _fresh_leader(on: Course) -> str:
+    """A leader whose container was never started again: one that was is left to wait before it is the next time."""
+    while True:
+        await asyncio.to_thread(roll_out, on.kubectl, _DEPLOYMENT)
+        leader = await _leader(on)
+        pods = (await on.api.list(PODS, SYSTEM, label_selector=_REPLICAS)).items
+        found = next((pod for pod in pods if pod["metadata"]["name"] == leader), None)
+        if found is None:
+            await asyncio.sleep(1)  # the Lease of one that is no more has to run out
+        elif found["status"]["containerStatuses"][0]["restartCount"]:
+            await asyncio.to_thread(on.kubectl.run, "delete", "pod", leader, "-n", SYSTEM)
+        else:
+            return leader
+
+
+async def _leader(on: Course) -> str:
+    holder: str = (await on.api.get(LEASES, SYSTEM, "torpor-operator"))["spec"]["holderIdentity"]
+    return holder
+
+
+def _remove(kubectl: Kubectl, pod: str) -> None:
+    kubectl.run("delete", "pod", pod, "-n", SYSTEM, "--force", "--grace-period=0", "--wait=false")
+
+
+class Creations:
+    """The pods of tasks that were seen to be created: when they were seen (monotonic), and made (whole seconds)."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[float, float]] = []
+        self._changed = asyncio.Condition()
+
+    async def add(self, created: str) -> None:
+        """Note one, now."""
+        self.found.append((time.monotonic(), times.epoch(created)))
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def reach(self, count: int) -> None:
+        """Return once there are so many."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self.found) >= count)
+
+    async def after(self, moment: float) -> float:
+        """When the first was seen that was made in a later second than `moment` (epoch).
+
+        What the dead one made in its last second may be seen late, and is not counted: nobody follows that fast.
+        """
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.found[-1][1] > moment)
+        return next(seen for seen, made in self.found if made > moment)
+
+
+@asynccontextmanager
+async def _watching(on: Course) -> AsyncIterator[Creations]:
+    created = Creations()
+    version = (await on.api.list(PODS, NAMESPACE)).resource_version
+
+    async def watch() -> None:
+        async for event in on.api.watch(PODS, NAMESPACE, resource_version=version):
+            if event.type == "ADDED":
+                await created.add(event.object["metadata"]["creationTimestamp"])
+
+    task = asyncio.create_task(watch())
+    try:
+        yield created
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""`python -m benchmarks.reduce`: a thousand results of a megabyte, made by pods of a mapped task and reduced by one.
+
+Once with few of them and once with many, so that it is seen which memory grows with their number: that of the pod which
+reduces them, of the operator, of the archive. The former has a limit that they would not fit in. Prints a Markdown
+table and writes JSON. Needs the kind cluster, whose nodes it enters.
+"""
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from torpor_api.client.resources import TASKRUNS
+from torpor_api.models import taskrun
+from torpor_api.models.workflow import Workflow
+from torpor_demo import images
+from torpor_demo.cluster import ROOT
+from torpor_demo.images import Image
+from torpor_dev.progress import say
+from torpor_wire import constants, times
+
+from benchmarks.course import NAMESPACE, Course, course
+from benchmarks.reduce import peaks, rows
+from benchmarks.reduce.rows import Taken
+
+IMAGE = Image(name="torpor-reduce:dev", context=Path(__file__).parent / "image")
+LIMIT = "64Mi"
+_PATIENCE = 3600.0
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", nargs="+", type=int, default=[10, 1000], help="how many, a run for each")
+    parser.add_argument("--size", type=int, default=1_000_000, help="bytes of each")
+    parser.add_argument("--parallelism", type=int, default=20, help="pods at a time")
+    parser.add_argument("--into", type=Path, default=ROOT / "docs/reduce.json", help="where the JSON goes")
+    given = parser.parse_args()
+    taken = asyncio.run(_measure(given.results, given.size, given.parallelism))
+    given.into.write_text(rows.written(taken, commit=_commit(), at=times.rfc3339(time.time()), limit=LIMIT))
+    sys.stdout.write(rows.table(taken))
+
+
+def spec(results: int, size: int, parallelism: int) -> dict[str, Any]:
+    """A mapped task and what reduces it."""
+    small = {"resources": {"requests": {"cpu": "10m"}}}
+    limited = {"resources": {"requests": {"memory": LIMIT}, "limits": {"memory": LIMIT}}}
+    make = {"name": "make", "python": "reduce_tasks:make", "args": {"size": size}, "pod": small}
+    reduce = {"name": "reduce", "python": "reduce_tasks:reduce", "pod": limited}
+    return {
+        "image": IMAGE.name,
+        "parallelism": parallelism,
+        "tasks": [
+            {**make, "expand": [{"name": "n", "over": list(range(results))}]},
+            {**reduce, "args": {"blocks": "${tasks.make.results}"}},
+        ],
+    }
+
+
+async def _measure(several: list[int], size: int, parallelism: int) -> list[Taken]:
+    async with course([*images.ALL, IMAGE]) as on:
+        return [await _run(on, results, size, parallelism) for results in several]
+
+
+async def _run(on: Course, results: int, size: int, parallelism: int) -> Taken:
+    processes = await asyncio.to_thread(peaks.find, on.kubectl)
+    await asyncio.to_thread(peaks.reset, processes)
+    before = await asyncio.to_thread(peaks.read, processes)
+    began = time.monotonic()
+    found = await on.ended(await on.start(spec(results, size, parallelism)), limit=_PATIENCE)
+    wall = time.monotonic() - began
+    held = await asyncio.to_thread(peaks.read, processes)
+    reduced = await _reduced(on, found)
+    await on.remove(found)
+    say(f"{results} results of {size} bytes took {wall:.0f} s")
+    if (reduced["results"], reduced["whole"]) != (results, results):
+        raise SystemExit(f"of {results} results {reduced['results']} were read, {reduced['whole']} of them whole")
+    return Taken(
+        results=results,
+        size=size,
+        wall=wall,
+        reducing=reduced["seconds"],
+        worker_before=reduced["peak_before"],
+        worker=reduced["peak"],
+        before=before,
+        peaks=held,
+    )
+
+
+async def _reduced(on: Course, found: Workflow) -> dict[str, Any]:
+    """What the reducing task told."""
+    selector = f"{constants.LABEL_WORKFLOW}={found.metadata.name},{constants.LABEL_TASK}=reduce"
+    (body,) = (await on.api.list(TASKRUNS, NAMESPACE, label_selector=selector)).items
+    told: dict[str, Any] = json.loads(taskrun.parse(body).status.result or "{}")
+    return told
+
+
+def _commit() -> str:
+    words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The bare client set to work: what it is to patch, and when."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from urllib.parse import urlencode
+
+from torpor_api.client.resources import TASKRUNS
+from torpor_api.models.taskrun import TaskRun
+from torpor_demo.cluster import ROOT
+from torpor_triggerer.settings import CONCURRENCY
+from torpor_triggerer.sharding import assignment
+from torpor_wire import constants, transitions
+
+from benchmarks.triggerer.bare import Patch, Work
+from benchmarks.triggerer.plane import NAMESPACE, Plane
+
+AHEAD = 8.0
+"""Seconds in which it is up and has read its work."""
+
+
+async def patched(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> None:
+    """Fire each of these as soon as it is due, which is not before `AHEAD`. Raises SystemExit where it fails."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(json.dumps(asdict(_work(plane, made, due))))
+        file.flush()
+        process = await asyncio.create_subprocess_exec(
+            ROOT / ".venv/bin/python", "-m", "benchmarks.triggerer.bare", file.name, cwd=ROOT
+        )
+        if await process.wait():
+            raise SystemExit("the bare client failed")
+
+
+def _work(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> Work:
+    (whole,) = assignment.selectors(constants.DEFAULT_POOL, frozenset(range(constants.SHARDS)))
+    query = {"watch": "1", "fieldSelector": whole, "allowWatchBookmarks": "true"}
+    return Work(
+        url=plane.url,
+        authority=str(plane.account / "ca.crt"),
+        token=Path(plane.account / "token").read_text(),
+        concurrency=CONCURRENCY,
+        watch=f"{TASKRUNS.path(None)}?{urlencode(query)}",
+        patches=[
+            Patch(
+                due[name],
+                f"{TASKRUNS.path(NAMESPACE, name, 'status')}?fieldManager={constants.FIELD_MANAGER}",
+                _fire(made[name], due[name]),
+            )
+            for name in due
+        ],
+    )
+
+
+def _fire(found: TaskRun, moment: float) -> str:
+    asked = found.status.trigger
+    event = json.loads(asked.kwargs)["at"] if asked else None
+    return json.dumps(transitions.fire(found.pin(), json.dumps(event), deferred=10.0, now=moment))

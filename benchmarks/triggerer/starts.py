@@ -1,0 +1,121 @@
+"""From the start of the process to all that waits running, what that holds in memory, and what it costs idle."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.triggerer import scene, usage
+from benchmarks.triggerer.figures import Figure
+from benchmarks.triggerer.replica import replicas
+from benchmarks.triggerer.scene import Scene
+from benchmarks.triggerer.usage import Usage
+from benchmarks.triggerer.waits import Asked
+
+_MINUTE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    count: int
+    seconds: float
+    usage: Usage
+
+
+async def tasks(on: Scene) -> list[Figure]:
+    """Triggers that have a task each."""
+    few, many = await _both(on, scene.sleeping)
+    return [
+        *_seconds(few, goal="5 s"),
+        *_seconds(many, goal="15 s"),
+        *_memory("trigger", few, many, goal="4 KiB"),
+        *(
+            Figure(
+                name=f"pss_{one.count}",
+                what=f"PSS of all its processes, running {one.count:,} triggers",
+                value=one.usage.pss / 1024,
+                unit="MiB",
+            )
+            for one in (few, many)
+        ),
+    ]
+
+
+async def timers(on: Scene) -> list[Figure]:
+    """Waits for a moment, which have none."""
+    few, many = await _both(on, lambda count: scene.timers(scene.far(count)))
+    return [
+        *_seconds(few, kind="timers"),
+        *_seconds(many, kind="timers"),
+        *_memory("timer", few, many, goal="1 KiB"),
+    ]
+
+
+async def idle(on: Scene) -> list[Figure]:
+    """What so many triggers that do nothing cost."""
+    await on.waits.add(scene.sleeping(on.sizes.few))
+    async with replicas(on.plane) as each:
+        replica = await each.start()
+        await replica.runs(on.sizes.few)
+        await replica.settled()
+        before = usage.cpu(replica.pid)
+        await asyncio.sleep(on.sizes.idle)
+        spent = usage.cpu(replica.pid) - before
+    await on.waits.clear()
+    return [
+        Figure(
+            name=f"idle_cpu_{on.sizes.few}",
+            what=f"idle with {on.sizes.few:,} triggers, processor time a minute",
+            value=spent * _MINUTE / on.sizes.idle,
+            unit="s",
+            goal="1 s",
+        )
+    ]
+
+
+async def _both(on: Scene, asked: Callable[[int], Sequence[Asked]]) -> tuple[_Start, _Start]:
+    few = await _start(on, asked(on.sizes.few))
+    many = await _start(on, asked(on.sizes.many - on.sizes.few))
+    await on.waits.clear()
+    return few, many
+
+
+async def _start(on: Scene, more: Sequence[Asked]) -> _Start:
+    await on.waits.add(more)
+    count = len(on.waits.names)
+    async with replicas(on.plane) as each:
+        began = time.monotonic()
+        replica = await each.start()
+        all_run = await replica.runs(count)
+        await replica.settled()
+        used = replica.usage()
+        await replica.end(signal.SIGTERM)
+    return _Start(count=count, seconds=all_run - began, usage=used)
+
+
+def _seconds(start: _Start, *, kind: str = "triggers", goal: str = "") -> list[Figure]:
+    return [
+        Figure(
+            name=f"start_{kind}_{start.count}",
+            what=f"process start to {start.count:,} {kind} running",
+            value=start.seconds,
+            unit="s",
+            goal=goal,
+            aside=f"{start.usage.cpu:.1f} s of processor time with what followed",
+        )
+    ]
+
+
+def _memory(kind: str, few: _Start, many: _Start, *, goal: str) -> list[Figure]:
+    slope = (many.usage.rss - few.usage.rss) / (many.count - few.count)
+    return [
+        Figure(
+            name=f"rss_slope_{kind}",
+            what=f"RSS a {kind}, slope from {few.count:,} to {many.count:,}",
+            value=slope,
+            unit="KiB",
+            goal=goal,
+            aside=f"{few.usage.rss / 1024:.0f} and {many.usage.rss / 1024:.0f} MiB",
+        )
+    ]

@@ -1,0 +1,127 @@
+"""The processes beside the control plane: the shipped operator, the kubelet and the worker; and what each has used."""
+
+import asyncio
+import os
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from torpor_api.client.resources import LEASES
+from torpor_demo.cluster import ROOT
+from torpor_demo.install import SYSTEM
+
+from benchmarks.triggerer import usage
+from benchmarks.workflow.plane import Plane
+
+OPERATOR, KUBELET, WORKER, CLIENT = "operator", "kubelet", "worker", "client"
+_PATIENCE = 60.0
+_LOOK = 0.1
+_START = 2.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+_IDLE = (3, 4)  # of the first line of /proc/stat: idle, iowait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """Who works, by pid; `client` is the bench itself."""
+
+    plane: Plane
+    pids: Mapping[str, int]
+
+    def cpu(self) -> dict[str, float]:
+        """Seconds of processor time so far by name, of children too; `machine` is all that was busy, whoever was."""
+        found = {name: usage.tree(pid) for name, pid in {**self.plane.servers, **self.pids}.items()}
+        return found | {CLIENT: usage.cpu(os.getpid()), "machine": _busy()}
+
+    def memory(self) -> float:
+        """PSS of the operator without its evaluator, in bytes."""
+        return usage.own_pss(self.pids[OPERATOR]) * 1024
+
+
+@asynccontextmanager
+async def nodes(plane: Plane) -> AsyncIterator[Crew]:
+    """A kubelet and a worker, and no operator."""
+    async with AsyncExitStack() as stack:
+        yield Crew(plane=plane, pids=await _nodes(stack, plane))
+
+
+@asynccontextmanager
+async def crew(plane: Plane) -> AsyncIterator[Crew]:
+    """All three; the operator leads, with the settings that it ships with."""
+    async with AsyncExitStack() as stack:
+        pids = await _nodes(stack, plane)
+        with socket.create_server(("127.0.0.1", 0)) as held:
+            port = held.getsockname()[1]
+        liveness = ("--liveness", f"http://127.0.0.1:{port}/healthz", "--identity", "bench", "--namespace", SYSTEM)
+        words = ("-m", "torpor_operator", *liveness)
+        pids[OPERATOR] = await _start(stack, plane.state / "operator.log", words, KUBECONFIG=str(plane.operator))
+        await _leads(plane)
+        yield Crew(plane=plane, pids=pids)
+
+
+async def _nodes(stack: AsyncExitStack, plane: Plane) -> dict[str, int]:
+    path, package = plane.state / "kubelet", "benchmarks.workflow"
+    config = str(plane.state / "kubeconfig")
+    log = plane.state / "nodes.log"
+    kubelet = await _start(stack, log, ("-m", f"{package}.kubelet", str(path)), KUBECONFIG=config)
+    async with asyncio.timeout(_PATIENCE):
+        while not path.exists():  # noqa: ASYNC110 - a socket rings no bell
+            await asyncio.sleep(_LOOK)
+    words = ("-m", f"{package}.worker", str(path), plane.server, str(plane.state / "pki"))
+    worker = await _start(stack, log, words)
+    await asyncio.sleep(_START)
+    return {KUBELET: kubelet, WORKER: worker}
+
+
+async def _start(stack: AsyncExitStack, log: Path, words: Sequence[str], **environ: str) -> int:
+    with log.open("a") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, stdout=output, stderr=output, env=os.environ | environ, cwd=ROOT
+        )
+    stack.push_async_callback(_ended, process)
+    return process.pid
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
+
+
+async def _leads(plane: Plane) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            held = (await plane.api.list(LEASES, SYSTEM)).items
+            if any(one["metadata"]["name"] == "torpor-operator" and one["spec"].get("holderIdentity") for one in held):
+                break
+            await asyncio.sleep(_LOOK)
+    await asyncio.sleep(1)  # its lists, of a cluster without workflows
+
+
+def _busy() -> float:
+    fields = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return (sum(fields) - sum(fields[at] for at in _IDLE)) / _TICKS
+
+
+@dataclass(slots=True)
+class Stretch:
+    """A stretch of time: how long it took and who used how much of the processors in it."""
+
+    crew: Crew
+    began: float
+    before: Mapping[str, float]
+
+    @classmethod
+    def begin(cls, crew: Crew) -> "Stretch":
+        """From now on."""
+        return cls(crew, time.monotonic(), crew.cpu())
+
+    def cpu(self) -> dict[str, float]:
+        """Seconds by name since; `foreign` is what others on this machine used."""
+        used = {name: now - self.before[name] for name, now in self.crew.cpu().items()}
+        machine = used.pop("machine")
+        return used | {"foreign": machine - sum(used.values())}

@@ -1,0 +1,146 @@
+"""`python -m benchmarks.workflow.kubelet SOCKET`: the kubelet of all nodes, without containers.
+
+A pod that was bound to a node is said to be Running; a task's pod is then handed, as its environment, to the worker
+behind the socket, and has Succeeded when that says so. Any other pod has Succeeded at once. So a pod costs what kwok's
+cost: two patches of its status. kwok itself cannot know when a worker is done but by one more write.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, Never
+
+from torpor_api.cache.reflector import Notice, Reflector, Unreadable
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.http import connect
+from torpor_api.client.resources import PODS
+from torpor_api.timing import SystemClock
+from torpor_wire import constants, times
+
+_MERGE = "application/strategic-merge-patch+json"
+_PROGRAM = "tests-kubelet"
+
+
+class Pod(NamedTuple):
+    """What is kept of a pod; `environ` is that of a task's."""
+
+    namespace: str
+    name: str
+    uid: str
+    bound: bool
+    image: str
+    container: str
+    environ: str | None
+
+
+class Kubelet:
+    """Runs every pod that is bound."""
+
+    def __init__(self, api: Api, worker: asyncio.StreamWriter) -> None:
+        self._api = api
+        self._worker = worker
+        self._begun: set[str] = set()
+        self._ends: dict[str, asyncio.Future[None]] = {}
+        self._pods: Reflector[Pod] = Reflector(api, PODS, _slim, on_change=self._changed, jitter=lambda: 0.5)
+
+    async def run(self, answers: asyncio.StreamReader) -> None:
+        """Until the worker is gone."""
+        async with asyncio.TaskGroup() as self._group:
+            watching = self._group.create_task(self._watch())
+            async for line in answers:
+                self._ends.pop(line.decode().strip()).set_result(None)
+            watching.cancel()
+
+    async def _watch(self) -> Never:
+        await self._pods.run()
+
+    def _changed(self, change: Notice[Pod]) -> None:
+        if isinstance(change, Unreadable):
+            raise TypeError(change.message)
+        pod = change.item
+        if pod is not None and pod.bound and pod.uid not in self._begun:
+            self._begun.add(pod.uid)
+            self._group.create_task(self._live(pod))
+
+    async def _live(self, pod: Pod) -> None:
+        started = times.rfc3339(time.time())
+        with suppress(errors.NotFound):
+            await self._say(pod, "Running", started, {"running": {"startedAt": started}})
+            if pod.environ is not None:
+                await self._work(pod, pod.environ)
+            ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}
+            await self._say(pod, "Succeeded", started, {"terminated": ended})
+
+    async def _work(self, pod: Pod, environ: str) -> None:
+        end = self._ends[pod.uid] = asyncio.get_running_loop().create_future()
+        self._worker.write(environ.encode() + b"\n")
+        await end
+
+    async def _say(self, pod: Pod, phase: str, started: str, state: Mapping[str, Any]) -> None:
+        answer = await self._api.transport.request(
+            "PATCH",
+            PODS.path(pod.namespace, pod.name, "status"),
+            body={"metadata": {"uid": pod.uid}, "status": _status(pod, phase, started, state)},
+            content_type=_MERGE,
+        )
+        if answer.status >= 400:
+            raise errors.of(answer)
+
+
+def _status(pod: Pod, phase: str, started: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    ready = phase == "Running"
+    container = {
+        "name": pod.container,
+        "image": pod.image,
+        "imageID": pod.image,
+        "ready": ready,
+        "started": ready,
+        "restartCount": 0,
+        "state": state,
+    }
+    kinds = ("Initialized", "Ready", "ContainersReady")
+    conditions = [{"type": kind, "status": str(ready), "lastTransitionTime": started} for kind in kinds]
+    address = {"hostIP": "10.0.0.1", "podIP": "10.1.0.1", "startTime": started}
+    return {"phase": phase, **address, "conditions": conditions, "containerStatuses": [container]}
+
+
+def _slim(body: dict[str, Any]) -> Pod:
+    metadata, (container, *_) = body["metadata"], body["spec"]["containers"]
+    values = {each["name"]: each.get("value", "") for each in container.get("env", [])}
+    environ = json.dumps(values | {constants.ENV_POD_UID: metadata["uid"]}) if constants.ENV_TASKRUN in values else None
+    bound = bool(body["spec"].get("nodeName"))
+    return Pod(
+        metadata["namespace"],
+        metadata["name"],
+        metadata["uid"],
+        bound,
+        container["image"],
+        container["name"],
+        environ if bound and metadata["uid"] else None,
+    )
+
+
+async def main(path: str) -> None:
+    """Serve the one worker that connects, until it hangs up."""
+    done = asyncio.Event()
+    async with connect(program=_PROGRAM) as transport:
+
+        async def serve(answers: asyncio.StreamReader, worker: asyncio.StreamWriter) -> None:
+            try:
+                await Kubelet(Api(transport, SystemClock()), worker).run(answers)
+            finally:
+                worker.close()
+                done.set()
+
+        async with await asyncio.start_unix_server(serve, path):
+            await done.wait()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    asyncio.run(main(sys.argv[1]))

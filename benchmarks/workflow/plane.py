@@ -1,0 +1,104 @@
+"""Where the workflow bench runs: a control plane with a scheduler, nodes that nobody stands behind, Torpor's kinds.
+
+A new one for each row, so that none pays for what an earlier one left in etcd.
+"""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from torpor_api.client.api import Api
+from torpor_api.client.http import connect
+from torpor_api.client.resources import Resource
+from torpor_api.timing import SystemClock
+from torpor_demo.cluster import ROOT
+from torpor_demo.install import SYSTEM, prepare
+from torpor_demo.kubectl import Kubectl
+from torpor_dev import control_plane, daemon, kubectl
+
+from benchmarks.triggerer.etcd import Etcd
+
+NAMESPACE = "torpor-bench"
+NODE_COUNT = 10
+_NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
+_SERVERS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+_CRDS = ("crd/workflows.torpor.dev", "crd/taskruns.torpor.dev")
+_ROOM = {"cpu": "1000", "memory": "1Ti", "pods": "20000"}
+_TOKEN_SECONDS = "7200s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    """A running control plane, as its administrator, as its etcd, and as the operator finds it."""
+
+    api: Api
+    etcd: Etcd
+    state: Path
+    operator: Path
+    """A kubeconfig with the token of the operator's service account."""
+    server: str
+    """The API server's address."""
+    servers: dict[str, int]
+    """The processes that are the control plane, by name."""
+
+
+@asynccontextmanager
+async def plane() -> AsyncIterator[Plane]:
+    """A new control plane with nodes and Torpor's kinds, roles and policies; it is ended and forgotten at the end."""
+    with _started() as state:
+        at = Kubectl(state / "kubeconfig", kubectl.ensure())
+        await asyncio.to_thread(_install, at)
+        found = {name: daemon.find(name, folder=state) for name in _SERVERS}
+        plan = json.loads((state / "plan.json").read_text())
+        async with connect(str(at.kubeconfig), program="torpor-bench") as transport, aiohttp.ClientSession() as session:
+            api = Api(transport, SystemClock())
+            for number in range(NODE_COUNT):
+                await _join(api, f"node-{number}")
+            yield Plane(
+                api=api,
+                etcd=Etcd(session, f"http://127.0.0.1:{plan['ports']['etcd']}"),
+                state=state,
+                server=f"https://127.0.0.1:{plan['ports']['api']}",
+                operator=_kubeconfig(at, state / "operator.kubeconfig"),
+                servers={name: one.pid for name, one in found.items() if one is not None},
+            )
+
+
+@contextmanager
+def _started() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="torpor-bench-") as folder:
+        state = Path(folder)
+        try:
+            control_plane.start(state, scheduler=True)
+            yield state
+        finally:
+            control_plane.stop(state)
+
+
+def _install(at: Kubectl) -> None:
+    # Deployments are objects here as any others: no controller makes pods of them.
+    at.run("apply", "--server-side", "-f", ROOT / "manifests/install.yaml")
+    prepare(at, NAMESPACE)
+    at.run("wait", "--for=condition=Established", *_CRDS, "--timeout=60s", limit=90)
+
+
+async def _join(api: Api, name: str) -> None:
+    """A node is born with a taint that a controller takes off once it is ready; here runs none that would."""
+    body: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+    await api.create(_NODES, None, body | {"status": {"capacity": _ROOM, "allocatable": _ROOM}})
+    await api.patch(_NODES, None, name, [{"op": "remove", "path": "/spec/taints"}])
+
+
+def _kubeconfig(at: Kubectl, path: Path) -> Path:
+    token = at.run("create", "token", "torpor-operator", "-n", SYSTEM, f"--duration={_TOKEN_SECONDS}").strip()
+    config = json.loads(at.run("config", "view", "--raw", "-o", "json"))
+    config["users"] = [{"name": one["name"], "user": {"token": token}} for one in config["users"]]
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(config))
+    return path

@@ -1,0 +1,86 @@
+"""Workflows as the bench starts and watches them: when each was asked for, and when its end was seen."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from torpor_api.cache.reflector import Notice, Reflector, Unreadable
+from torpor_api.client.api import Api
+from torpor_api.client.resources import WORKFLOWS
+from torpor_wire import constants
+
+from benchmarks.workflow.plane import NAMESPACE, Plane
+
+PATIENCE = 1800.0
+Object = dict[str, Any]
+
+
+class Runs:
+    """`states` are words of the runs that have ended."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.ended: dict[str, float] = {}
+        self.states: dict[str, str] = {}
+        self._changed = asyncio.Event()
+        self.workflows: Reflector[tuple[str, str]] = Reflector(
+            api, WORKFLOWS, _state, on_change=self._note, jitter=lambda: 0.5
+        )
+
+    async def start(self, name: str, tasks: Sequence[Mapping[str, Any]], **spec: Any) -> float:
+        """Create a Workflow; when that was asked for (monotonic)."""
+        body = {
+            "apiVersion": constants.API_VERSION,
+            "kind": "Workflow",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"image": "bench", "tasks": list(tasks), **spec},
+        }
+        began = time.monotonic()
+        await self.api.create(WORKFLOWS, NAMESPACE, body)
+        return began
+
+    async def end(self, *names: str) -> float:
+        """When the last of them was seen to have ended (monotonic). Raises SystemExit where one did not succeed."""
+        async with asyncio.timeout(PATIENCE):
+            while not self.ended.keys() >= set(names):
+                self._changed.clear()
+                await self._changed.wait()
+        failed = {name: self.states[name] for name in names if self.states[name] != "Succeeded"}
+        if failed:
+            raise SystemExit(json.dumps(failed))
+        return max((self.ended[name] for name in names), default=0.0)
+
+    def _note(self, change: Notice[tuple[str, str]]) -> None:
+        if isinstance(change, Unreadable):
+            raise TypeError(change.message)
+        if change.item is not None and change.item[1] and change.item[0] not in self.ended:
+            name, state = change.item
+            self.ended[name], self.states[name] = time.monotonic(), state
+            self._changed.set()
+
+
+@asynccontextmanager
+async def runs(plane: Plane) -> AsyncIterator[Runs]:
+    """Watched from here on."""
+    found = Runs(plane.api)
+    watching = asyncio.create_task(found.workflows.run())
+    await found.workflows.synced.wait()
+    try:
+        yield found
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+def step(name: str, **fields: Any) -> Object:
+    """A python task."""
+    return {"name": name, "python": "bench:step", **fields}
+
+
+def _state(body: Object) -> tuple[str, str]:
+    """The name, and the state it ended in; an empty one while it runs."""
+    status = body.get("status", {})
+    return body["metadata"]["name"], status.get("state", "") if status.get("completionTime") else ""

@@ -1,0 +1,86 @@
+"""`python -m benchmarks.workflow.worker SOCKET`: what runs in every task's pod, without a process a pod.
+
+It makes the claim and the report with torpor_wire's patches, as the pod: impersonated with the pod's name and uid in
+its extra fields, so that the fence judges it as a pod and the token of none has to be asked for. All pods share its
+connections, where each real one opens its own.
+"""
+
+import asyncio
+import json
+import os
+import ssl
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+from torpor.runtime import environment
+from torpor.runtime.environment import Launch
+from torpor_wire import constants, transitions
+from torpor_wire.state import State
+
+ACCOUNT = "torpor-task"
+_EXTRA = "Impersonate-Extra-" + quote("authentication.kubernetes.io/pod-", safe="")
+_UNDER_WAY = 100
+_RESULT = "1"
+
+
+class Worker:
+    """Runs pods as lines of environment come, and says the uid of each that has ended."""
+
+    def __init__(self, session: aiohttp.ClientSession, server: str, said: Callable[[str], None]) -> None:
+        self._session = session
+        self._server = server
+        self._said = said
+
+    async def live(self, launched: Launch) -> None:
+        """Claim, do nothing, report."""
+        who = transitions.Claim(launched.pod, launched.pod_uid, launched.nonce)
+        claim = transitions.claim(launched.pin(State.SCHEDULED), who, started=launched.started, now=time.time())
+        if await self._write(launched, claim):
+            await self._write(launched, transitions.succeed(launched.pin(State.RUNNING), _RESULT, now=time.time()))
+        self._said(launched.pod_uid)
+
+    async def _write(self, launched: Launch, patch: Sequence[Mapping[str, Any]]) -> bool:
+        async with self._session.patch(
+            f"{self._server}{launched.path()}/status?fieldManager={constants.FIELD_MANAGER}",
+            data=json.dumps(patch),
+            headers=_identity(launched),
+        ) as response:
+            text = await response.text()
+            if response.status != HTTPStatus.OK:
+                sys.stderr.write(f"{launched.pod}: {response.status} {text}\n")
+            return response.status == HTTPStatus.OK
+
+
+def _identity(launched: Launch) -> dict[str, str]:
+    return {
+        "Content-Type": "application/json-patch+json",
+        "Impersonate-User": f"system:serviceaccount:{launched.namespace}:{ACCOUNT}",
+        f"{_EXTRA}name": launched.pod,
+        f"{_EXTRA}uid": launched.pod_uid,
+    }
+
+
+async def main(path: str, server: str, pki: str) -> None:
+    """Serve the kubelet behind the socket until it hangs up."""
+    trust = ssl.create_default_context(cafile=f"{pki}/ca.crt")
+    trust.load_cert_chain(f"{pki}/admin.crt", f"{pki}/admin.key")
+    pods, kubelet = await asyncio.open_unix_connection(path)
+
+    def said(uid: str) -> None:
+        kubelet.write(uid.encode() + b"\n")
+
+    connector = aiohttp.TCPConnector(limit=_UNDER_WAY, ssl=trust)
+    async with aiohttp.ClientSession(connector=connector) as session, asyncio.TaskGroup() as group:
+        worker = Worker(session, server, said)
+        async for line in pods:
+            launched = environment.read(json.loads(line), os.urandom(16).hex())
+            group.create_task(worker.live(launched))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

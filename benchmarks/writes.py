@@ -1,0 +1,109 @@
+"""`python -m benchmarks.writes`: API writes per python task, by kind, from the API server's own metrics.
+
+Counted is the difference of `apiserver_request_total` over a fan-out. Events, Leases and the coalesced status of the
+Workflow are left out. What the cluster writes for any pod (binding, kubelet's status, token) is shown apart: Torpor
+has no say in it.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from torpor_demo import images
+
+from benchmarks.course import course
+
+_LINE = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
+_LEFT_OUT = frozenset({"events", "leases", "workflows/status"})
+_OURS = frozenset({"taskruns", "taskruns/status", "workflows", "pods"})
+_SETTLE = 10.0
+
+
+class Kind(NamedTuple):
+    """What was written, and how."""
+
+    verb: str
+    resource: str  # with its subresource, as in RBAC
+
+
+def main() -> None:
+    """Measure and print: a table, then the same as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=50)
+    tasks: int = parser.parse_args().tasks
+    sys.stdout.write(text(tasks, asyncio.run(_measure(tasks))))
+
+
+def text(tasks: int, counted: Counter[Kind]) -> str:
+    """The figures for people, and on the last line for programs."""
+    ours = {kind: count for kind, count in counted.items() if kind.resource in _OURS}
+    others = {kind: count for kind, count in counted.items() if kind not in ours}
+    total = sum(ours.values())
+    figures = {_words(kind): count / tasks for kind, count in sorted(counted.items())}
+    lines = [
+        f"API writes of a run of {tasks} python tasks",
+        _row("WRITE", "TOTAL", "PER TASK"),
+        *_rows(ours, tasks),
+        _row("in all", str(total), f"{total / tasks:.2f}"),
+        "the cluster's own, for any pod:",
+        *_rows(others, tasks),
+        json.dumps({"bench": "writes", "tasks": tasks, "per_task": total / tasks, "writes": figures}),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(counted: Mapping[Kind, int], tasks: int) -> list[str]:
+    return [_row(_words(kind), str(count), f"{count / tasks:.2f}") for kind, count in sorted(counted.items())]
+
+
+def _row(words: str, total: str, each: str) -> str:
+    return f"  {words:<36}{total:>7}{each:>10}"
+
+
+def parse(metrics: str) -> Counter[Kind]:
+    """The writes so far, by kind; answers of any code count, since each was work for the server."""
+    found: Counter[Kind] = Counter()
+    for line in _LINE.finditer(metrics):
+        labels = dict(_LABEL.findall(line["labels"]))
+        if labels["verb"] in _WRITES and labels["resource"]:
+            resource = "/".join(filter(None, (labels["resource"], labels["subresource"])))
+            found[Kind(labels["verb"], resource)] += round(float(line["value"]))
+    return Counter({kind: count for kind, count in found.items() if kind.resource not in _LEFT_OUT})
+
+
+async def _measure(tasks: int) -> Counter[Kind]:
+    async with course(list(images.ALL)) as on:
+        await asyncio.sleep(_SETTLE)
+        before = parse(await on.api.read("/metrics"))
+        found = await on.run(
+            {
+                "image": images.CENSUS.name,
+                "tasks": [
+                    {
+                        "name": "it",
+                        "python": "census.tasks:sections",
+                        "expand": [{"name": "largest", "over": list(range(tasks))}],
+                    }
+                ],
+            }
+        )
+        # The kubelet's last words on the pods come after the run's end.
+        await asyncio.sleep(_SETTLE)
+        after = parse(await on.api.read("/metrics"))
+        await on.remove(found)
+    return after - before
+
+
+def _words(kind: Kind) -> str:
+    return f"{kind.verb.lower()} {kind.resource}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Events: what `kubectl describe` shows below an object, as bodies to create.
+
+The name is a hash of what is said of which object, so saying it twice is one Event. An Event is for people: no part of
+Torpor reads one, and failing to post one must not fail anything. Building is pure; `post` is the one request.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from torpor_wire import text
+
+from torpor_api import timing
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import EVENTS, Resource
+
+NOTE_MAX = 1024
+NAME_MAX = 253
+
+
+def reference(resource: Resource, *, namespace: str, name: str, uid: str) -> dict[str, str]:
+    """An ObjectReference to an object of a kind."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "namespace": namespace,
+        "name": name,
+        "uid": uid,
+    }
+
+
+def build(  # noqa: PLR0913 - the fields of the API's own Event
+    regarding: Mapping[str, str],
+    *,
+    reason: str,
+    message: str,
+    type: Literal["Normal", "Warning"],  # noqa: A002 - the API's own word
+    reporting_controller: str,
+    now: float,
+    action: str | None = None,
+    reporting_instance: str | None = None,
+) -> dict[str, Any]:
+    """An Event about what `reference` made. `reporting_controller` is a qualified name: `torpor.dev/operator`.
+
+    `action` is what was being done, in one CamelCase word, the reason where none is given. The message is cut to what
+    the API server takes: 1,024 bytes.
+    """
+    note = _cut(message)
+    said = "\n".join((regarding["uid"], type, reason, note))
+    suffix = "." + hashlib.sha256(said.encode()).hexdigest()[:16]
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {
+            "name": regarding["name"][: NAME_MAX - len(suffix)].rstrip("-.") + suffix,
+            "namespace": regarding["namespace"],
+        },
+        "regarding": dict(regarding),
+        "reason": reason,
+        "note": note,
+        "type": type,
+        "action": action or reason,
+        "eventTime": timing.text(now),
+        "reportingController": reporting_controller,
+        "reportingInstance": (reporting_instance or reporting_controller)[:128],
+    }
+
+
+async def post(api: Api, body: Mapping[str, Any]) -> None:
+    """Create an Event; that it has been said already is success."""
+    try:
+        await api.create(EVENTS, body["metadata"]["namespace"], body)
+    except errors.AlreadyExists:
+        return
+
+
+def _cut(message: str) -> str:
+    data = text.printable(message).encode()
+    return data.decode() if len(data) <= NOTE_MAX else data[: NOTE_MAX - 4].decode(errors="ignore") + " ..."

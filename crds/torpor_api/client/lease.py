@@ -1,0 +1,235 @@
+"""Leases: who should work, never who may write.
+
+A holder renews every third of the duration and gives up after two thirds, well before another may take over. Others
+judge by their own clock, from when they last saw the renewTime change (as client-go does), so the clocks of two
+machines are never compared. Every write is a JSON Patch whose `test` fails where another was first. Decisions are pure
+functions; the verbs below them are one request each; `Leadership` is the loop.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Never, TypeVar
+
+from torpor_api import timing
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import LEASES
+
+T = TypeVar("T")
+
+RENEW = 1 / 3
+RETRY = 1 / 8
+GIVE_UP = 2 / 3
+
+log = logging.getLogger(__name__)
+
+
+class LeaseLost(errors.ApiError):
+    """The Lease was not renewed in time, or another has it: stop working at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """Which Lease, as whom, for how long. `identity` is unique to the process; `duration` is in seconds."""
+
+    namespace: str
+    name: str
+    identity: str
+    duration: int = 15
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """What a Lease says; `holder` is empty where nobody has it."""
+
+    name: str
+    holder: str
+    duration: int
+    renewed: str
+    transitions: int
+    resource_version: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A Lease, and since when (monotonic) it has been seen unchanged."""
+
+    lease: Lease
+    since: float
+
+
+def parse(raw: Mapping[str, Any]) -> Lease:
+    """A Lease from the API server's JSON."""
+    meta, spec = raw["metadata"], raw.get("spec") or {}
+    return Lease(
+        name=meta["name"],
+        holder=spec.get("holderIdentity") or "",
+        duration=int(spec.get("leaseDurationSeconds") or 1),
+        renewed=spec.get("renewTime") or "",
+        transitions=int(spec.get("leaseTransitions") or 0),
+        resource_version=meta["resourceVersion"],
+        labels=meta.get("labels") or {},
+    )
+
+
+def sight(previous: Sighting | None, lease: Lease, now: float) -> Sighting:
+    """Note what was seen at `now` (monotonic): a holder that renewed starts a new period."""
+    if previous and (previous.lease.holder, previous.lease.renewed) == (lease.holder, lease.renewed):
+        return Sighting(lease=lease, since=previous.since)
+    return Sighting(lease=lease, since=now)
+
+
+def expired(sighting: Sighting, now: float) -> bool:
+    """Whether its holder has had its whole duration to renew, and did not."""
+    return now - sighting.since >= sighting.lease.duration
+
+
+def live(sightings: Mapping[str, Sighting], now: float) -> list[Lease]:
+    """The Leases that somebody holds, in the order of their names."""
+    held = [seen.lease for seen in sightings.values() if seen.lease.holder and not expired(seen, now)]
+    return sorted(held, key=lambda lease: lease.name)
+
+
+def may_acquire(sighting: Sighting, identity: str, now: float) -> bool:
+    """Whether the Lease is free, ours already, or expired."""
+    return sighting.lease.holder in {"", identity} or expired(sighting, now)
+
+
+async def fetch(api: Api, terms: Terms) -> Lease | None:
+    """The Lease as it stands, None where there is none yet."""
+    try:
+        return parse(await api.get(LEASES, terms.namespace, terms.name))
+    except errors.NotFound:
+        return None
+
+
+async def acquire(api: Api, terms: Terms, seen: Lease | None) -> Lease:
+    """Take the Lease as seen. Raises `errors.LostRace` or `errors.AlreadyExists` where another was first."""
+    now = timing.text(api.clock.now())
+    changed = seen is None or seen.holder != terms.identity
+    spec = {
+        "holderIdentity": terms.identity,
+        "leaseDurationSeconds": terms.duration,
+        "acquireTime": now,
+        "renewTime": now,
+        "leaseTransitions": (seen.transitions if seen else 0) + changed,
+    }
+    if seen is None:
+        metadata = {"name": terms.name, "namespace": terms.namespace, "labels": dict(terms.labels)}
+        body = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
+        return parse(await api.create(LEASES, terms.namespace, body))
+    ops = [_test("/metadata/resourceVersion", seen.resource_version), {"op": "add", "path": "/spec", "value": spec}]
+    return parse(await api.patch(LEASES, terms.namespace, terms.name, ops))
+
+
+async def renew(api: Api, terms: Terms) -> Lease:
+    """Renew the Lease. Raises `errors.LostRace` where it is no longer ours, `errors.NotFound` where it is gone.
+
+    What is tested is the holder, not the resourceVersion, so that a renewal whose answer was lost can be repeated.
+    """
+    now = timing.text(api.clock.now())
+    ops = [_test("/spec/holderIdentity", terms.identity), {"op": "add", "path": "/spec/renewTime", "value": now}]
+    return parse(await api.patch(LEASES, terms.namespace, terms.name, ops))
+
+
+async def release(api: Api, terms: Terms) -> None:
+    """Let another take the Lease at once. Raises as `renew` does."""
+    ops = [_test("/spec/holderIdentity", terms.identity), {"op": "add", "path": "/spec/holderIdentity", "value": None}]
+    await api.patch(LEASES, terms.namespace, terms.name, ops)
+
+
+def _test(path: str, value: str) -> dict[str, Any]:
+    return {"op": "test", "path": path, "value": value}
+
+
+class Leadership:
+    """Does something for as long as a Lease is held."""
+
+    def __init__(self, api: Api, terms: Terms) -> None:
+        self._api = api
+        self._clock = api.clock
+        self._terms = terms
+        self._until = float("-inf")
+
+    def holds(self) -> bool:
+        """Whether work may go on right now, by the clock alone."""
+        return self._clock.monotonic() < self._until
+
+    async def run(self, lead: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Wait for the Lease, then run `lead` while renewing it, and release it after.
+
+        Raises `LeaseLost` where it is lost before `lead` has ended; `lead` is cancelled then.
+        """
+        await self._acquire()
+        log.info("%s holds the lease %s", self._terms.identity, self._terms.name)
+        leading, keeping = asyncio.create_task(lead()), asyncio.create_task(self._keep())
+        try:
+            await asyncio.wait((leading, keeping), return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():
+                keeping.result()
+            return leading.result()
+        finally:
+            for task in (leading, keeping):
+                task.cancel()
+            await asyncio.gather(leading, keeping, return_exceptions=True)
+            await self._release()
+
+    async def _acquire(self) -> None:
+        seen: Sighting | None = None
+        while True:
+            started = self._clock.monotonic()
+            try:
+                found = await fetch(self._api, self._terms)
+                # As of the answer: what it tells of may have been written while it was on its way.
+                now = self._clock.monotonic()
+                seen = sight(seen, found, now) if found else None
+                if seen is None or may_acquire(seen, self._terms.identity, now):
+                    await acquire(self._api, self._terms, found)
+                    self._until = started + self._terms.duration * GIVE_UP
+                if self.holds():
+                    return
+            except (errors.LostRace, errors.AlreadyExists):
+                log.debug("another was first to take the lease %s", self._terms.name)
+            except errors.ApiError as error:
+                log.warning("cannot take the lease %s: %s", self._terms.name, error.message)
+            await self._clock.sleep(self._pause(seen))
+
+    def _pause(self, seen: Sighting | None) -> float:
+        """Until it is looked at again: no longer than until it expires, if its holder stays silent."""
+        pause = self._terms.duration * RETRY * (0.5 + self._api.jitter())
+        left = 0.0 if seen is None else seen.since + seen.lease.duration - self._clock.monotonic()
+        return min(pause, left) if left > 0 else pause
+
+    async def _keep(self) -> Never:
+        pause = RENEW
+        while True:
+            await self._clock.sleep(self._terms.duration * pause)
+            started = self._clock.monotonic()
+            if not self.holds():
+                raise self._lost("it could not be renewed in time")
+            try:
+                await timing.within(self._clock, self._until - started, renew(self._api, self._terms))
+                self._until = started + self._terms.duration * GIVE_UP
+                pause = RENEW
+            except (errors.LostRace, errors.NotFound) as exc:
+                raise self._lost("another holds it, or it was deleted") from exc
+            except (errors.ApiError, TimeoutError) as exc:
+                pause = RETRY / 2
+                log.warning("cannot renew the lease %s: %s", self._terms.name, exc)
+
+    def _lost(self, why: str) -> LeaseLost:
+        self._until = float("-inf")
+        return LeaseLost(f"lease {self._terms.name} of {self._terms.identity} is lost: {why}")
+
+    async def _release(self) -> None:
+        if not self.holds():
+            return
+        self._until = float("-inf")
+        try:
+            await timing.within(self._clock, self._terms.duration * RENEW, release(self._api, self._terms))
+        except (errors.ApiError, TimeoutError) as exc:
+            log.info("the lease %s is left to expire: %s", self._terms.name, exc)

@@ -1,0 +1,1 @@
+"""Generates the CustomResourceDefinitions from the models."""

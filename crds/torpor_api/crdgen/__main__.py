@@ -1,0 +1,59 @@
+"""`python -m torpor_api.crdgen`: writes crds/*.yaml from the models; `--check` only says whether they still agree.
+
+The YAML is committed, so that a change of the API is read in review as what a cluster will see. The only module of the
+generator that touches files.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import yaml
+
+from torpor_api.crdgen import definitions
+
+_FOLDER = Path(__file__).resolve().parents[2]
+_HEADER = "# Generated from crds/torpor_api by `python -m torpor_api.crdgen`; edit the models instead.\n"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Values in full where they stand: anchors are legal YAML that people cannot read."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        return True
+
+
+def documents() -> dict[str, str]:
+    """The YAML of each CRD by its file name."""
+    return {f"{crd['metadata']['name']}.yaml": _text(crd) for crd in (definitions.workflows(), definitions.taskruns())}
+
+
+def main() -> int:
+    """Write the files, or with `--check` name those that differ and return 1."""
+    arguments = _arguments()
+    stale = [name for name, text in documents().items() if _read(arguments.folder / name) != text]
+    for name in stale:
+        if arguments.check:
+            print(f"{arguments.folder / name} is not what the models say; run make generate", file=sys.stderr)  # noqa: T201
+        else:
+            (arguments.folder / name).write_text(documents()[name])
+    return 1 if arguments.check and stale else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file differs")
+    parser.add_argument("--folder", type=Path, default=_FOLDER, help="where the YAML stands")
+    return parser.parse_args()
+
+
+def _text(crd: dict[str, object]) -> str:
+    return _HEADER + yaml.dump(crd, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

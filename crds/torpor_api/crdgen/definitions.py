@@ -1,0 +1,159 @@
+"""The two CustomResourceDefinitions as values: names, columns, selectable fields, rules, and the models' schema.
+
+Short names stay clear of Argo's (wf, wfs, cwf, wftmpl, ...) and Tekton's (tr, trs, pr, prs, ...); the category is
+`torpor` and not `all`, since a thousand TaskRuns do not belong in `kubectl get all`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torpor_wire import constants, state
+
+from torpor_api.crdgen import cel_rules
+from torpor_api.crdgen.openapi import Schema, structural
+from torpor_api.models import taskrun, workflow
+from torpor_api.models.base import Model
+
+_API_VERSION = {
+    "type": "string",
+    "maxLength": 253,
+    "description": f"Group and version of this object: {constants.API_VERSION}.",
+}
+
+
+class Column(NamedTuple):
+    """One column of `kubectl get`; priority 1 is shown by `-o wide` only."""
+
+    name: str
+    path: str
+    description: str
+    type: str = "string"
+    priority: int = 0
+
+    def to_json(self) -> Schema:
+        """As it stands in the CRD."""
+        column = {"name": self.name, "type": self.type, "jsonPath": self.path, "description": self.description}
+        return column | ({"priority": self.priority} if self.priority else {})
+
+
+class Kind(NamedTuple):
+    """What tells one of our kinds from the other in its CRD."""
+
+    name: str
+    plural: str
+    short: str
+    columns: Sequence[Column]
+    selectable: Sequence[str] = ()
+
+
+_AGE = Column("Age", ".metadata.creationTimestamp", "Time since it was created.", "date")
+
+_TASKRUN = Kind(
+    name="TaskRun",
+    plural="taskruns",
+    short="ttr",
+    selectable=(".spec.triggerPool", ".status.state", ".status.trigger.shard"),
+    columns=(
+        Column("Workflow", ".spec.workflow.name", "The Workflow it is a part of."),
+        Column("Task", ".spec.task", "The task it is an instance of."),
+        # The whole array: kubectl prints it as [2,0], and of `[*]` the first number alone.
+        Column(
+            "Group-Indexes",
+            ".spec.groupIndexes",
+            "Which index of each mapped group its task stands in, outermost first.",
+            priority=1,
+        ),
+        Column("Index", ".spec.mapIndex", "Position in the task's expansion; -1 where not mapped.", "integer"),
+        Column("State", ".status.state", "Where it stands."),
+        Column("Reason", ".status.reason", "Why it failed or does not move."),
+        Column("Attempt", ".status.attempt", "The present try, from 1.", "integer"),
+        Column("Waits-For", ".status.trigger.waitsFor", "What it waits for without a pod."),
+        _AGE,
+        Column("Display-Name", ".spec.displayName", "What people call it: the task's displayName.", priority=1),
+        Column("Pod", ".status.pod.name", "The pod of the present segment.", priority=1),
+        Column("Trigger", ".status.trigger.class", "Class of the trigger it waits for.", priority=1),
+        Column("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),
+    ),
+)
+
+_WORKFLOW = Kind(
+    name="Workflow",
+    plural="workflows",
+    short="twf",
+    columns=(
+        Column("State", ".status.state", "Where the run stands."),
+        Column("Progress", ".status.progress", "Instances done, of those known."),
+        Column("Reason", '.status.conditions[?(@.type=="Succeeded")].reason', "Why it stands so."),
+        _AGE,
+        Column(
+            "Message", '.status.conditions[?(@.type=="Succeeded")].message', "The reason, as a sentence.", priority=1
+        ),
+    ),
+)
+
+
+def taskruns() -> Schema:
+    """The CRD of TaskRun."""
+    schema = _schema(taskrun.TaskRun, _TASKRUN)
+    spec, status = schema["properties"]["spec"], schema["properties"]["status"]
+    spec["x-kubernetes-validations"] = cel_rules.taskrun_spec()
+    status["x-kubernetes-validations"] = cel_rules.taskrun_status()
+    # Not only a nicety: the API server drops status from a POST, and only a default makes the new TaskRun Scheduled.
+    status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0}
+    return _crd(_TASKRUN, schema)
+
+
+def workflows() -> Schema:
+    """The CRD of Workflow."""
+    schema = _schema(workflow.Workflow, _WORKFLOW)
+    spec = schema["properties"]["spec"]
+    spec["x-kubernetes-validations"] = cel_rules.workflow_spec()
+    spec["properties"]["tasks"]["items"]["x-kubernetes-validations"] = cel_rules.workflow_task()
+    task = spec["properties"]["tasks"]["items"]["properties"]
+    task["pod"]["properties"]["volumes"]["items"]["x-kubernetes-validations"] = cel_rules.volume()
+    del schema["properties"]["status"]["default"]
+    return _crd(_WORKFLOW, schema)
+
+
+def _schema(model: type[Model], kind: Kind) -> Schema:
+    source = model.model_json_schema(by_alias=True)
+    fields = {name: field for name, field in source["properties"].items() if name != "metadata"}
+    schema = structural(source | {"properties": fields, "required": ["spec"]})
+    schema["properties"] = {
+        "apiVersion": _API_VERSION,
+        "kind": {"type": "string", "maxLength": 63, "description": f"Kind of this object: {kind.name}."},
+        "metadata": {"type": "object"},
+        **schema["properties"],
+    }
+    return schema
+
+
+def _crd(kind: Kind, schema: Schema) -> Schema:
+    version = {
+        "name": constants.VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [column.to_json() for column in kind.columns],
+        "schema": {"openAPIV3Schema": schema},
+    }
+    if kind.selectable:
+        version["selectableFields"] = [{"jsonPath": path} for path in kind.selectable]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{constants.GROUP}"},
+        "spec": {
+            "group": constants.GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": kind.name.lower(),
+                "shortNames": [kind.short],
+                "categories": ["torpor"],
+            },
+            "versions": [version],
+        },
+    }

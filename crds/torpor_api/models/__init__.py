@@ -1,0 +1,1 @@
+"""Workflow and TaskRun as pydantic models."""

@@ -1,0 +1,99 @@
+"""The base of every model: camelCase on the wire, snake_case in Python, and text types with their limits.
+
+Unknown fields are ignored, not refused: the API server has already pruned what this version does not know, and an
+object written by a newer version must not stop an older controller.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from torpor_wire import constants, names, retry, text, times
+
+
+class Model(BaseModel):
+    """A frozen value with camelCase aliases."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in YAML: aliases, nothing that is None."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+
+Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=40)]
+Duration = Annotated[str, Field(pattern=times.DURATION_PATTERN, min_length=2, max_length=20)]
+Expression = Annotated[str, Field(min_length=1, max_length=1024)]
+Time = Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})]
+Moment = Annotated[Time | None, BeforeValidator(lambda value: value if _is_time(value) else None)]
+# Patterns of what the API server alone refuses: an object that was stored without them can still be read.
+PRINTABLE = {"pattern": text.PRINTABLE_PATTERN}
+PRINTABLE_LINE = {"pattern": text.PRINTABLE_LINE_PATTERN}
+WORD = {"pattern": r"^[A-Za-z][A-Za-z0-9_]*$"}
+CLASS = {"pattern": r"^[A-Za-z_][A-Za-z0-9_.:/-]*$"}
+OBJECT_NAME = {"pattern": names.OBJECT_NAME_PATTERN}
+
+Message = Annotated[str, Field(max_length=constants.MESSAGE_MAX, json_schema_extra=PRINTABLE)]
+ReasonWord = Annotated[str, Field(max_length=63, json_schema_extra=WORD)]
+Name = Annotated[str, Field(max_length=63, json_schema_extra=OBJECT_NAME)]
+ObjectName = Annotated[str, Field(max_length=253, json_schema_extra=OBJECT_NAME)]
+ClassName = Annotated[str, Field(max_length=253, json_schema_extra=CLASS)]
+PrintableLine = Annotated[str, Field(max_length=253, json_schema_extra=PRINTABLE_LINE)]
+PrintableLog = Annotated[str, Field(max_length=constants.LOG_MAX, json_schema_extra=PRINTABLE)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+def _is_time(value: object) -> bool:
+    """Whether the text is a time to Python too: the API server lets year 0 pass, offsets of days, and more."""
+    try:
+        times.epoch(str(value))
+    except ValueError:
+        return False
+    return True
+
+
+class Metadata(Model):
+    """What we read of an object's metadata; the rest stays with the API server."""
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    generation: int = 0
+    resource_version: str = ""
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    finalizers: tuple[str, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+
+
+class Condition(Model):
+    """A condition as in the Kubernetes API conventions."""
+
+    type: Annotated[str, Field(max_length=63, description="Succeeded, or (Workflow only) Reconciling or Stalled.")]
+    status: Annotated[str, Field(max_length=10, description="True, False or Unknown.")]
+    reason: Annotated[ReasonWord, Field(description="One CamelCase word; docs/reasons.md explains each.")]
+    message: Annotated[
+        str,
+        Field(
+            max_length=4096,
+            description="A sentence for people: what happened and what to do.",
+            json_schema_extra=PRINTABLE,
+        ),
+    ] = ""
+    last_transition_time: Annotated[Time, Field(description="When status last changed.")]
+
+
+class Retries(Model):
+    """How often and how fast a failed attempt is tried again."""
+
+    limit: Annotated[int, Field(ge=0, le=100, description="How many retries follow the first attempt.")] = 0
+    delay: Annotated[Duration, Field(description="Wait before the first retry.")] = "10s"
+    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further wait grows.")] = 2
+    max_delay: Annotated[Duration, Field(description="The longest wait between two attempts.")] = "1h"
+
+    def policy(self) -> retry.Policy:
+        """The policy in seconds."""
+        return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, times.seconds(self.max_delay))

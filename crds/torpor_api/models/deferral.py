@@ -1,0 +1,38 @@
+"""What a deferred TaskRun waits for, as it stands in its status.
+
+Who may answer a wait for a person stands in the kwargs, and in fields as well: an admission policy reads no JSON text.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+from torpor_wire import constants
+from torpor_wire.approvers import NAME_MAX, NAMES_MAX
+
+from torpor_api.models.base import Model, PrintableLine
+
+PersonName = Annotated[str, Field(min_length=1, max_length=NAME_MAX)]
+
+
+class Approvers(Model):
+    """Who may answer a wait for a person, as the API server knows them."""
+
+    users: Annotated[tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of users.")] = ()
+    groups: Annotated[
+        tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of groups, of which one counts.")
+    ] = ()
+
+
+class Waiting(Model):
+    """The trigger that a deferred TaskRun waits for."""
+
+    class_name: Annotated[PrintableLine, Field(alias="class", description="Registered class of the trigger.")]
+    kwargs: Annotated[str, Field(max_length=constants.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = (
+        "{}"
+    )
+    key: Annotated[str, Field(max_length=64, description="Equal for waits that one running trigger can serve.")]
+    shard: Annotated[int, Field(ge=0, lt=constants.SHARDS, description="Which shard runs it: hash of the key.")]
+    waits_for: Annotated[PrintableLine, Field(max_length=120, description="What is waited for, in one line.")] = ""
+    approvers: Annotated[
+        Approvers | None, Field(description="Who alone may answer it, where its kwargs say so; held by a policy.")
+    ] = None

@@ -1,0 +1,1 @@
+"""Builds Kubernetes and its images on machines without an image registry."""

@@ -1,0 +1,91 @@
+"""Makes macros run over a map in the order of its keys.
+
+CEL leaves that order open and the library draws it anew in each process, so `params.m.map(k, k)` would be one list in
+one replica of the operator and another in the next, and the third instance of a mapped task two different things. Each
+range R of a loop is therefore replaced, in the serialized tree, by what would be written (were there such a function)
+
+    cel.bind(range, R, type(range) == map ? sorted(range.map(key, key)) : range)
+
+Only keys reach the Python function behind `sorted`: they are never null, which the library cannot hand out safely.
+"""
+
+from itertools import count
+
+from torpor_cel import macros, protobuf
+from torpor_cel.ast_builder import ACCU_INIT, CALL, COMPREHENSION, ITER_RANGE, LIST, Nodes
+from torpor_cel.protobuf import field
+
+SORTED = "@sorted"
+
+_EXPRESSION = "expression"
+# Which fields of a message of the tree hold messages of the tree, by the numbers of cel.expr.Expr.
+_FIELDS = {
+    _EXPRESSION: {5: "select", CALL: "call", LIST: "list", 8: "struct", COMPREHENSION: "comprehension"},
+    "select": {1: _EXPRESSION},
+    "call": {1: _EXPRESSION, 3: _EXPRESSION},
+    "list": {1: _EXPRESSION},
+    "struct": {2: "entry"},
+    "entry": {3: _EXPRESSION, 4: _EXPRESSION},
+    "comprehension": dict.fromkeys((ITER_RANGE, ACCU_INIT, 5, 6, 7), _EXPRESSION),
+}
+_FIRST_FREE_ID = 1_000_000
+_RANGE, _KEY, _RESULT = "@range", "@key", "@result"
+
+
+def ordered(serialized: bytes) -> bytes | None:
+    """The tree (an Any around a ParsedExpr) with its loops over maps in the order of keys; None if it has none.
+
+    Macros of ours are expanded on the way. Positions are dropped. A range that is a list by its syntax is left alone,
+    which keeps chains of macros flat.
+    """
+    parts = dict(protobuf.nested(serialized))
+    expression = dict(protobuf.nested(parts[2]))[2]
+    ids = count(_FIRST_FREE_ID)
+    rewritten = _rewritten(expression, _EXPRESSION, Nodes(ids))
+    return field(1, parts[1]) + field(2, field(2, rewritten)) if next(ids) > _FIRST_FREE_ID else None
+
+
+def keys_in_order(keys: list[object]) -> list[object]:
+    """What SORTED does: keys of one type among themselves, since different types do not compare."""
+    return sorted(keys, key=lambda key: (type(key).__name__, key))
+
+
+def _rewritten(message: bytes, kind: str, nodes: Nodes) -> bytes:
+    out = bytearray()
+    for number, value in protobuf.fields(message):
+        inner = _FIELDS[kind].get(number)
+        if isinstance(value, int):
+            out += protobuf.integer(number, value)
+        elif inner is None:
+            out += field(number, value)
+        else:
+            rewritten = _rewritten(value, inner, nodes)
+            if (ours := _expanded(rewritten, nodes) if inner == "call" else None) is not None:
+                return ours
+            looped = kind == "comprehension" and number == ITER_RANGE and not _is_list(value)
+            out += field(number, _in_order(rewritten, nodes) if looped else rewritten)
+    return bytes(out)
+
+
+def _expanded(call: bytes, nodes: Nodes) -> bytes | None:
+    """What stands for a call of a function of ours, whose arguments are rewritten already."""
+    parts = list(protobuf.nested(call))
+    function = dict(parts).get(2, b"").decode()
+    return macros.expanded(function, [body for number, body in parts if number == 3], nodes)  # noqa: PLR2004
+
+
+def _is_list(expression: bytes) -> bool:
+    """A list written out, or what `map` or `filter` make: a loop whose accumulator begins as a list."""
+    for number, body in protobuf.nested(expression):
+        if number == COMPREHENSION:
+            return _is_list(dict(protobuf.nested(body))[ACCU_INIT])
+        if number == LIST:
+            return True
+    return False
+
+
+def _in_order(over: bytes, nodes: Nodes) -> bytes:
+    keys = nodes.each(_KEY, nodes.name(_RANGE), nodes.name(_KEY), _RESULT)
+    is_map = nodes.call("_==_", nodes.call("type", nodes.name(_RANGE)), nodes.name("map"))
+    chosen = nodes.call("_?_:_", is_map, nodes.call(SORTED, keys), nodes.name(_RANGE))
+    return nodes.bind(_RANGE, over, chosen)

@@ -1,0 +1,86 @@
+"""The process in which one expression at a time is evaluated: `python -m torpor_cel.worker SECONDS BYTES`.
+
+Here so that what a user wrote cannot harm the operator: whatever takes too long, too much memory or a wrong turn in
+native code ends this process and nothing else. It ends itself, so that a parent that is busy or dead is not needed for
+that: by an interval timer of processor time that runs during an evaluation, by its limit on address space, and when its
+standard input ends. It must hold nothing that matters.
+"""
+
+import json
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from torpor_cel import errors, evaluation, ipc
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import Value
+
+RESULT_MAX = 64 * 1024
+
+
+def main() -> None:
+    """Say ready, then answer one frame after the other until the input ends: by the outcome, and by what it took."""
+    seconds, memory = float(sys.argv[1]), int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    _send(answers, ipc.encode({"ready": True}))
+    while (body := ipc.read(requests)) is not None:
+        # Of its own time, not the clock's: a crowded node must not fail an innocent expression. The default action of
+        # SIGPROF ends the process even inside native code, where a handler would wait.
+        began = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        frame = _answer(body)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        # What it has taken it may not give back, and the next expression would pay for it.
+        ends = _address_space() > memory // 2
+        # An expression after which a child must be replaced costs the start of a child, too.
+        used = time.process_time() - (0.0 if ends else began)
+        _send(answers, frame + ipc.encode({"used": used, "ends": ends}))
+        if ends:
+            return
+
+
+def _address_space() -> int:
+    """Bytes that the limit counts. Not ru_maxrss, which begins with what the parent had when it forked."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[0]
+    except OSError:
+        return 0  # Without a /proc, as on macOS, the limit alone protects.
+    return int(pages) * resource.getpagesize()
+
+
+def _answer(body: bytes) -> bytes:
+    try:
+        request = json.loads(body)
+        return _frame(evaluation.evaluate(request["expression"], request["variables"]))
+    except MemoryError:
+        return _frame(errors.too_expensive("the expression needs too much memory"))
+    except RecursionError:
+        return _frame(errors.failed("the values are nested too deep"))
+
+
+def _frame(outcome: Value | ExpressionError) -> bytes:
+    message: dict[str, Any]
+    match outcome:
+        case Value(json=value):
+            message = {"value": value}
+        case ExpressionError(reason=reason, message=text):
+            message = {"reason": reason, "message": text}
+    frame = ipc.encode(message)
+    if len(frame) > RESULT_MAX:
+        size = f"{len(frame) // 1024:,} kB"
+        return _frame(errors.too_expensive(f"the result has {size} of JSON; {RESULT_MAX // 1024} kB are allowed"))
+    return frame
+
+
+def _send(stream: BinaryIO, frame: bytes) -> None:
+    stream.write(frame)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The shell of the operator: all I/O, and the reconcile loop."""

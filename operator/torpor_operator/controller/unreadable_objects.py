@@ -1,0 +1,73 @@
+"""States on a Workflow that it cannot be read: by the condition Stalled, and by an Event.
+
+Every replica may do it, not only the leader: it is no decision, both writes are idempotent, and the patch is refused
+where the object has changed.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from torpor_api.client import errors, events
+from torpor_api.client.api import Api, Object
+from torpor_api.client.resources import WORKFLOWS
+from torpor_api.timing import Clock
+from torpor_wire import constants, times
+from torpor_wire.reason import Reason
+
+_LOG = logging.getLogger(__name__)
+_MESSAGE_BYTES = 1024
+
+
+class UnreadableReporter:
+    """Writes the condition and the Event."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+
+    async def report(self, body: Mapping[str, Any], trouble: str) -> None:
+        """Report that the Workflow with this body cannot be read. Errors of the API server are logged."""
+        metadata = body["metadata"]
+        message = f"The operator cannot read this Workflow and does nothing for it: {trouble}"[:_MESSAGE_BYTES]
+        try:
+            await self._set_condition(body, message)
+        except (errors.LostRace, errors.NotFound):
+            pass  # the watch brings the newer version
+        except errors.ApiError as error:
+            _LOG.warning("%s/%s: no condition: %s", metadata["namespace"], metadata["name"], error.message)
+        try:
+            await events.post(self._api, self._event(metadata, message))
+        except errors.ApiError as error:
+            _LOG.warning("%s/%s: no Event: %s", metadata["namespace"], metadata["name"], error.message)
+
+    async def _set_condition(self, body: Mapping[str, Any], message: str) -> None:
+        metadata, status = body["metadata"], body.get("status")
+        conditions = _conditions(status)
+        wanted = {"type": "Stalled", "status": "True", "reason": str(Reason.WORKFLOW_INVALID), "message": message}
+        if any(wanted.items() <= each.items() for each in conditions):
+            return
+        wanted["lastTransitionTime"] = times.rfc3339(self._clock.now())
+        value = [*(each for each in conditions if each.get("type") != "Stalled"), wanted]
+        path = "/status/conditions" if isinstance(status, dict) else "/status"
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+            {"op": "add", "path": path, "value": value if isinstance(status, dict) else {"conditions": value}},
+        ]
+        await self._api.patch(WORKFLOWS, metadata["namespace"], metadata["name"], ops, subresource="status")
+
+    def _event(self, metadata: Mapping[str, Any], message: str) -> Object:
+        return events.build(
+            events.reference(WORKFLOWS, namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"]),
+            reason=Reason.WORKFLOW_INVALID,
+            message=message,
+            type="Warning",
+            reporting_controller=f"{constants.GROUP}/operator",
+            now=self._clock.now(),
+        )
+
+
+def _conditions(status: object) -> list[dict[str, Any]]:
+    found = status.get("conditions") if isinstance(status, dict) else None
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,0 +1,1 @@
+"""Resolves the expressions of a Workflow. Pure."""

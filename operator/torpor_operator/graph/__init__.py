@@ -1,0 +1,1 @@
+"""The task graph: dependencies and trigger rules. Pure."""

@@ -1,0 +1,96 @@
+"""The Events a plan posts: what ended badly, once for each object, attempt and reason."""
+
+from collections.abc import Iterable
+
+from torpor_api.models.taskrun import TaskRun
+from torpor_api.models.workflow import TaskState, Workflow
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from torpor_operator.model.actions import PostEvent
+from torpor_operator.plan import problems
+from torpor_operator.plan.status import Verdict
+from torpor_operator.state.task_state import Outcome
+
+
+def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
+    """An Event for each TaskRun whose attempt failed."""
+    return tuple(_failure(run) for run in runs if run.status.state in {State.FAILED, State.UP_FOR_RETRY})
+
+
+def troubles(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each task as soon as one of its instances has failed, or waits for help."""
+    found = problems.of(outcomes)
+    if verdict.final and len(found) == 1:
+        return ()  # the Event that the run is over says it too
+    return tuple(
+        PostEvent(
+            regarding=None,
+            reason=one.reason,
+            message=problems.sentence(one),
+            warning=True,
+            key=f"{_run_key(workflow)}/{one.task}/{'failed' if one.failed else one.reason}",
+        )
+        for one in found[: problems.TASKS_MAX]
+    )
+
+
+def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each hook that failed, since how the run ended does not tell of it."""
+    return tuple(
+        _problem(workflow, outcome, f"hook {outcome.task} failed: {outcome.message}", f"hook/{outcome.task}")
+        for outcome in outcomes
+        if outcome.state is TaskState.FAILED
+    )
+
+
+def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow when its run is over."""
+    if not final.final:
+        return ()
+    return (
+        PostEvent(
+            regarding=None,
+            reason=final.reason,
+            message=final.message or "every task ended well",
+            warning=final.succeeded == "False",
+            key=f"{_run_key(workflow)}/{final.reason}",
+        ),
+    )
+
+
+def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
+    """An Event on the Workflow for what somebody asked to have run again."""
+    return PostEvent(
+        regarding=None,
+        reason=reason,
+        message=message,
+        warning=reason is Reason.CLEAR_REFUSED,
+        key=f"{_run_key(workflow)}/{reason}/{message}",
+    )
+
+
+def _failure(run: TaskRun) -> PostEvent:
+    status = run.status
+    again = f"; will be tried again at {status.retry_at or 'once'}" if status.state is State.UP_FOR_RETRY else ""
+    return PostEvent(
+        regarding=run,
+        reason=status.reason or Reason.STATUS_INVALID,
+        message=f"{status.message or status.state}{again}",
+        warning=True,
+        key=f"{run.metadata.uid}/{status.attempt}/{status.reason}",
+    )
+
+
+def _problem(workflow: Workflow, outcome: Outcome, message: str, key: str) -> PostEvent:
+    return PostEvent(
+        regarding=None,
+        reason=outcome.reason or Reason.TASK_FAILED,
+        message=message,
+        warning=True,
+        key=f"{_run_key(workflow)}/{key}",
+    )
+
+
+def _run_key(workflow: Workflow) -> str:
+    return f"{workflow.metadata.uid}/{workflow.status.clears}"

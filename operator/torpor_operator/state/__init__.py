@@ -1,0 +1,1 @@
+"""The state of tasks and groups, derived from their TaskRuns. Pure."""

@@ -1,0 +1,1 @@
+"""The life of one TaskRun: its transitions and its pods. Pure."""

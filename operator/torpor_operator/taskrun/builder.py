@@ -1,0 +1,87 @@
+"""TaskRuns as the operator makes them: name, labels, owner, and a spec that never changes."""
+
+from typing import Any
+
+from torpor_api.models.task import Task
+from torpor_api.models.taskrun import TaskRun, TaskRunSpec, WorkflowRef
+from torpor_api.models.workflow import Workflow
+from torpor_wire import constants, names
+from torpor_wire.instance_paths import Path
+
+from torpor_operator.mapping.instances import Instance
+
+
+def reference(kind: str, name: str, uid: str) -> dict[str, Any]:
+    """The reference to the one controlling owner, an object of ours."""
+    return {
+        "apiVersion": constants.API_VERSION,
+        "kind": kind,
+        "name": name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def name_of(workflow: Workflow, task: str, index: int, frame: Path = ()) -> str:
+    """The name of the TaskRun of one instance."""
+    return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index, frame)
+
+
+def is_named_for_its_spec(run: TaskRun) -> bool:
+    """Whether the name is the one that its spec leads to: who makes a second TaskRun of an instance needs another."""
+    owner, spec = run.spec.workflow, run.spec
+    return run.metadata.name == names.taskrun(owner.name, owner.uid, spec.task, spec.map_index, spec.frame)
+
+
+def build(  # noqa: PLR0913 - what a TaskRun is made from
+    workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str, frame: Path = ()
+) -> dict[str, Any]:
+    """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1.
+
+    `account` is the ServiceAccount of pods that name none.
+    """
+    metadata = workflow.metadata
+    spec = TaskRunSpec(
+        workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
+        task=task.name,
+        map_index=index,
+        group_indexes=frame or None,
+        clears=workflow.status.clears,
+        trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
+        pool=task.pool,
+        image=None if task.trigger and not task.python else task.image or workflow.spec.image,
+        python=task.python,
+        container=instance.program.container,
+        env=instance.program.env,
+        trigger=instance.trigger,
+        result=task.result,
+        fail_when=task.fail_when,
+        service_account=_account(task, account),
+        arguments=instance.arguments,
+        display_name=instance.display_name,
+        retries=task.retries,
+        timeout=task.timeout,
+        timeout_while_deferred=task.timeout_while_deferred,
+    )
+    return {
+        "apiVersion": constants.API_VERSION,
+        "kind": "TaskRun",
+        "metadata": {
+            "name": name_of(workflow, task.name, index, frame),
+            "namespace": metadata.namespace,
+            "labels": {
+                constants.LABEL_WORKFLOW: names.label(metadata.name),
+                constants.LABEL_TASK: names.label(task.name),
+            },
+            "ownerReferences": [reference("Workflow", metadata.name, metadata.uid)],
+        },
+        "spec": spec.to_json(),
+    }
+
+
+def _account(task: Task, default: str) -> str | None:
+    """As whom its waits read secrets; a container never waits."""
+    if task.container is not None:
+        return None
+    return (task.pod.service_account_name if task.pod else None) or default

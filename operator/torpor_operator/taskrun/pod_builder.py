@@ -1,0 +1,199 @@
+"""How a task's pod is built: one small container, `pod_security`, nothing that the task has no use for.
+
+A python task's pod gets no mounted account token but a projected one of an hour, since it claims and reports by itself.
+A container task's pod gets none: the operator claims for it before it may be scheduled, and reads its outcome off the
+pod, which a finalizer keeps until the outcome is stored.
+"""
+
+import json
+from typing import Any
+
+from torpor_api.models.pod_fields import PodFields
+from torpor_api.models.taskrun import TaskRun
+from torpor_wire import constants, instance_paths, names
+
+from torpor_operator import pod_security
+from torpor_operator.model.pod import name_of
+from torpor_operator.model.snapshot import Surroundings
+from torpor_operator.taskrun.builder import reference
+
+MAIN = "main"
+_TOKEN_SECONDS = 3600
+_ARCHIVE_TOKEN: dict[str, Any] = {
+    "serviceAccountToken": {
+        "path": constants.ARCHIVE_TOKEN,
+        "audience": constants.ARCHIVE_AUDIENCE,
+        "expirationSeconds": _TOKEN_SECONDS,
+    }
+}
+_CREDENTIALS: list[dict[str, Any]] = [
+    {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}},
+    {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+]
+_UNSET = PodFields()
+
+
+def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = None) -> dict[str, Any]:
+    """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task's author set."""
+    chosen = chosen or _UNSET
+    container = taskrun.spec.container is not None
+    scratch, _ = pod_security.scratch(around.defaults, chosen)
+    spec = {
+        "restartPolicy": "Never",
+        "serviceAccountName": chosen.service_account_name or around.service_account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 10,
+        "securityContext": pod_security.of_pod(chosen),
+        "containers": [_container(taskrun, around, chosen)],
+        "volumes": [*_volumes(chosen), *scratch, *([] if container else [_credentials(around)])],
+        "imagePullSecrets": list(chosen.image_pull_secrets),
+        "nodeSelector": chosen.node_selector,
+        "tolerations": list(chosen.tolerations),
+        "affinity": chosen.affinity,
+        "schedulingGates": [{"name": constants.POD_GATE}] if container else None,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(taskrun, chosen),
+        "spec": {name: value for name, value in spec.items() if value not in (None, [], {})},
+    }
+
+
+def completed(body: dict[str, Any], taskrun: TaskRun) -> dict[str, Any]:
+    """The pod of a container task with what the operator does not hold of its TaskRun: program and arguments."""
+    program = taskrun.spec.container
+    main, *others = body["spec"]["containers"]
+    given = _arguments(taskrun)
+    names = {variable["name"] for variable in given}
+    own = [variable for variable in main["env"] if variable["name"] not in names]
+    words = {} if program is None else {"command": list(program.command), "args": list(program.args)}
+    return body | {"spec": body["spec"] | {"containers": [main | words | {"env": [*own, *given]}, *others]}}
+
+
+def _metadata(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
+    metadata = taskrun.metadata
+    return {
+        "name": name_of(taskrun),
+        "namespace": metadata.namespace,
+        "labels": {**chosen.labels, **_labels(taskrun)},
+        "annotations": chosen.annotations,
+        "ownerReferences": [reference("TaskRun", metadata.name, metadata.uid)],
+        "finalizers": [constants.POD_FINALIZER] if taskrun.spec.container is not None else [],
+    }
+
+
+def _labels(taskrun: TaskRun) -> dict[str, str]:
+    spec = taskrun.spec
+    return {
+        constants.LABEL_TASKRUN_UID: taskrun.metadata.uid,
+        constants.LABEL_TASK: names.label(spec.task),
+        constants.LABEL_WORKFLOW: names.label(spec.workflow.name),
+        constants.LABEL_INDEX: instance_paths.written(spec.path) or "unmapped",
+    }
+
+
+def _container(taskrun: TaskRun, around: Surroundings, chosen: PodFields) -> dict[str, Any]:
+    program = taskrun.spec.container
+    _, scratch = pod_security.scratch(around.defaults, chosen)
+    mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch]
+    body: dict[str, Any] = {
+        "name": MAIN,
+        "image": taskrun.spec.image,
+        "envFrom": [source.to_json() for source in chosen.env_from],
+        "resources": pod_security.resources(around.defaults, chosen),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": pod_security.of_container(around.defaults, chosen),
+    }
+    own = _chosen(taskrun, chosen)
+    if program is not None:
+        return body | {
+            "command": list(program.command),
+            "args": list(program.args),
+            "env": [*own, *_identity(taskrun), *_arguments(taskrun)],
+            "volumeMounts": mounts,
+        }
+    credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
+    return body | {
+        "command": ["python", "-m", "torpor"],
+        "env": [*own, *_environment(taskrun, around)],
+        "volumeMounts": [*mounts, credentials],
+    }
+
+
+def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
+    return [volume.to_json() for volume in chosen.volumes]
+
+
+def _credentials(around: Surroundings) -> dict[str, Any]:
+    sources = [*_CREDENTIALS, _ARCHIVE_TOKEN] if around.archive else _CREDENTIALS
+    return {"name": "torpor-credentials", "projected": {"sources": sources}}
+
+
+def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:
+    """The author's variables, with the values of their expressions."""
+    evaluated = {variable.name: variable.to_json() for variable in taskrun.spec.env}
+    return [evaluated.get(variable.name) or variable.to_json() for variable in chosen.env]
+
+
+def _identity(taskrun: TaskRun) -> list[dict[str, Any]]:
+    """What a container is told of itself, as `context()` tells a function."""
+    metadata, spec, status = taskrun.metadata, taskrun.spec, taskrun.status
+    values = {
+        constants.ENV_WORKFLOW: spec.workflow.name,
+        constants.ENV_TASK: spec.task,
+        constants.ENV_INDEX: instance_paths.written(spec.path),
+        constants.ENV_TASKRUN: metadata.name,
+        constants.ENV_TASKRUN_UID: metadata.uid,
+        constants.ENV_NAMESPACE: metadata.namespace,
+        constants.ENV_ATTEMPT: str(status.attempt),
+        constants.ENV_SEGMENT: str(status.segment),
+        constants.ENV_IDEMPOTENCY_KEY: f"{metadata.uid}-{status.segment}",
+    }
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
+    """A container's arguments as environment variables: strings as they are, other values as JSON text.
+
+    A `$` is doubled, which Kubernetes takes for one: else it would look for variables in the values.
+    """
+    values = {argument.name: argument.value or "null" for argument in taskrun.spec.arguments}
+    return [{"name": name, "value": _plain(text).replace("$", "$$")} for name, text in values.items()]
+
+
+def _plain(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # not a TaskRun of the operator's making
+        return text
+    return value if isinstance(value, str) else text
+
+
+def _deferrable(around: Surroundings) -> str:
+    if not around.served:
+        return constants.UNSERVED
+    return "true" if around.deferrable else "false"
+
+
+def _environment(taskrun: TaskRun, around: Surroundings) -> list[dict[str, Any]]:
+    metadata, status = taskrun.metadata, taskrun.status
+    values = {
+        constants.ENV_TASKRUN: metadata.name,
+        constants.ENV_NAMESPACE: metadata.namespace,
+        constants.ENV_TASKRUN_UID: metadata.uid,
+        constants.ENV_CREATED: metadata.creation_timestamp,
+        constants.ENV_STARTED: status.started_at or "",
+        constants.ENV_ATTEMPT: str(status.attempt),
+        constants.ENV_SEGMENT: str(status.segment),
+        constants.ENV_LAUNCH: str(status.launch),
+        constants.ENV_POD_NAME: name_of(taskrun),
+        constants.ENV_DEFERRABLE: _deferrable(around),
+    }
+    if around.seal_key:
+        values[constants.ENV_SEAL_KEY] = around.seal_key
+    if around.archive:
+        values |= {constants.ENV_ARCHIVE_URL: around.archive.url, constants.ENV_ARCHIVE_CA: around.archive.certificate}
+    fixed: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
+    return [*fixed, {"name": constants.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]

@@ -1,0 +1,39 @@
+"""A web site in a pod, for waits that are to reach one."""
+
+import hashlib
+
+from torpor_api.client.resources import PODS
+
+from tests.e2e.support.concurrent_runs import IMAGE
+from tests.e2e.support.stage import Stage
+
+_CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+
+
+async def started(stage: Stage, knows: str) -> str:
+    """The address of a site that knows this Authorization."""
+    pod = {
+        "automountServiceAccountToken": False,
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "terminationGracePeriodSeconds": 0,
+        "containers": [
+            {
+                "name": "site",
+                "image": IMAGE,
+                "imagePullPolicy": "IfNotPresent",
+                "command": ["python", "e2e_site.py", "--knows", hashlib.sha256(knows.encode()).hexdigest()],
+                "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
+                "securityContext": _CLOSED,
+            }
+        ],
+    }
+    await stage.api.create(
+        PODS, stage.namespace, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "site"}, "spec": pod}
+    )
+
+    async def ready() -> str | None:
+        status = (await stage.api.get(PODS, stage.namespace, "site"))["status"]
+        address: str | None = status.get("podIP")
+        return address if all(one["ready"] for one in status.get("containerStatuses", [{"ready": False}])) else None
+
+    return await stage.until(ready, 60, "the site to be up")

@@ -1,0 +1,19 @@
+"""The client connected to the real API server."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from torpor_api.client import http
+from torpor_api.client.api import Api
+from torpor_api.timing import SystemClock
+
+from tests.integration.conftest import Server
+
+
+@pytest.fixture
+async def api(server: Server, kubeconfig: Path) -> AsyncIterator[Api]:
+    """As the administrator, with our kinds installed."""
+    del server
+    async with http.connect(str(kubeconfig), program="torpor-tests") as transport:
+        yield Api(transport, SystemClock())

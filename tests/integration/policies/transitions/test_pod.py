@@ -1,0 +1,163 @@
+"""What a task pod cannot do with its own token, used by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from torpor_wire.state import State
+
+from tests.integration.conftest import collection
+from tests.integration.policies.transitions.conftest import Stage, create_pod, now, set_fields, told
+
+_TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
+_DEFERRAL = {"state": "Deferred", "trigger": _TRIGGER, "next": {"method": "m"}}
+
+
+def mine(stage: Stage, state: State) -> dict[str, Any]:
+    metadata = stage.pods[state]["metadata"]
+    return {"name": metadata["name"], "uid": metadata["uid"], "claim": "word"}
+
+
+def try_fields(stage: Stage, at: State, token: str, /, **fields: Any) -> tuple[int, str]:
+    patch = set_fields(**fields)
+    answer = stage.server.patch_status(stage.namespace, at.lower(), patch, token=token, dryRun="All")
+    return answer.status, answer.message
+
+
+CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
+    "without a uid": ({"uid": None}, "its own uid"),
+    "with another's uid": ({"uid": "another"}, "its own uid"),
+    "with another's name": ({"name": "another"}, "its own name"),
+    "without a word of its own": ({"claim": None}, "a claim of its own"),
+    "with an empty word": ({"claim": ""}, "a claim of its own"),
+}
+
+
+@pytest.mark.parametrize("case", CLAIMS)
+def test_a_claim_is_refused(stage: Stage, case: str) -> None:
+    change, said = CLAIMS[case]
+    pod = mine(stage, State.SCHEDULED) | change
+    status, message = try_fields(stage, State.SCHEDULED, stage.pod(State.SCHEDULED), state="Running", pod=pod)
+    assert status == 403, message
+    assert said in message
+
+
+def test_a_segment_that_another_pod_has_is_not_claimed(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+    name = taskrun_of(pod={"name": "x", "uid": "another", "claim": "c"})
+    pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
+    token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
+    claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
+    answer = stage.server.patch_status(stage.namespace, name, set_fields(state="Running", pod=claim), token=token)
+    assert answer.status == 403
+    assert "where no other pod has" in answer.message
+
+
+def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+    name = taskrun_of(startedAt="2026-01-01T00:00:00Z")
+    pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
+    token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
+    claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
+    said = told(stage, State.RUNNING, name=name)
+    for started, status in (("2026-01-02T00:00:00Z", 403), ("2026-01-01T00:00:00Z", 200)):
+        patch = set_fields(state="Running", pod=claim, startedAt=started, conditions=said)
+        assert stage.server.patch_status(stage.namespace, name, patch, token=token).status == status
+
+
+@pytest.mark.parametrize("name", ["running-a2-s3", "running-a2-s3-l2", "running-a1-s3-l1", "running-a2-s2-l1", "other"])
+def test_a_pod_of_other_numbers_is_a_stranger(stage: Stage, name: str) -> None:
+    pod = create_pod(stage.server, stage.namespace, name)
+    token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
+    status, message = try_fields(stage, State.RUNNING, token, state="Succeeded")
+    assert status == 403
+    assert "the pod running-a2-s3-l1 may write the status of this TaskRun" in message
+
+
+def test_a_pod_made_anew_under_the_same_name_may_not_report(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+    name = taskrun_of()
+    stage.server.patch_status(
+        stage.namespace, name, set_fields(state="Running", pod={"name": f"{name}-a1-s0", "uid": "first", "claim": "c"})
+    ).expect(200)
+    pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
+    token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
+    answer = stage.server.patch_status(stage.namespace, name, set_fields(state="Succeeded"), token=token)
+    assert answer.status == 403
+    assert "only the pod that claimed this segment" in answer.message
+
+
+def test_a_pod_of_another_namespace_is_a_stranger(stage: Stage, open_namespace: Callable[[], str]) -> None:
+    elsewhere = open_namespace()
+    subject = {"kind": "ServiceAccount", "name": "torpor-task", "namespace": elsewhere}
+    stage.server.apply(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "a-mistake", "namespace": stage.namespace},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "torpor-task"},
+            "subjects": [subject],
+        }
+    )
+    pod = create_pod(stage.server, elsewhere, stage.pods[State.SCHEDULED]["metadata"]["name"])
+    token = stage.server.token(elsewhere, "torpor-task", pod=pod)
+    claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
+    status, message = try_fields(stage, State.SCHEDULED, token, state="Running", pod=claim)
+    assert status == 403
+    assert "torpor-fence" in message
+
+
+REPORTS: dict[str, tuple[dict[str, Any], str]] = {
+    "a word without a transition": ({"message": "hello"}, "from Running to Running"),
+    "a bumped attempt": ({"state": "Succeeded", "attempt": 3}, "may not change attempt on the way"),
+    "a bumped segment": (_DEFERRAL | {"segment": 4}, "may not change segment"),
+    "a bumped launch": ({"state": "Failed", "launch": 2}, "may not change launch"),
+    "another's pod": ({"state": "Succeeded", "pod": {"name": "a", "uid": "b", "claim": "c"}}, "may not change pod"),
+    "no pod": ({"state": "Succeeded", "pod": None}, "may not change pod"),
+    "an event of its own": (_DEFERRAL | {"event": "{}"}, "no event of a former wait"),
+    "a wait for nothing": ({"state": "Deferred"}, "a deferral leaves a trigger"),
+    "a fire's time": (_DEFERRAL | {"firedAt": "2026-01-01T00:00:00Z"}, "may not change firedAt"),
+    "a cancel": ({"state": "Failed", "cancel": "2026-01-01T00:00:00Z"}, "may not change cancel"),
+    "a result of what failed": ({"state": "Failed", "result": "1"}, "may not change result"),
+    "a trigger of what succeeded": ({"state": "Succeeded", "trigger": _TRIGGER}, "may not change trigger"),
+    "its own cancellation": ({"state": "Cancelled"}, "from Running to Cancelled"),
+    "its own relaunch": ({"state": "Scheduled", "launch": 2}, "from Running to Scheduled"),
+}
+
+
+@pytest.mark.parametrize("case", REPORTS)
+def test_a_report_is_refused(stage: Stage, case: str) -> None:
+    fields, said = REPORTS[case]
+    status, message = try_fields(stage, State.RUNNING, stage.pod(State.RUNNING), **fields)
+    assert status == 403, message
+    assert said in message
+
+
+def test_a_retry_beyond_the_limit_is_refused(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+    name = taskrun_of(attempt=6)
+    pod = create_pod(stage.server, stage.namespace, f"{name}-a6-s0")
+    token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
+    claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
+    claimed = set_fields(state="Running", pod=claim, startedAt=now(), conditions=told(stage, State.RUNNING, name=name))
+    stage.server.patch_status(stage.namespace, name, claimed, token=token).expect(200)
+    answer = stage.server.patch_status(stage.namespace, name, set_fields(state="UpForRetry"), token=token)
+    assert answer.status == 403
+    assert "attempt 6 is the last that spec.retries.limit 5 allows" in answer.message
+
+
+def test_a_pod_reads_taskruns_of_its_namespace_and_nothing_else(stage: Stage) -> None:
+    token = stage.pod(State.RUNNING)
+    taskruns = collection("taskruns", stage.namespace)
+
+    def status(method: str, path: str, body: object = None) -> int:
+        content_type = "application/json-patch+json" if method == "PATCH" else "application/json"
+        return stage.server.request(method, path, body, token=token, content_type=content_type).status
+
+    assert status("GET", f"{taskruns}/running") == 200
+    assert status("GET", f"{collection('taskruns', 'default')}/any") == 403
+    assert status("GET", taskruns) == 403
+    assert status("DELETE", f"{taskruns}/running") == 403
+    assert status("PATCH", f"{taskruns}/running", [{"op": "add", "path": "/metadata/labels", "value": {}}]) == 403
+    assert status("POST", taskruns, {}) == 403
+    for plural in ("pods", "secrets", "configmaps", "workflows"):
+        assert status("GET", collection(plural, stage.namespace)) == 403
+        assert status("GET", f"{collection(plural, stage.namespace)}/any") == 403
+    path = f"/api/v1/namespaces/{stage.namespace}/serviceaccounts/torpor-task/token"
+    assert status("POST", path, {"spec": {}}) == 403

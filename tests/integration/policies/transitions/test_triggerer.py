@@ -1,0 +1,68 @@
+"""What a triggerer cannot do, even on the waits of its own pool."""
+
+from typing import Any
+
+import pytest
+from torpor_wire.state import State
+
+from tests.integration.policies.transitions.conftest import POOL, Stage, now, set_fields, told
+
+_FIRE: dict[str, Any] = {
+    "state": "Scheduled",
+    "event": "{}",
+    "firedAt": "2026-01-01T00:00:00Z",
+    "segment": 4,
+    "launch": 0,
+    "trigger": None,
+    "pod": None,
+}
+
+WRITES: dict[str, tuple[dict[str, Any], str]] = {
+    "a fire that skips a segment": (_FIRE | {"segment": 5}, "adds one to segment"),
+    "a fire without a new segment": (_FIRE | {"segment": 3, "launch": 1}, "adds one to segment"),
+    "a fire that keeps the launch": (_FIRE | {"launch": 1}, "sets launch to 0"),
+    "a fire without an event": (_FIRE | {"event": None}, "and the event"),
+    "a fire that keeps the pod": ({**_FIRE, "pod": {"name": "a", "uid": "b", "claim": "c"}}, "clears pod"),
+    "a fire that keeps the trigger": (
+        {name: value for name, value in _FIRE.items() if name != "trigger"},
+        "what no longer waits has no trigger",
+    ),
+    "a fire with a state to resume with": (_FIRE | {"next": {"method": "evil"}}, "may not change next"),
+    "a fire of a new attempt": (_FIRE | {"attempt": 3}, "may not change attempt"),
+    "a failure that bumps the segment": ({"state": "Failed", "segment": 4, "trigger": None}, "may not change segment"),
+    "a failure with a result": ({"state": "Failed", "result": "1", "trigger": None}, "may not change result"),
+    "a success that clears the pod": ({"state": "Succeeded", "pod": None, "trigger": None}, "may not change pod"),
+    "another wait in place": ({"trigger": {"class": "time", "key": "k", "shard": 9}}, "may not change trigger"),
+    "a later deadline": ({"deadline": "2036-01-01T00:00:00Z"}, "may not change deadline"),
+    "a cancel of its own": ({"cancel": "2026-01-01T00:00:00Z"}, "may not change cancel"),
+    "an event in place": ({"event": "{}"}, "may not change event"),
+}
+
+
+@pytest.mark.parametrize("case", WRITES)
+def test_a_triggerer_is_refused(stage: Stage, case: str) -> None:
+    fields, said = WRITES[case]
+    patch = set_fields(**fields)
+    answer = stage.server.patch_status(
+        stage.namespace, State.DEFERRED.lower(), patch, token=stage.triggerer, dryRun="All"
+    )
+    assert answer.status == 403, answer.message
+    assert said in answer.message
+
+
+def test_a_triggerer_fires_and_explains(stage: Stage) -> None:
+    said = told(stage, State.DEFERRED, name="deferred")
+    writes: list[dict[str, Any]] = [_FIRE | {"firedAt": now()}, {"reason": "TriggerFailed", "message": "not yet"}]
+    for fields in writes:
+        fields["conditions"] = said
+        stage.server.patch_status(
+            stage.namespace, State.DEFERRED.lower(), set_fields(**fields), token=stage.triggerer, dryRun="All"
+        ).expect(200)
+
+
+def test_another_pool_is_closed(stage: Stage) -> None:
+    answer = stage.server.patch_status(
+        stage.namespace, State.DEFERRED.lower(), set_fields(**_FIRE), token=stage.other_pool, dryRun="All"
+    )
+    assert answer.status == 403
+    assert f"a triggerer of pool {POOL}" in answer.message

@@ -1,0 +1,270 @@
+"""The API server of a simulation: the one in memory, at the end of a network that delays, loses and lies.
+
+A request and its answer each take time. What is done to them is the weather's to say (`Fate`); every change that is
+committed goes to the watches, each behind by a lag of its own, and to the audit before anything else happens.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Protocol
+
+from torpor_api.client import errors
+from torpor_api.client.transport import JSON, Response
+
+from tests.simulation.loop import VirtualLoop
+from tests.simulation.process import Process, ProcessClock
+from tests.support.fake_api import FakeApi, Request
+from tests.support.fake_api.history import Entry, Object, cloned, collection, copied, event_of
+from tests.support.fake_api.objects import DeniedError
+from tests.support.fake_api.selection import Selection
+
+
+@dataclass(slots=True, kw_only=True)
+class Fate:
+    """What becomes of one request. Times in seconds."""
+
+    there: float = 0.01
+    back: float = 0.01
+    status: int | None = None  # answered so, and not carried out
+    lost: bool = False  # no answer
+    late: float | None = None  # carried out so long after it was answered (or not)
+    dropped: bool = False  # never carried out
+    crash: str = ""  # of the sender: "before" it arrives, or "after" it was carried out
+    stale: int = 0  # a list is this many changes old
+
+
+class Weather(Protocol):
+    """Decides what befalls requests and watches."""
+
+    def fate(self, process: Process, request: Request) -> Fate:
+        """Of one request."""
+
+    def lag(self, process: Process, collection: str) -> float:
+        """Seconds until one event of a watch arrives."""
+
+    def behind(self) -> float:
+        """Seconds until a new watch brings its first event."""
+
+    def coalesces(self) -> bool:
+        """Whether a watch skips versions that a newer one has overtaken."""
+
+
+class _Watcher:
+    def __init__(self, process: Process, selection: Selection, namespace: str) -> None:
+        self.process = process
+        self.selection = selection
+        self.namespace = namespace
+        self.pending: deque[tuple[float, Object]] = deque()
+        self.woken: asyncio.Future[None] | None = None
+        self.ended: errors.ApiError | None = None
+        self.over = False
+
+    def poke(self) -> None:
+        if self.woken is not None and not self.woken.done():
+            self.woken.set_result(None)
+
+
+class Server:
+    """All that the processes share."""
+
+    def __init__(self, loop: VirtualLoop, weather: Weather) -> None:
+        self.loop = loop
+        self.process = Process(loop, "server", "apiserver")
+        self.fake = FakeApi(ProcessClock(self.process))
+        self.fake.objects.graceful_pods = self.fake.objects.nodes = True
+        self.fake.objects.collects_at_once = False
+        self.fake.history.on_change = self._changed
+        self.weather = weather
+        self.audits: list[Callable[[Process, Entry], None]] = []
+        self.on_request: Callable[[Process, Request, Response | str], None] = lambda *_: None
+        self.on_late: Callable[[Process], None] = lambda _: None
+        self.crash: Callable[[Process], None] = lambda _: None
+        self.writer = self.process
+        self.watchers: dict[str, list[_Watcher]] = {}
+
+    def transport(self, process: Process) -> "Network":
+        """The door of one process."""
+        return Network(self, process)
+
+    def act(self, process: Process, change: Callable[[], Any]) -> Any:
+        """A change made by something that talks to no network, such as a kubelet or a person."""
+        before, self.writer = self.writer, process
+        try:
+            return change()
+        finally:
+            self.writer = before
+
+    def break_watches(self, process: Process, error: errors.ApiError | None) -> None:
+        """End the watches of a process, with an error or normally."""
+        for watcher in [one for many in self.watchers.values() for one in many if one.process is process]:
+            watcher.ended, watcher.over = error, True
+            watcher.poke()
+
+    def arrive(self, process: Process, request: Request, fate: Fate, answer: "asyncio.Future[Response | str]") -> None:
+        """The request is at the server, unless it never gets there."""
+        if fate.crash == "before":
+            self.crash(process)
+            return
+        if fate.late is not None:
+            self.process.call_later(fate.late, self._carry_out, process, request, fate)
+            self.on_late(process)
+            said: Response | str = "no answer in time"
+        elif fate.status is not None:
+            said = _denied(fate.status)
+        elif fate.dropped:
+            said = "the connection broke"
+        else:
+            said = self._carry_out(process, request, fate)
+            if fate.lost:
+                said = "the answer was lost"
+        self.on_request(process, request, said)
+        if fate.crash == "after":
+            self.crash(process)
+            return
+        self.process.call_later(fate.back, _reply, answer, said)
+
+    def _carry_out(self, process: Process, request: Request, fate: Fate) -> Response:
+        if fate.stale and request.method == "GET" and (found := self._stale(request, fate.stale)) is not None:
+            return found
+        response: Response = self.act(process, lambda: self.fake._answer(request))
+        return response
+
+    def _stale(self, request: Request, changes: int) -> Response | None:
+        route = self.fake._routes.of(request.path)
+        if route.name:
+            return None
+        history = self.fake.history
+        version = max(history.compacted, history.version - changes)
+        selection = route.selection(request.query)
+        items = [item for item in history.as_of(version, collection(route.resource)) if selection.matches(item)]
+        body = {"kind": f"{route.resource.kind}List", "metadata": {"resourceVersion": str(version)}, "items": items}
+        return Response(HTTPStatus.OK, cloned(body))
+
+    def _changed(self, entry: Entry) -> None:
+        for watcher in self.watchers.get(entry.address.kind, ()):
+            self.offer(watcher, entry)
+        for audit in self.audits:
+            audit(self.writer, entry)
+
+    def offer(self, watcher: _Watcher, entry: Entry, behind: float = 0.0) -> None:
+        """Let a watcher see a change, in its time."""
+        if not watcher.process.alive or (event := _seen(entry, watcher)) is None:
+            return
+        due = self.loop.time() + behind + self.weather.lag(watcher.process, entry.address.kind)
+        if watcher.pending:
+            due = max(due, watcher.pending[-1][0])
+        watcher.pending.append((due, event))
+        self.process.call_later(due - self.loop.time(), watcher.poke)
+
+
+class Network:
+    """A `torpor_api.client.transport.Transport` of one process."""
+
+    def __init__(self, server: Server, process: Process) -> None:
+        self._server = server
+        self._process = process
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = JSON,
+    ) -> Response:
+        server, process = self._server, self._process
+        request = Request(method=method, path=path, query=query or {}, body=copied(body))
+        answer: asyncio.Future[Response | str] = server.loop.create_future()
+        fate = server.weather.fate(process, request)
+        server.process.call_later(fate.there, server.arrive, process, request, fate, answer)
+        said = await answer
+        if isinstance(said, str):
+            raise errors.Unreachable(f"{method} {path}: {said}")
+        return said
+
+    async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
+        server, process = self._server, self._process
+        request = Request(method="WATCH", path=path, query=query, body=None)
+        opened: asyncio.Future[Response | str] = server.loop.create_future()
+        fate = server.weather.fate(process, request)
+        said: Response | str = Response(HTTPStatus.OK, None) if fate.status is None else _denied(fate.status)
+        said = "the connection broke" if fate.dropped or fate.lost else said
+        server.process.call_later(fate.there, _reply, opened, said)
+        said = await opened
+        server.on_request(process, request, said)
+        if isinstance(said, str):
+            raise errors.Unreachable(f"{path}: {said}")
+        if said.status >= HTTPStatus.BAD_REQUEST:
+            raise errors.of(said)
+        async with aclosing(self._events(path, query)) as events:
+            async for event in events:
+                yield event
+
+    async def _events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
+        server, loop = self._server, self._server.loop
+        route = server.fake._routes.of(path)
+        watcher, kind = _Watcher(self._process, route.selection(query), route.namespace), collection(route.resource)
+        version, history = int(query["resourceVersion"]), server.fake.history
+        if version < history.compacted:
+            yield {"type": "ERROR", "object": _denied(HTTPStatus.GONE).body}
+            return
+        behind = server.weather.behind()
+        for entry in history.after(version):
+            if entry.address.kind == kind:
+                server.offer(watcher, entry, behind)
+        watchers = server.watchers.setdefault(kind, [])
+        watchers.append(watcher)
+        server.process.call_later(float(query.get("timeoutSeconds", "290")), self._time_out, watcher)
+        try:
+            while True:
+                while watcher.pending and watcher.pending[0][0] <= loop.time() + 1e-9:
+                    event = watcher.pending.popleft()[1]
+                    if not self._overtaken(watcher, event):
+                        yield event
+                if watcher.over:
+                    break
+                watcher.woken = loop.create_future()
+                await watcher.woken
+            if watcher.ended:
+                raise watcher.ended
+        finally:
+            watchers.remove(watcher)
+
+    def _overtaken(self, watcher: _Watcher, event: Object) -> bool:
+        """Whether the next event is of the same object, and this one need not be seen."""
+        if not watcher.pending or watcher.pending[0][0] > self._server.loop.time() + 1e-9:
+            return False
+        after = watcher.pending[0][1]
+        same = after["object"]["metadata"]["uid"] == event["object"]["metadata"]["uid"]
+        return same and event["type"] == after["type"] == "MODIFIED" and self._server.weather.coalesces()
+
+    @staticmethod
+    def _time_out(watcher: _Watcher) -> None:
+        watcher.over = True
+        watcher.poke()
+
+
+def _seen(entry: Entry, watcher: _Watcher) -> Object | None:
+    if watcher.namespace and entry.address.namespace != watcher.namespace:
+        return None
+    was = entry.before is not None and watcher.selection.matches(entry.before)
+    now = entry.after is not None and watcher.selection.matches(entry.after)
+    if now:
+        # Objects of the history are never altered, so what is seen need not be a copy.
+        return {"type": "MODIFIED" if was else "ADDED", "object": entry.after}
+    return event_of(entry, watcher.selection) if was else None
+
+
+def _denied(status: int) -> Response:
+    reason = {409: "Conflict", 410: "Expired", 429: "TooManyRequests"}.get(status, "InternalError")
+    return Response(status, DeniedError(status, reason, f"a fault: {status}").body)
+
+
+def _reply(answer: "asyncio.Future[Response | str]", said: Response | str) -> None:
+    if not answer.done():
+        answer.set_result(said)

@@ -1,0 +1,189 @@
+"""The controllers of a simulation: the real code of operator and triggerer, put together as their `__main__` does.
+
+What is not theirs is replaced: kopf by a loop that reports Workflows as kopf does (what vanished while a watch was
+broken it never reports), the evaluator's child processes by evaluation in place, HTTP by nothing at all.
+"""
+
+import asyncio
+import itertools
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from functools import cache, partial
+from typing import Any, Never
+
+from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
+from torpor.triggers.services import Answer, Request, Services
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.lease import Leadership, Terms
+from torpor_api.client.resources import WORKFLOWS
+from torpor_cel.evaluator import InProcess
+from torpor_operator import __main__ as operator_main
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.garbage_collector import Orphans
+from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.reconciler import Reconciler
+from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.settings import Settings
+from torpor_triggerer.app import Triggerer
+from torpor_triggerer.network.sessions import Owner
+from torpor_triggerer.services.services import Sources
+from torpor_triggerer.settings import Settings as TriggererSettings
+from torpor_triggerer.sharding import assignment
+from torpor_triggerer.usercode import registry
+from torpor_wire import constants
+
+from tests.simulation.actors.api_server import Server
+from tests.simulation.process import Process, ProcessClock
+
+SYSTEM = "torpor-system"
+SHARDS = 8
+LEASE_SECONDS = 6
+GRACE = 20.0
+SETTINGS = Settings(
+    former_pod_grace=3.0,
+    finished_pod_grace=5.0,
+    image_pull_grace=20.0,
+    triggerer_grace=GRACE,
+    node_grace=6.0,
+    max_launches=3,
+    resync=60.0,
+    lease_duration=LEASE_SECONDS,
+    reconcilers=3,
+)
+
+
+def few_shards() -> None:
+    """As many shards as a small world needs, in this interpreter: with 256 it would do little but list them."""
+    constants.SHARDS = SHARDS
+    assignment.owned.__defaults__ = assignment.selectors.__defaults__ = (SHARDS,)
+
+
+async def operator(server: Server, process: Process, rng: random.Random) -> None:
+    """One replica; returns or raises where the real process would exit."""
+    clock = ProcessClock(process)
+    api = Api(server.transport(process), clock, jitter=rng.random)
+    queue = WorkQueue(clock)
+    orphans = Orphans(api, clock)
+    observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=rng.random)
+    terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
+    leadership = Leadership(api, terms)
+    reconciler = Reconciler(
+        clock=clock,
+        queue=queue,
+        observer=observer,
+        answerer=Answerer(api, observer, InProcess()),
+        applier=Applier(api, clock, observer, SETTINGS, leads=leadership.holds),
+        orphans=orphans,
+        settings=SETTINGS,
+        jitter=rng.random,
+    )
+    async with asyncio.TaskGroup() as group:
+        group.create_task(observer.taskruns.run())
+        group.create_task(observer.pods.run())
+        group.create_task(_workflows(api, observer))
+        group.create_task(leadership.run(partial(operator_main._lead, observer, reconciler, clock)))
+
+
+async def _workflows(api: Api, observer: Observer) -> Never:
+    """kopf's part: each event as it comes, after a 410 what there is, and never what is no more."""
+    while True:
+        try:
+            page = await api.list(WORKFLOWS)
+            for body in page.items:
+                observer.saw_workflow(body)
+            version = page.resource_version
+            while True:
+                version = await _watch(api, observer, version)
+        except errors.ApiError:
+            await api.clock.sleep(0.5 + api.jitter())
+
+
+async def _watch(api: Api, observer: Observer, version: str) -> str:
+    async with aclosing(api.watch(WORKFLOWS, resource_version=version)) as events:
+        async for event in events:
+            if event.type != "BOOKMARK":
+                observer.saw_workflow(event.object, deleted=event.type == "DELETED")
+            version = event.object["metadata"]["resourceVersion"]
+    return version
+
+
+class Web:
+    """There is none."""
+
+    async def request(self, asked: Request, owner: Owner) -> Answer:
+        raise OSError("no route to host")
+
+
+_ENDING = {"ends": TaskSuccessEvent, "fails": TaskFailedEvent, "skips": TaskSkippedEvent}
+"""Words of a trigger whose event ends the task."""
+
+
+class Odd(BaseTrigger):
+    """Fires after so many looks, with an event that no other run of it yields; or raises, or ends."""
+
+    shareable = True
+    numbers = itertools.count(1)
+
+    def __init__(self, looks: int = 1, word: str = "poll", token: str = "") -> None:
+        self._looks = looks
+        self._token = token
+        self._word = word
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        for _ in range(self._looks):
+            await self.services.sleep(0.5)
+        if self._word == "bad":
+            raise LookupError("as the script says")
+        if self._word == "mute":
+            return
+        kind = _ENDING.get(self._word, TriggerEvent)
+        yield kind({"number": next(Odd.numbers), "token": self._token})
+
+
+class OddMany(BaseTrigger):
+    """Fires from a moment on; all of them are asked for at once."""
+
+    shareable = True
+    interval = 1.0
+    source = "all"
+
+    def __init__(self, at: float, token: str) -> None:
+        self.at = at
+        self.token = token
+
+    @classmethod
+    async def poll_many(cls, waits: Sequence["OddMany"], services: Services) -> Sequence[TriggerEvent | None]:
+        await services.sleep(0.01)
+        return [
+            TriggerEvent({"number": next(Odd.numbers), "token": wait.token}) if services.now() >= wait.at else None
+            for wait in waits
+        ]
+
+
+async def triggerer(server: Server, process: Process, rng: random.Random) -> None:
+    """One replica, until it crashes or is told to stop."""
+    api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
+    settings = TriggererSettings(
+        identity=process.name,
+        namespace=SYSTEM,
+        lease_duration=LEASE_SECONDS,
+        lease_renew=LEASE_SECONDS / 3,
+        kill_seconds=4.0,
+        look_seconds=4.0,
+        capacity=rng.choice((1, 2, 1000, 1000)),
+        triggers={},
+    )
+    sources = Sources(api=api, evaluator=InProcess(), web=Web())
+    stopping = asyncio.Event()
+    process.on_term = stopping.set
+    await Triggerer(sources, _registry(), settings).run(stopping)
+
+
+@cache
+def _registry() -> registry.Registry:
+    loaded = registry.load({})
+    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration")}
+    return registry.Registry(known | {"odd": Odd, "odd_many": OddMany})

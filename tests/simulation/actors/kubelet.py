@@ -1,0 +1,270 @@
+"""Nodes: what binds pods, starts their processes, and says how they ended, each after the time that it takes.
+
+As the real ones do: a pod lingers 1.4 to 2.2 s after its process, a deleted one gets SIGTERM and ten seconds, a pod of
+no node goes at once, and a node that does not answer confirms nothing. The garbage collector is here too.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from torpor_api.client.resources import PODS
+
+from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.worker import KILLED, ContainerPod, Exit, PythonPod, Watcher
+from tests.simulation.process import Process
+from tests.support.fake_api.history import Entry, Object, collection
+from tests.support.fake_api.objects import FOREGROUND
+
+GRACE = 10.0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Machine:
+    """A node. `answers`: its kubelet does; its processes may go on all the same."""
+
+    name: str
+    answers: bool = True
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Box:
+    """A pod on a node."""
+
+    uid: str
+    namespace: str
+    name: str
+    machine: Machine
+    process: Process | None = None
+    program: PythonPod | ContainerPod | None = None
+    ended: Exit | None = None
+    deleting: bool = False
+    lingers: bool = False  # it has ended, and the kubelet has not said so yet
+    abandoned: bool = False  # deleted by force, or with its node: nobody may count on it any more
+
+
+class Kubelet:
+    """All nodes, the scheduler and the garbage collector."""
+
+    def __init__(self, server: Server, rng: random.Random, watcher: Watcher, nodes: int = 2) -> None:
+        self.process = Process(server.loop, "kubelet", "kubelet")
+        self.machines = [Machine(name=f"node-{number}") for number in range(nodes)]
+        self.boxes: dict[str, Box] = {}
+        self.lingering = 2.2  # seconds at most from a process's end until that is said of its pod
+        self._server = server
+        self._fake = server.fake
+        self._rng = rng
+        self._watcher = watcher
+        self._collecting = False
+        server.audits.append(self._note)
+
+    def box_of(self, process: Process) -> Box | None:
+        """The pod that a process is in."""
+        return next((box for box in self.boxes.values() if box.process is process), None)
+
+    def evict(self, box: Box) -> None:
+        """A drain: the pod is marked and deleted with its grace."""
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+        self._edit(box, {"status": {"conditions": [condition]}})
+        self.delete(box)
+
+    def delete(self, box: Box, grace: int | None = None) -> None:
+        """As a person would."""
+        options = {} if grace is None else {"gracePeriodSeconds": grace}
+        if self._standing(box.namespace, box.name, box.uid) is not None:
+            self._act(lambda: self._fake.objects.delete(self._address(box.namespace, box.name), options))
+
+    def die(self, box: Box, code: int = KILLED) -> None:
+        """The process ends without a word: out of memory, say."""
+        if box.process is not None and box.process.alive:
+            box.process.kill()
+            self._exited(box, Exit(code))
+
+    def lose(self, machine: Machine, *, dead: bool) -> None:
+        """The node does not answer; `dead`: nothing on it runs any more either."""
+        machine.answers = False
+        for box in self.boxes.values():
+            if dead and box.machine is machine and box.process is not None:
+                box.process.kill()
+                if box.ended is None and box.program is not None:
+                    self._watcher.left({}, box.program.execution)
+                box.ended = box.ended or Exit(KILLED)
+
+    def give_up(self, machine: Machine, force: bool) -> None:
+        """The control plane deletes what is on a node that has not answered for long; or somebody does, by force."""
+        for box in [box for box in self.boxes.values() if box.machine is machine and not machine.answers]:
+            self.evict(box)
+            if force:
+                self.delete(box, 0)
+
+    def mend(self, machine: Machine) -> None:
+        """The node answers again, and its kubelet catches up."""
+        machine.answers = True
+        waiting, machine.waiting = machine.waiting, []
+        for act in waiting:
+            self._later(0.1, 1.0, act)
+        for box in [box for box in self.boxes.values() if box.machine is machine and box.ended is not None]:
+            self._later(0.1, 1.0, partial(self._finish, box))
+
+    # what happens to pods
+
+    def _note(self, _: Process, entry: Entry) -> None:
+        if _concerns_the_collector(entry):
+            self._collect_later()
+        if entry.address.kind != collection(PODS):
+            return
+        if entry.after is None:
+            self._vanished(entry)
+        else:
+            self._changed(entry.after)
+
+    def _changed(self, body: Object) -> None:
+        meta = body["metadata"]
+        box = self.boxes.get(meta["uid"])
+        deleting = "deletionTimestamp" in meta
+        if box is None and deleting:
+            self._later(5.0, 10.0, lambda: self._sweep(meta["namespace"], meta["name"], meta["uid"]))
+        elif box is None and not body["spec"].get("schedulingGates"):
+            self._later(0.05, 0.5, lambda: self._bind(meta["namespace"], meta["name"], meta["uid"]))
+        elif box is not None and deleting and not box.deleting:
+            box.deleting = True
+            self._later(0.05, 0.3, lambda: self._stop(box))
+
+    def _sweep(self, namespace: str, name: str, uid: str) -> None:
+        """The pod collector: what is being deleted and has no node never ran."""
+        found = self._standing(namespace, name, uid)
+        if found is not None and uid not in self.boxes:
+            address = self._address(namespace, name)
+            if found["status"].get("phase") != "Failed":
+                self._act(lambda: self._fake.objects.edit(address, {"status": {"phase": "Failed"}}))
+            self._act(lambda: self._fake.objects.delete(address, {"gracePeriodSeconds": 0}))
+
+    def _bind(self, namespace: str, name: str, uid: str) -> None:
+        body = self._standing(namespace, name, uid)
+        if body is None or uid in self.boxes or "deletionTimestamp" in body["metadata"]:
+            return
+        machine = self._rng.choice([one for one in self.machines if one.answers] or self.machines)
+        box = self.boxes[uid] = Box(uid=uid, namespace=namespace, name=name, machine=machine)
+        self._edit(box, {"spec": {"nodeName": machine.name}})
+        self._later(0.1, 0.8, lambda: self._start(box))
+
+    def _start(self, box: Box) -> None:
+        if self._unanswered(box, lambda: self._start(box)):
+            return
+        body = self._standing(box.namespace, box.name, box.uid)
+        if body is None or box.deleting or box.process is not None:
+            return
+        if self._rng.random() < 0.03:
+            waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "a registry's bad day"}}
+            self._edit(box, {"status": {"containerStatuses": [{"name": "main", "state": waiting}]}})
+            self._later(1.0, 5.0, lambda: self._start(box))
+            return
+        box.process = process = Process(
+            self._server.loop, "pod", box.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0))
+        )
+        process.on_exit = lambda error: self._broken(box, error)
+        network = self._server.transport(process)
+        if body["spec"]["containers"][0]["command"][0] == "python":
+            seed = self._rng.getrandbits(32)
+            box.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
+        else:
+            box.program = ContainerPod(process, body, self._watcher)
+        self._edit(box, {"status": {"phase": "Running", "containerStatuses": []}})
+        process.start(self._conducted(box, box.program))
+
+    async def _conducted(self, box: Box, program: PythonPod | ContainerPod) -> None:
+        self._exited(box, await program.main())
+
+    def _broken(self, box: Box, error: BaseException | None) -> None:
+        if error is not None:
+            raise error
+
+    def _exited(self, box: Box, ended: Exit) -> None:
+        if box.ended is None:
+            box.ended, box.lingers = ended, True
+            if box.program is not None:
+                self._watcher.left({}, box.program.execution)
+            self._later(1.4, self.lingering, lambda: self._finish(box))
+
+    def _finish(self, box: Box) -> None:
+        """Say how it ended; a pod that is to be deleted goes after that."""
+        if self._unanswered(box, lambda: self._finish(box)):
+            return
+        ended, box.lingers = box.ended or Exit(KILLED), False
+        terminated = {
+            "exitCode": ended.code,
+            "reason": "Error" if ended.code else "Completed",
+            "message": ended.message,
+        }
+        state = [{"name": "main", "state": {"terminated": terminated}}]
+        phase = "Failed" if ended.code else "Succeeded"
+        self._edit(box, {"status": {"phase": phase, "containerStatuses": state}})
+        if box.deleting:
+            self._later(0.01, 0.1, lambda: self.delete(box, 0))
+
+    def _stop(self, box: Box) -> None:
+        if self._unanswered(box, lambda: self._stop(box)):
+            return
+        if box.process is None:
+            # Since 1.27 a kubelet lets no pod go before its phase is terminal, also where nothing was started.
+            self._edit(box, {"status": {"phase": "Failed"}})
+            self.delete(box, 0)
+        elif box.ended is None and box.program is not None:
+            box.process.call_later(0.0, box.program.terminated)
+            self.process.call_later(GRACE, self.die, box)
+
+    def _vanished(self, entry: Entry) -> None:
+        uid = (entry.before or {})["metadata"]["uid"]
+        box = self.boxes.get(uid)
+        if box is not None and box.process is not None and box.ended is None:
+            box.abandoned = True
+            self._later(0.2, 2.0, lambda: self._reap(box))
+
+    def _reap(self, box: Box) -> None:
+        """The kubelet finds a process whose pod is no more."""
+        if not self._unanswered(box, lambda: self._reap(box)):
+            self.die(box)
+
+    # means
+
+    def _unanswered(self, box: Box, act: Callable[[], None]) -> bool:
+        if not box.machine.answers:
+            box.machine.waiting.append(act)
+        return not box.machine.answers
+
+    def _standing(self, namespace: str, name: str, uid: str) -> Object | None:
+        found = self._fake.history.get(self._address(namespace, name))
+        return found if found is not None and found["metadata"]["uid"] == uid else None
+
+    def _edit(self, box: Box, merge: Object) -> None:
+        if self._standing(box.namespace, box.name, box.uid) is not None:
+            self._act(lambda: self._fake.objects.edit(self._address(box.namespace, box.name), merge))
+
+    def _act(self, change: Callable[[], Any]) -> None:
+        self._server.act(self.process, change)
+
+    def _address(self, namespace: str, name: str) -> Any:
+        return self._fake.objects.address(PODS, namespace, name)
+
+    def _later(self, least: float, most: float, act: Callable[[], None]) -> None:
+        self.process.call_later(round(self._rng.uniform(least, most), 3), act)
+
+    def _collect_later(self) -> None:
+        if not self._collecting:
+            self._collecting = True
+            self._later(0.1, 1.5, self._collect)
+
+    def _collect(self) -> None:
+        self._collecting = False
+        self._act(lambda: self._fake.objects.collect_garbage({}))
+
+
+def _concerns_the_collector(entry: Entry) -> bool:
+    """Whether something is gone, has come (perhaps after its owner had gone), or waits for what it owns to go."""
+    if entry.after is None:
+        return True
+    meta = entry.after["metadata"]
+    return (entry.before is None and "ownerReferences" in meta) or FOREGROUND in meta.get("finalizers", ())

@@ -1,0 +1,255 @@
+"""What runs inside pods: the real runtime of a python task, or a program that knows nothing of Torpor.
+
+The runtime is synchronous. It runs in a greenlet, and each request, each pause and each bit of work switches back to
+here, so that between any two of them anything else may happen, its own end included.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from greenlet import greenlet  # type: ignore[import-untyped]
+from torpor import deferral
+from torpor.runtime import environment as launch
+from torpor.runtime import main, tracebacks
+from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.runner import Terminated
+from torpor_api.client.errors import Unreachable
+from torpor_wire import constants
+
+from tests.simulation.actors.api_server import Network
+from tests.simulation.actors.tasks import Pods
+from tests.simulation.process import Process, ProcessClock
+from tests.support.fake_api.history import Object
+
+KILLED, SIGNALLED = 137, 143
+
+
+class Execution(NamedTuple):
+    """Which segment user code runs for: at most one process ever does for each."""
+
+    uid: str
+    attempt: int
+    segment: int
+    launch: int
+
+
+class Exit(NamedTuple):
+    """How a container ended."""
+
+    code: int
+    message: str = ""
+
+
+class _Request(NamedTuple):
+    method: str
+    path: str
+    body: Any
+
+
+class _Pause(NamedTuple):
+    seconds: float
+
+
+class _Vanish(NamedTuple):
+    pass
+
+
+class Watcher:
+    """What is told of user code: that it begins, and that it has ended."""
+
+    def entered(self, pod: Object, execution: Execution, event: object) -> None:
+        """User code begins, with an event if it is a resume."""
+
+    def saw(self, pod: Object, right: bool, what: str) -> None:
+        """It says whether the results that it was given are those that it should see."""
+
+    def left(self, pod: Object, execution: Execution) -> None:
+        """It has ended; what follows is the runtime's own."""
+
+
+class PythonPod:
+    """One process of `python -m torpor`. The driver's side; `Pods.here` is the side that tasks see."""
+
+    def __init__(self, process: Process, network: Network, body: Object, rng: random.Random, watcher: Watcher) -> None:
+        environment = _environment(body)
+        self._launch = launch.read(environment, f"{rng.getrandbits(64):x}")
+        self.attempt, self.segment = self._launch.attempt, self._launch.segment
+        self._process = process
+        self._clock = ProcessClock(process)
+        self._network = network
+        self._body = body
+        self._rng = rng
+        self._watcher = watcher
+        self._called = False
+        self._gone = False
+        self._ending = self._finishing = False
+        self._patience = 0.0
+        self._code: greenlet = greenlet(self._run)
+        self.terminate: Callable[[], object] = lambda: None
+
+    @property
+    def execution(self) -> Execution:
+        numbers = self._launch
+        return Execution(numbers.uid, numbers.attempt, numbers.segment, numbers.launch)
+
+    async def main(self) -> Exit:
+        """Run until the process ends."""
+        wanted = self._switch()
+        while not self._code.dead:
+            match wanted:
+                case _Request(method, path, body):
+                    wanted = self._switch(await self._exchange(method, path, body))
+                case _Pause(seconds):
+                    await self._sleep(seconds)
+                    wanted = self._switch()
+                case _:
+                    return Exit(KILLED)
+        return Exit(int(wanted))
+
+    def terminated(self) -> None:
+        """SIGTERM; what waits is interrupted, unless the task is done and its report under way."""
+        if not self._finishing:
+            self._ending = True
+            self.terminate()
+
+    def discard(self) -> None:
+        """After the simulation: let the greenlet end without another request."""
+        self._gone = True
+        if self._code and not self._code.dead:
+            self._code.throw(Terminated)
+
+    # what the runtime is given
+
+    def _run(self) -> int:
+        world = main.World(
+            exchange=self._ask,
+            now=self._clock.now,
+            monotonic=self._monotonic,
+            sleep=self.sleep,
+            jitter=self._rng.random,
+            begin=lambda: None,
+            end=self._end,
+        )
+        try:
+            return main.run(world, self._launch)
+        except Terminated:
+            return SIGNALLED
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Answer:
+        if self._gone:
+            raise UnclearError("the process is gone")
+        said = self._hub(_Request(method, path, body))
+        if isinstance(said, str):
+            raise UnclearError(said)
+        return Answer(said.status, said.body)
+
+    def _end(self) -> bool:
+        self._finishing = True
+        self._watcher.left(self._body, self.execution)
+        return self._ending
+
+    def _monotonic(self) -> float:
+        self._patience += 1e6 if self._gone else 0.0
+        return self._clock.monotonic() + self._patience
+
+    # what tasks see
+
+    def entered(self, event: object) -> None:
+        self._watcher.entered(self._body, self.execution, event)
+
+    def saw(self, right: bool, what: str) -> None:
+        self._watcher.saw(self._body, right, what)
+
+    def token(self) -> str:
+        numbers = self._launch
+        return f"{numbers.uid}/{numbers.attempt}/{numbers.segment}"
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def sleep(self, seconds: float) -> None:
+        if not self._gone:
+            self._hub(_Pause(seconds))
+
+    def vanish(self) -> None:
+        self._hub(_Vanish())
+
+    # switching
+
+    def _hub(self, wanted: Any) -> Any:
+        said = self._code.parent.switch(wanted)
+        if self._ending and not self._finishing:
+            raise Terminated
+        return said
+
+    def _switch(self, *values: Any) -> Any:
+        Pods.here = self
+        deferral._Process.called = self._called
+        wanted = self._code.switch(*values)
+        self._called = deferral._Process.called
+        return wanted
+
+    async def _exchange(self, method: str, path: str, body: Any) -> Any:
+        asking = asyncio.ensure_future(self._network.request(method, path, body=body))
+        self.terminate = asking.cancel
+        try:
+            return await asking
+        except Unreachable as error:
+            return error.message
+        except asyncio.CancelledError:
+            return "interrupted by a signal"
+        finally:
+            self.terminate = lambda: None
+
+    async def _sleep(self, seconds: float) -> None:
+        woken = self._process.loop.create_future()
+        self.terminate = lambda: None if woken.done() else woken.set_result(None)
+        timer = self._process.loop.call_later(seconds, self.terminate)
+        await woken
+        timer.cancel()
+
+
+class ContainerPod:
+    """A program: it works for a while, says something, exits. It never hears of SIGTERM in time."""
+
+    def __init__(self, process: Process, body: Object, watcher: Watcher) -> None:
+        attempt, segment, again = _numbers(body["metadata"]["name"])
+        owner = body["metadata"]["ownerReferences"][0]["uid"]
+        self.execution = Execution(owner, attempt, segment, again)
+        self._clock = ProcessClock(process)
+        self._body = body
+        self._watcher = watcher
+
+    async def main(self) -> Exit:
+        self._watcher.entered(self._body, self.execution, None)
+        script: list[str] = self._body["spec"]["containers"][0]["command"]
+        word, _, seconds = script[min(self.execution.attempt, len(script)) - 1].partition(":")
+        await self._clock.sleep(float(seconds or 0.5))
+        self._watcher.left(self._body, self.execution)
+        return Exit(0, '{"rows": 3}') if word == "ok" else Exit(3, "as the script says")
+
+    def terminated(self) -> None:
+        """It is not listening."""
+
+    def discard(self) -> None:
+        """Nothing is left of it."""
+
+
+def quiet() -> None:
+    """Failures of tasks are the point here; their tracebacks are not."""
+    for module, name in ((tracebacks, "show"), (main, "_say")):
+        setattr(module, name, lambda _: None)
+
+
+def _environment(body: Object) -> dict[str, str]:
+    found = {each["name"]: each.get("value", "") for each in body["spec"]["containers"][0]["env"]}
+    return found | {constants.ENV_POD_UID: body["metadata"]["uid"]}
+
+
+def _numbers(name: str) -> tuple[int, int, int]:
+    """Attempt, segment and launch from a pod's name."""
+    words = name.split("-")
+    launched = int(words.pop()[1:]) if words[-1][0] == "l" and words[-2][0] == "s" else 0
+    return int(words[-2][1:]), int(words[-1][1:]), launched

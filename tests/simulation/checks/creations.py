@@ -1,0 +1,164 @@
+"""Which instances of a run were created, deleted and cleared: the part of the audit that watches over I2's second half.
+
+It counts what was committed and what each process was answered, not what the status of a Workflow says of it; from the
+status it takes what is promised there (which instances were made) and what a clearing lets happen again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from torpor_api.client.resources import TASKRUNS
+from torpor_api.client.transport import Response
+from torpor_wire import constants, instance_paths
+from torpor_wire.index_ranges import Indexes
+from torpor_wire.instance_paths import Path
+from torpor_wire.reason import Reason
+
+from tests.simulation.checks.workflow_shape import Prefixes, Shape, below, path_of
+from tests.simulation.process import Process
+from tests.support.fake_api import Request
+from tests.support.fake_api.history import Object
+
+
+class Instance(NamedTuple):
+    """What a TaskRun is one of; `workflow` is a uid."""
+
+    workflow: str
+    task: str
+    path: Path
+
+    @classmethod
+    def of(cls, run: Object) -> "Instance":
+        """The one that a TaskRun is."""
+        spec = run["spec"]
+        return cls(spec["workflow"]["uid"], spec["task"], path_of(run))
+
+
+class Creations:
+    """`expect` notes a check of an invariant."""
+
+    def __init__(self, expect: Callable[[str, bool, str], None]) -> None:
+        self.prompt = True  # no request is held up in the network
+        self.ordered = True  # nor is any list old
+        self._expect = expect
+        self._shapes: dict[str, Shape] = {}
+        self._uids: dict[Instance, str] = {}
+        self._standing: dict[Instance, str] = {}
+        self._made: defaultdict[Process, set[Instance]] = defaultdict(set)
+        self._marks: dict[tuple[str, str], frozenset[Path]] = {}
+        self._cleared: defaultdict[tuple[str, str], list[tuple[int, frozenset[Path]]]] = defaultdict(list)
+        self._wishes: defaultdict[str, set[str]] = defaultdict(set)
+
+    def created(self, writer: Process, run: Object) -> None:
+        """A TaskRun that was not there."""
+        instance, uid, name = Instance.of(run), run["metadata"]["uid"], run["metadata"]["name"]
+        before = self._uids.setdefault(instance, uid)
+        self._expect("I2", instance not in self._standing, f"{name} is the second of {instance.task}/{instance.path}")
+        self._standing[instance] = uid
+        known = before != uid and self.prompt and instance in self._made[writer]
+        self._expect("I2", not known, f"{name} is created again by {writer.name}, who created it before")
+        again = before != uid and self.ordered and instance.path in self._marks.get(instance[:2], ())
+        told = written(self._marks.get(instance[:2], frozenset()))
+        self._expect("I2", not again, f"{name} is created again, and the status says that {told} were made")
+
+    def answered(self, process: Process, request: Request, said: Response | str) -> None:
+        """What a process knows for certain: that which it created itself, and was told so."""
+        created = isinstance(said, Response) and said.status == HTTPStatus.CREATED
+        if created and request.path.endswith(f"/{TASKRUNS.plural}"):
+            self._made[process].add(Instance.of(request.body))
+
+    def gone(self, run: Object) -> None:
+        """A TaskRun that was there."""
+        self._standing.pop(Instance.of(run), None)
+
+    def dismissed(self, writer: Process, run: Object) -> None:
+        """A TaskRun that is being deleted; the operator deletes only what is to be made anew."""
+        made = run["spec"].get("clears", 0)
+        theirs = writer.kind != "operator" or any(made < cleared for cleared in self._clearings(Instance.of(run)))
+        self._expect("I10", theirs, f"{run['metadata']['name']} is deleted by {writer.name}, and nobody cleared it")
+
+    def workflow(self, before: Object | None, after: Object, shape: Shape) -> None:
+        """What a Workflow now says of its tasks, and which of them somebody wants to have run again."""
+        uid, status = after["metadata"]["uid"], after.get("status", {})
+        self._shapes[uid] = shape
+        wish = after["metadata"].get("annotations", {}).get(constants.CLEAR)
+        if wish is not None:
+            self._wishes[uid].add(wish)
+        if status.get("clears", 0) > ((before or {}).get("status") or {}).get("clears", 0):
+            self._reopened(uid, status["clears"], status["clearing"])
+        former = {task["name"]: task.get("reason") for task in ((before or {}).get("status") or {}).get("tasks", ())}
+        for task in status.get("tasks", ()):
+            self._marks[uid, task["name"]] = made(task, shape)
+            if task.get("reason") == Reason.DELETED != former.get(task["name"]) and self.prompt:
+                self._deleted(uid, task)
+
+    def _reopened(self, uid: str, clears: int, clearing: Mapping[str, Any]) -> None:
+        asked = clearing["asked"]
+        self._expect("I2", asked in self._wishes[uid], f"{asked} is cleared, which nobody asked for")
+        for task in clearing["tasks"]:
+            self._cleared[uid, task["name"]].append((clears, _meant(task)))
+        there = [one for one in self._uids if one.workflow == uid]
+        if (named := _named(asked)) is not None:
+            self._is_what_was_meant(self._shapes[uid].dependent(named), clears, there)
+        for instance in [one for one in there if clears in self._clearings(one)]:
+            self._uids.pop(instance)
+            for made in self._made.values():
+                made.discard(instance)
+
+    def _is_what_was_meant(self, wanted: Prefixes, clears: int, there: Iterable[Instance]) -> None:
+        """What is named runs again, and what depends on it; within a group only the same indexes."""
+        for one in there:
+            meant = below(one.path, wanted.get(one.task, ()))
+            told = f"{one.task}/{written([one.path])} is {'not ' if meant else ''}cleared by clearing {clears}"
+            self._expect("I2", meant == (clears in self._clearings(one)), told)
+
+    def _clearings(self, instance: Instance) -> list[int]:
+        """The numbers of the clearings that an instance was meant by."""
+        return [number for number, prefixes in self._cleared[instance[:2]] if below(instance.path, prefixes)]
+
+    def _deleted(self, uid: str, task: Mapping[str, Any]) -> None:
+        there = sum(instance[:2] == (uid, task["name"]) for instance in self._standing)
+        made = sum(instance[:2] == (uid, task["name"]) for instance in self._uids)
+        told = f"{task['name']} is said to miss TaskRuns, and all {there} are there"
+        self._expect("I5", there < min(made, task["created"]), told)
+
+
+def made(task: Mapping[str, Any], shape: Shape) -> frozenset[Path]:
+    """The instances that the status says were made of a task."""
+    said, depth = task.get("made"), shape.depth(task["name"])
+    if shape.chains[task["name"]]:
+        there = instance_paths.parse(task.get("instances") or "", depth) - instance_paths.parse(
+            task.get("skips") or "", depth
+        )
+        return there if said is None else instance_paths.parse(said, depth)
+    numbers = Indexes.parse(said) if said else Indexes.below(task.get("created", 0))
+    return frozenset((number,)[:depth] for number in numbers)
+
+
+def written(found: Iterable[Path]) -> str:
+    """Paths, for a person."""
+    return ", ".join(instance_paths.written(path) for path in sorted(found))
+
+
+def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
+    """The paths that a clearing takes with all below them."""
+    if task.get("indexes") is not None:
+        return frozenset((index,) for index in task["indexes"])
+    if task.get("within") is not None:
+        boxes = task["within"].split(",")  # of one level or more
+        return frozenset(path for box in boxes for path in instance_paths.parse(box, box.count(".") + 1))
+    return frozenset({()})
+
+
+def _named(asked: str) -> Prefixes | None:
+    """What a person's words name; None where they leave it to the operator to find out."""
+    if "failed" in asked:
+        return None
+    found: dict[str, frozenset[Path]] = {}
+    for entry in asked.split(","):
+        task, _, path = entry.strip().partition("/")
+        numbers = tuple(map(int, path.split("."))) if path else ()
+        found[task] = found.get(task, frozenset()) | {numbers}
+    return found

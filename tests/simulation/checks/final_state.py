@@ -1,0 +1,158 @@
+"""What must be true once faults have stopped: every run has ended (I5), and nothing is left over (I6)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from torpor_api.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_api.models.workflow import TaskState
+from torpor_wire import constants
+from torpor_wire.instance_paths import Path
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL, State
+
+from tests.simulation.checks.invariants import held
+from tests.simulation.checks.workflow_shape import Shape, path_of
+from tests.support.fake_api.history import Object, collection
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def all_over(world: "World") -> bool:
+    """Whether every Workflow has ended, or stands still for a reason that is said."""
+    flows = world.fake.history.of_kind(collection(WORKFLOWS))
+    return all(_over(world, flow) for flow in flows) and not world.expected
+
+
+def judge_progress(world: "World") -> None:
+    """I5."""
+    for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
+        name, status = flow["metadata"]["name"], flow.get("status", {})
+        open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+        world.audit.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
+        if status.get("completionTime"):
+            world.audit.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
+        if status.get("state") == "Succeeded":
+            _judge_frames(world, flow)
+        if status.get("completionTime"):
+            _judge_hook(world, flow)
+
+
+def _judge_hook(world: "World", flow: Object) -> None:
+    """The hook of a run that was stopped has run, whatever became of it; that of one that was cancelled need not."""
+    status = flow["status"]
+    told = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
+    hooks = {task["name"] for task in flow["spec"]["tasks"] if "hook" in task}
+    if told == "spec.stop was set":
+        idle = [entry["name"] for entry in status["tasks"] if entry["name"] in hooks and not entry["created"]]
+        world.audit.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
+
+
+def _judge_frames(world: "World", flow: Object) -> None:
+    """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
+    shape = world.audit.order.shape(flow)
+    ran: defaultdict[str, set[Path]] = defaultdict(set)
+    skipped: defaultdict[str, set[Path]] = defaultdict(set)
+    for run in _runs(world, flow):
+        if run["status"]["state"] == State.SUCCEEDED:
+            ran[run["spec"]["task"]].add(path_of(run))
+        if run["status"]["state"] == State.SKIPPED:
+            skipped[run["spec"]["task"]].add(path_of(run))
+    for task, before in shape.unhindered():
+        for frame in _due(shape, task, before, ran):
+            told = f"{task} did not run at {frame}, where all before it succeeded"
+            world.audit.expect("I5", frame in ran[task] | skipped[task], told)
+    for task in flow["status"]["tasks"]:
+        _judge_skips(world, task, ran[task["name"]], skipped[task["name"]])
+
+
+def _judge_skips(world: "World", task: Object, ran: set[Path], skipped: set[Path]) -> None:
+    """What skipped itself is counted so, and a task of which nothing succeeded is no success."""
+    name, counted = task["name"], task.get("skipped", 0)
+    world.audit.expect("I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were")
+    succeeded = task["state"] == TaskState.SUCCEEDED
+    world.audit.expect("I5", not (succeeded and skipped and not ran), f"{name} succeeded, and all of it was skipped")
+
+
+def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[Path]]) -> Iterable[Path]:
+    """The frames of a task that can be told from those of another that stands in the same groups, or from its list."""
+    chain = shape.chains[task]
+    if not before and len(chain) == 1:
+        return ((index,) for index in range(shape.width(chain[0]) or 0))
+    if any(shape.chains[other] != chain or shape.mapped(other) for other in before):
+        return ()
+    return set[Path].intersection(*(ran[other] for other in before)) if before else ()
+
+
+def judge_leaks(world: "World") -> None:
+    """I6."""
+    expect = world.audit.expect
+    flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
+    runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(collection(TASKRUNS))}
+    for flow in flows.values():
+        meta = flow["metadata"]
+        if "completionTime" in flow.get("status", {}):
+            kept = constants.FINALIZER in meta.get("finalizers", [])
+            expect("I6", not kept, f"{meta['name']} has ended and keeps its finalizer")
+            expect("I6", "deletionTimestamp" not in meta, f"{meta['name']} was deleted and is still there")
+    for run in runs.values():
+        owned = run["spec"]["workflow"]["uid"] in flows
+        expect("I6", owned, f"{run['metadata']['name']} outlives its Workflow")
+    for pod in world.fake.history.of_kind(collection(PODS)):
+        _judge_pod(world, pod, runs)
+    for lease in world.fake.history.of_kind(collection(LEASES)):
+        holder = lease["spec"].get("holderIdentity", "")
+        known = holder in world.controllers or holder in world.gone  # whose Lease goes when it has long been silent
+        expect("I6", known, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
+
+
+def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
+    name = pod["metadata"]["name"]
+    owner = next((ref["uid"] for ref in pod["metadata"].get("ownerReferences", [])), "")
+    box = world.kubelet.boxes.get(pod["metadata"]["uid"])
+    if box is not None and (box.lingers or not box.machine.answers):
+        return  # where a run stalls, what else it has goes on to this moment
+    over = owner not in runs or runs[owner]["status"]["state"] in TERMINAL
+    live = pod["status"].get("phase") not in {"Succeeded", "Failed"}
+    world.audit.expect("I6", not (over and live), f"{name} lives on after its TaskRun")
+    world.audit.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
+
+
+def _over(world: "World", flow: Object) -> bool:
+    if constants.CLEAR in flow["metadata"].get("annotations", {}):
+        return False
+    runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+    if flow.get("status", {}).get("completionTime"):
+        return not runs  # one that an old list had not shown is cancelled a moment later
+    # One that stalls holds its slot, and others may wait for that; one that has ended may keep its successor waiting.
+    return any(_stalled(world, run) for run in runs) or _kept(world, flow)
+
+
+def _stalled(world: "World", run: Object) -> bool:
+    """NodeLost, naming a pod on a node that really does not answer."""
+    status = run["status"]
+    return status.get("reason") == Reason.NODE_LOST and _names_a_lost_pod(world, status.get("message", ""))
+
+
+def _kept(world: "World", flow: Object) -> bool:
+    """A clearing waits for a TaskRun that cannot go, and the Workflow says why."""
+    conditions = flow.get("status", {}).get("conditions", [])
+    told = next((entry for entry in conditions if entry["type"] == "Stalled" and entry["status"] == "True"), None)
+    return told is not None and told["reason"] == Reason.NODE_LOST and _names_a_lost_pod(world, told["message"])
+
+
+def _names_a_lost_pod(world: "World", message: str) -> bool:
+    lost = [box for box in world.kubelet.boxes.values() if not box.machine.answers]
+    return any(f"pod {box.name} " in message for box in lost)
+
+
+def _runs(world: "World", flow: Object) -> list[Object]:
+    uid = flow["metadata"]["uid"]
+    return [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["workflow"]["uid"] == uid]
+
+
+def _told(run: Object) -> str:
+    status = run["status"]
+    numbers = f"a{status['attempt']} s{status['segment']} l{status['launch']}"
+    return f"{run['metadata']['name']} {status['state']} {numbers} {status.get('reason', '')}".rstrip()

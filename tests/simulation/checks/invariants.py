@@ -1,0 +1,246 @@
+"""The invariants, checked at every change that the API server commits and at every step of a task's process.
+
+It reads what is committed and what user code does, and nothing of what the code under test believes. The first breach
+ends the run. What can only be judged at the end (I5, I6) is in `ending`.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from torpor.runtime import main
+from torpor_api.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_api.client.transport import Response
+from torpor_wire import constants
+from torpor_wire.reason import Reason
+from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+
+from tests.simulation.actors.worker import Execution, Watcher
+from tests.simulation.checks.creations import Creations
+from tests.simulation.checks.ordering import Order
+from tests.simulation.checks.segment_ends import Ends
+from tests.simulation.process import Process
+from tests.support.fake_api import Request
+from tests.support.fake_api.history import Entry, Object, collection
+
+if TYPE_CHECKING:
+    from tests.simulation.actors.kubelet import Box
+
+REQUESTS_A_SECOND = 120
+"""Of one process, in a world of a dozen TaskRuns."""
+
+LEASE = "torpor-operator"
+_LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS))
+
+INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11")
+
+_OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
+    (State.DEFERRED, State.SCHEDULED),
+    (State.RUNNING, State.DEFERRED),
+}
+
+
+class Breach(NamedTuple):
+    """An invariant that did not hold."""
+
+    invariant: str
+    what: str
+
+
+class Audit(Watcher):
+    """One for a world."""
+
+    def __init__(self) -> None:
+        self.breach: Breach | None = None
+        self.checks: Counter[str] = Counter()
+        self.creations = Creations(self.expect)
+        self.order = Order(self.expect)
+        self.ends = Ends(self.expect)
+        self._leader = ""
+        self._claims: dict[Execution, str] = {}
+        self._executed: set[Execution] = set()
+        self._inside: dict[str, dict[Execution, str]] = {}
+        self.boxes: Mapping[str, Box] = {}
+        self._fires: dict[tuple[str, int, int], str] = {}
+        self._fired: set[tuple[str, int, int]] = set()
+        self._pods: dict[str, set[str]] = {}
+        self._requests: Counter[tuple[Process, int]] = Counter()
+
+    def expect(self, invariant: str, holds: bool, what: str) -> None:
+        """Note that an invariant was checked, and the first that does not hold."""
+        self.checks[invariant] += 1
+        if not holds and self.breach is None:
+            self.breach = Breach(invariant, what)
+
+    @property
+    def executions(self) -> int:
+        """How often user code ran."""
+        return len(self._executed)
+
+    # changes
+
+    @property
+    def ordered(self) -> bool:
+        """Whether requests arrive in time and lists are new: only then is nothing made that nobody knows of."""
+        return self.creations.ordered
+
+    def changed(self, writer: Process, entry: Entry) -> None:
+        """One commit."""
+        if writer.kind == "operator" and entry.address.kind in _LED:
+            self._led(writer, entry)
+        match entry.address.kind:
+            case kind if kind == collection(LEASES) and entry.address.name == LEASE:
+                self._leader = (entry.after or {}).get("spec", {}).get("holderIdentity", "")
+            case kind if kind == collection(TASKRUNS):
+                self._taskrun(writer, entry)
+            case kind if kind == collection(PODS):
+                self._pod(entry)
+            case kind if kind == collection(WORKFLOWS) and entry.after is not None:
+                self.order.workflow(entry.before, entry.after)
+                self.creations.workflow(entry.before, entry.after, self.order.shape(entry.after))
+
+    def _led(self, writer: Process, entry: Entry) -> None:
+        """Only who leads writes: what two do at a time, each takes for what it sees."""
+        led = not self.creations.prompt or self._leader == writer.name
+        self.expect(
+            "I10", led, f"{entry.address.name} is written by {writer.name}, while {self._leader or 'none'} leads"
+        )
+
+    def _taskrun(self, writer: Process, entry: Entry) -> None:
+        if entry.before is not None and entry.after is not None:
+            self.order.changed(entry.after)
+        match entry.before, entry.after:
+            case None, dict() as after:
+                self.creations.created(writer, after)
+                self.order.created(after)
+            case dict() as before, None:
+                self.creations.gone(before)
+                self.order.gone(before)
+                if "deletionTimestamp" not in before["metadata"]:
+                    self.creations.dismissed(writer, before)
+            case dict() as before, dict() as after if (
+                "deletionTimestamp" in after["metadata"].keys() - before["metadata"]
+            ):
+                self.creations.dismissed(writer, before)
+            case dict() as before, dict() as after if writer.kind != "person":
+                self._moved(writer, before, after)
+
+    def _moved(self, writer: Process, before: Object, after: Object) -> None:
+        was, now = before["status"], after["status"]
+        if was == now:
+            return
+        name, uid = after["metadata"]["name"], after["metadata"]["uid"]
+        old, new = (was["attempt"], was["segment"], was["launch"]), (now["attempt"], now["segment"], now["launch"])
+        edge = (State(was["state"]), State(now["state"]))
+        told = f"{name}: {edge[0]} {old} -> {edge[1]} {new} by {writer.name}"
+        terminal = edge[0] in TERMINAL
+        stays = edge[0] is edge[1] and old == new and not terminal
+        self.expect("I4", stays or edge in EDGES, f"{told} is no edge")
+        self.expect("I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{told} goes back")
+        self._theirs(writer, before, edge, told)
+        self.ends.moved(writer, before, after, told)
+        if edge[1] is State.RUNNING:
+            self._claims[Execution(uid, *old)] = (now.get("pod") or {}).get("uid", "")
+        if edge == (State.DEFERRED, State.SCHEDULED):
+            self._fire(uid, was, now, told)
+        if now.get("reason") == Reason.LOST != was.get("reason") and edge[0] is State.RUNNING:
+            self._given_up(was, told)
+        blamed = now.get("reason") == Reason.LAUNCH_FAILED != was.get("reason")
+        self.expect("I5", not blamed, f"{told}: {now.get('message')}: but nothing hinders its pod")
+
+    def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], told: str) -> None:
+        was, stays = run["status"], edge[0] is edge[1] and edge[0] not in TERMINAL
+        match writer.kind:
+            case "pod":
+                own = Execution(run["metadata"]["uid"], was["attempt"], was["segment"], was["launch"])
+                theirs = own == self._execution(writer) and edge in POD_EDGES
+                self.expect("I10", theirs, f"{told} is not this pod's to write")
+            case "triggerer":
+                explains = stays and edge[0] is State.DEFERRED
+                self.expect("I10", explains or edge in TRIGGERER_EDGES, f"{told} is not a triggerer's to write")
+            case "operator":
+                container = run["spec"].get("container") is not None
+                theirs = edge in _OPERATOR_EDGES and (container or edge != (State.RUNNING, State.SUCCEEDED))
+                self.expect("I10", theirs or stays, f"{told} is not the operator's to write")
+            case _:
+                self.expect("I10", False, f"{told} is nobody's to write")
+
+    def _execution(self, process: Process) -> Execution | None:
+        """What the pod that a process is in was made for."""
+        box = next((box for box in self.boxes.values() if box.process is process), None)
+        return box.program.execution if box and box.program else None
+
+    def _given_up(self, was: Object, told: str) -> None:
+        """A task is Lost only where its process really ended without a report, or nobody can say any more."""
+        box = self.boxes.get((was.get("pod") or {}).get("uid", ""))
+        if box is None or box.abandoned or box.process is None:
+            return
+        silent = box.ended is not None and box.ended.code not in {main.DONE, main.FAILED}
+        ran = "its process runs" if box.ended is None else f"its process ended with exit code {box.ended.code}"
+        self.expect("I5", silent, f"{told}: Lost, but {ran}")
+
+    def _fire(self, uid: str, was: Object, now: Object, told: str) -> None:
+        wait = (uid, was["attempt"], was["segment"])
+        self.expect("I1", wait not in self._fired, f"{told}: fired before")
+        self._fired.add(wait)
+        self._fires[uid, now["attempt"], now["segment"]] = now["event"]
+        asked, event = was["trigger"], json.loads(now["event"])
+        wanted = json.loads(asked["kwargs"])
+        if asked["class"] == "time":
+            right = wanted["at"] == event
+        else:
+            right = isinstance(event, dict) and wanted["token"] == event["token"]
+        self.expect("I8", right, f"{told}: fired {event}, which is not what {asked['kwargs']} waits for")
+
+    def _pod(self, entry: Entry) -> None:
+        body = entry.after or entry.before or {}
+        owner = next((ref["uid"] for ref in body["metadata"].get("ownerReferences", [])), "")
+        live = self._pods.setdefault(owner, set())
+        if entry.after is None or entry.after["status"].get("phase") in {"Succeeded", "Failed"}:
+            live.discard(body["metadata"]["uid"])
+        else:
+            live.add(body["metadata"]["uid"])
+            if self.ordered and entry.before is None:
+                self.expect("I3", len(live) <= 1, f"{body['metadata']['name']} is the second live pod of its TaskRun")
+
+    # processes
+
+    def entered(self, pod: Object, execution: Execution, event: object) -> None:
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        # A claim may be over by now, for it takes time to hear of it; but none was ever entered without.
+        self.expect("I2", self._claims.get(execution) == uid, f"{name}: user code begins without a claim of this pod's")
+        self.expect("I2", execution not in self._executed, f"{name}: user code runs twice for {tuple(execution)}")
+        self._executed.add(execution)
+        inside = self._inside.setdefault(execution.uid, {})
+        others = [tuple(other) for other, pod_uid in inside.items() if not self._abandoned(pod_uid)]
+        self.expect("I3", not others, f"{name}: user code runs while that of {others} does")
+        inside[execution] = uid
+        wanted = self._fires.get((execution.uid, execution.attempt, execution.segment))
+        right = event is None if wanted is None else event == json.loads(wanted)
+        self.expect("I8", right and (wanted is not None or execution.segment == 0), f"{name}: {event}, not {wanted}")
+
+    def saw(self, pod: Object, right: bool, what: str) -> None:
+        self.expect("I8", right, f"{pod['metadata']['name']}: {what}")
+
+    def left(self, pod: Object, execution: Execution) -> None:
+        self._inside.get(execution.uid, {}).pop(execution, None)
+
+    def _abandoned(self, pod_uid: str) -> bool:
+        """Whether somebody has said, by deleting it by force, that nobody need wait for this pod's process."""
+        box = self.boxes.get(pod_uid)
+        return box is not None and box.abandoned
+
+    def asked(self, process: Process, request: Request, said: Response | str) -> None:
+        """One request: counted, since an answer must never be waited for by asking again and again."""
+        self.creations.answered(process, request, said)
+        if request.method != "WATCH" and process.kind != "pod":
+            window = (process, int(process.loop.time()))
+            self._requests[window] += 1
+            count = self._requests[window]
+            self.expect("I9", count <= REQUESTS_A_SECOND, f"{process.name}: {count} requests in a second")
+
+
+def held(pod: Object) -> bool:
+    """Whether a finalizer of ours keeps a pod."""
+    return constants.POD_FINALIZER in pod["metadata"].get("finalizers", [])

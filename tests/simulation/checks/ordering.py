@@ -1,0 +1,111 @@
+"""Who comes after whom, by path: the part of the audit that watches over I11.
+
+Within a group an instance awaits those of the same indexes; whoever stands outside awaits all. Judged where TaskRuns
+are created, as they then stand committed: one that comes later than what awaits it is as wrong as one that still runs.
+The run itself awaits all.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from torpor_wire.instance_paths import Path
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL, State
+
+from tests.simulation.checks.workflow_shape import Shape, path_of
+from tests.support.fake_api.history import Object
+
+
+class _Standing(NamedTuple):
+    task: str
+    path: Path
+    clears: int
+    over: bool
+    name: str
+    state: str
+
+
+class Order:
+    """`expect` notes a check of an invariant."""
+
+    def __init__(self, expect: Callable[[str, bool, str], None]) -> None:
+        self.ordered = True  # no request is held up in the network, and no list is old
+        self._shapes: dict[str, Shape] = {}
+        self._expect = expect
+        self._clears: dict[str, int] = {}
+        self._standing: dict[str, dict[str, _Standing]] = {}
+        self._seen: set[tuple[str, str, Path]] = set()
+
+    def shape(self, flow: Object) -> Shape:
+        """What a Workflow asks for."""
+        uid = flow["metadata"]["uid"]
+        if uid not in self._shapes:
+            self._shapes[uid] = Shape(flow["spec"])
+        return self._shapes[uid]
+
+    def workflow(self, before: Object | None, after: Object) -> None:
+        """How often a Workflow was cleared by now, and whether it has ended."""
+        status, uid = after.get("status", {}), after["metadata"]["uid"]
+        self._clears[uid] = status.get("clears", 0)
+        ended = "completionTime" in status and "completionTime" not in (before or {}).get("status", {})
+        if ended and self.ordered and not _cut_short(after):
+            open_ = [one.name for one in self._standing.get(uid, {}).values() if not one.over]
+            self._expect("I5", not open_, f"{after['metadata']['name']} is said to have ended, and {open_} have not")
+
+    def created(self, run: Object) -> None:
+        """A TaskRun that was not there."""
+        owner, one = run["spec"]["workflow"]["uid"], _of(run)
+        shape = self._shapes[owner]
+        self._stands_where_its_task_does(run, one, shape)
+        # What was under way when somebody asked for a clearing comes to nothing: it is deleted and made anew.
+        if self.ordered and one.clears == self._clears[owner]:
+            for other in self._near(owner, shape, one):
+                self._judge(shape, one, other, first=(owner, one.task, one.path) not in self._seen)
+        self._seen.add((owner, one.task, one.path))
+        self.changed(run)
+
+    def changed(self, run: Object) -> None:
+        """How one now stands."""
+        self._standing.setdefault(run["spec"]["workflow"]["uid"], {})[run["metadata"]["uid"]] = _of(run)
+
+    def gone(self, run: Object) -> None:
+        """One that was there."""
+        self._standing[run["spec"]["workflow"]["uid"]].pop(run["metadata"]["uid"], None)
+
+    def _judge(self, shape: Shape, one: _Standing, other: _Standing, *, first: bool) -> None:
+        if shape.awaits(one.task, other.task):
+            self._expect("I11", other.over, f"{one.name} at {one.path} begins before {other.name} has ended")
+        if first and other.over and shape.asks_success(one.task, other.task):
+            told = f"{one.name} at {one.path} begins, though {other.name} before it ended {other.state}"
+            self._expect("I11", other.state == State.SUCCEEDED, told)
+        if first and shape.awaits(other.task, one.task) and other.clears >= one.clears:
+            self._expect("I11", False, f"{one.name} at {one.path} comes later than {other.name}, which awaits it")
+
+    def _near(self, owner: str, shape: Shape, one: _Standing) -> Iterator[_Standing]:
+        """All that have the same indexes of the groups that both stand in."""
+        for other in self._standing.get(owner, {}).values():
+            shared = shape.shared(one.task, other.task)
+            if other.path[:shared] == one.path[:shared]:
+                yield other
+
+    def _stands_where_its_task_does(self, run: Object, one: _Standing, shape: Shape) -> None:
+        frame = len(run["spec"].get("groupIndexes") or ())
+        right = frame == len(shape.chains[one.task]) and len(one.path) == shape.depth(one.task)
+        self._expect("I11", right, f"{one.name} stands at {one.path}, where its task has no instances")
+
+
+def _cut_short(flow: Object) -> bool:
+    """Whether somebody or its time limit ended a run; what was then under way ends a moment later."""
+    told = next((entry["reason"] for entry in flow["status"]["conditions"] if entry["type"] == "Succeeded"), "")
+    return told in {Reason.CANCELLED, Reason.TIMEOUT}
+
+
+def _of(run: Object) -> _Standing:
+    return _Standing(
+        task=run["spec"]["task"],
+        path=path_of(run),
+        clears=run["spec"].get("clears", 0),
+        over=(run.get("status") or {}).get("state") in TERMINAL,
+        name=run["metadata"]["name"],
+        state=(run.get("status") or {}).get("state", State.SCHEDULED),
+    )

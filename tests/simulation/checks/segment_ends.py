@@ -1,0 +1,69 @@
+"""How a segment or a wait may end, by what its script says: the part of the audit that watches over skips (I8).
+
+A task that raises TaskSkipped ends Skipped, and no other does; an event that ends its task ends it so, once and for
+all. Both are judged by what was written into the workflow, where each commit changes a TaskRun.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from tests.simulation.process import Process
+from tests.support.fake_api.history import Object
+
+BY_EVENT = {"ends": State.SUCCEEDED, "fails": State.FAILED, "skips": State.SKIPPED}
+"""What the words of a trigger whose event ends the task come to."""
+
+_HOLDS = {State.SUCCEEDED: "True", State.SKIPPED: "True", State.FAILED: "False", State.CANCELLED: "False"}
+
+
+class Ends:
+    """`expect` notes a check of an invariant."""
+
+    def __init__(self, expect: Callable[[str, bool, str], None]) -> None:
+        self._expect = expect
+
+    def moved(self, writer: Process, before: Object, after: Object, told: str) -> None:
+        """One change of a TaskRun's status."""
+        was, now = State(before["status"]["state"]), State(after["status"]["state"])
+        conditions: list[Object] = after["status"].get("conditions", [])
+        condition = next((one for one in conditions if one["type"] == "Succeeded"), {})
+        right = condition.get("status") == _HOLDS.get(now, "Unknown") or not condition
+        self._expect("I4", right, f"{told}: the condition Succeeded is {condition.get('status')}")
+        match writer.kind:
+            case "pod" if was is State.RUNNING:
+                self._of_code(before, after["status"], now, told)
+            case "triggerer" if was is State.DEFERRED is not now:
+                self._of_event(before, after["status"], now, told)
+
+    def _of_code(self, run: Object, status: Object, now: State, told: str) -> None:
+        word = _word(run)
+        if now is State.SKIPPED:
+            self._expect("I8", word == "skip", f"{told}: but its code says {word}")
+        elif word == "skip":
+            # It may fail before it says so, over what it is given.
+            failed = now in {State.FAILED, State.UP_FOR_RETRY} and "TaskSkipped" not in status.get("message", "")
+            self._expect("I8", failed, f"{told}: but its code skips itself")
+
+    def _of_event(self, run: Object, status: Object, now: State, told: str) -> None:
+        word = json.loads(run["status"]["trigger"]["kwargs"]).get("word", "")
+        wanted = BY_EVENT.get(word)
+        if wanted is None:
+            self._expect("I8", now is not State.SKIPPED, f"{told}: but no event says so")
+            return
+        late = status.get("reason") in {Reason.TIMEOUT, Reason.DEFERRAL_TIMEOUT}
+        over = now is wanted or now is State.CANCELLED or late
+        self._expect("I8", over, f"{told}: but its event {word} the task")
+
+
+def _word(run: Object) -> str:
+    """What the code of the present segment does."""
+    given: Any = next((one["value"] for one in run["spec"].get("arguments", ()) if one["name"] == "script"), None)
+    if given is None:
+        return ""
+    script, status = json.loads(given), run["status"]
+    segments = script[min(status["attempt"], len(script)) - 1]
+    return str(segments[min(status["segment"], len(segments) - 1)]).partition(":")[0]

@@ -1,0 +1,62 @@
+"""Takes out one guard after the other and looks for a seed that notices: `python -m tests.simulation.mutation_run`."""
+# ruff: noqa: T201 - a command
+
+import argparse
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.simulation.mutants import MUTANTS, Mutant, switch
+from tests.simulation.pool import first_breach, played
+
+LIMIT = 2000
+"""Seeds within which each is found: as many as are played with the tests."""
+_SHOWN = 160
+
+
+def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
+    """The first seed that notices, and by which invariant."""
+    found = first_breach(played(range(limit), jobs=jobs, prepare=partial(switch, mutant.name)))
+    breach = found.breach if found else None
+    return {
+        "guard": mutant.name,
+        "without": mutant.without,
+        "seed": found.seed if found else None,
+        "invariant": breach.invariant if breach else None,
+        "what": breach.what if breach else None,
+    }
+
+
+def report() -> int:
+    """Try them all; 1 if one was not found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutation_run", description=__doc__)
+    parser.add_argument("--only", action="append", help="one guard; may be repeated")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="seeds to try")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--json", default="", help="a file for the JSON, which else is printed after the table")
+    options = parser.parse_args()
+    rows = []
+    print("| guard | without it | seed | breaks | what was seen |\n|---|---|---:|---|---|")
+    for mutant in MUTANTS:
+        if mutant.name in (options.only or [mutant.name]):
+            rows.append(find(mutant, limit=options.limit, jobs=options.jobs))
+            print(_row(rows[-1]), flush=True)
+    text = json.dumps(rows, indent=1)
+    if options.json:
+        Path(options.json).write_text(text + "\n", encoding="utf-8")
+    else:
+        print(text)
+    return 1 if any(row["seed"] is None for row in rows) else 0
+
+
+def _row(row: dict[str, Any]) -> str:
+    """One line of the table, as Markdown."""
+    seed = "**none**" if row["seed"] is None else row["seed"]
+    what = " ".join((row["what"] or "").split())[:_SHOWN].replace("|", "/")
+    return f"| {row['guard']} | {row['without']} | {seed} | {row['invariant'] or ''} | {what} |"
+
+
+if __name__ == "__main__":
+    sys.exit(report())

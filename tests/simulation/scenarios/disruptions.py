@@ -1,0 +1,236 @@
+"""Who is killed, stopped, cut off or edited, and when: the part of a world's trouble that is not about requests."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torpor_api.client import errors
+from torpor_api.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_wire import constants
+from torpor_wire.instance_paths import written
+from torpor_wire.state import TERMINAL
+
+from tests.simulation.actors.controllers import SYSTEM
+from tests.simulation.actors.kubelet import Box
+from tests.simulation.checks.workflow_shape import path_of
+from tests.simulation.process import Process
+from tests.support.fake_api.history import Object, collection
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+_EDITS = ("end", "suspend", "delete run", "delete workflow", "delete pod", "parallelism", "mend")
+_WEIGHTS = (1, 1, 2, 1, 4, 1, 1)
+
+
+def schedule(world: "World") -> None:
+    """Draw the troubles of a world; each finds its victim when its moment has come."""
+    rng, until = world.rng, world.climate.until
+    acts: dict[str, Callable[[World], None]] = {
+        "breaks": _break_watches,
+        "pause": _pause,
+        "kill": _kill,
+        "restart": _restart,
+        "evict": _evict,
+        "oom": _oom,
+        "node": _lose_node,
+        "edits": _edit,
+        "clear": clear,
+    }
+    for kind, act in acts.items():
+        for _ in range(rng.choice((1, 2, 4)) if kind in world.climate.kinds else 0):
+            world.person.call_later(0.5 + (until - 1.5) * rng.random() ** 1.5, act, world)
+
+
+def calm(world: "World") -> None:
+    """The end of all trouble: who was stopped goes on, what was suspended too, nodes are mended, most of them."""
+    for process in world.controllers.values():
+        process.paused, process.cut_until = False, 0.0
+    for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
+        if flow["spec"].get("suspend"):
+            _merge(world, flow, {"spec": {"suspend": False}})
+    for machine in world.kubelet.machines:
+        if not machine.answers and world.rng.random() < 0.8:
+            world.kubelet.mend(machine)
+
+
+def leader(world: "World") -> Process | None:
+    """Whoever holds the operator's Lease."""
+    lease = world.fake.get(LEASES, SYSTEM, "torpor-operator")
+    return world.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
+
+
+def break_watches(world: "World", process: Process, how: str, seconds: float) -> None:
+    """End the watches of a replica, and cut it off for a while; `compacted`: what it misses is gone by then."""
+    world.note(f"the watches of {process.name}: {how}; cut off for {seconds} s")
+    process.cut_until = world.loop.time() + seconds
+    if how == "compacted":
+        world.person.call_later(seconds, world.fake.history.compact)
+    error = {"breaks": errors.Unreachable("reset by peer"), "gone": errors.Gone("too old")}.get(how)
+    world.server.break_watches(process, error)
+
+
+def pause(world: "World", process: Process, seconds: float) -> None:
+    """SIGSTOP, and SIGCONT later; of several, the one that lasts longest counts."""
+    world.note(f"{process.name} is stopped for {seconds} s")
+    process.paused = True
+    process.paused_until = max(process.paused_until, world.loop.time() + seconds)
+
+    def go_on() -> None:
+        if world.loop.time() >= process.paused_until:
+            world.note(f"{process.name} goes on")
+            process.paused = False
+
+    world.person.call_later(seconds, go_on)
+
+
+def delete_run(world: "World", run: Object) -> None:
+    """As `kubectl delete taskrun` does."""
+    world.note(f"a person deletes TaskRun {run['metadata']['name']}")
+    _delete(world, run, TASKRUNS)
+
+
+def clear(world: "World") -> None:
+    """A person asks for something to run again, or for what is not there."""
+    flows = world.fake.history.of_kind(collection(WORKFLOWS))
+    if not flows:
+        return
+    flow = world.rng.choice(flows)
+    tasks = [task["name"] for task in flow["spec"]["tasks"]]
+    task = world.rng.choice(tasks)
+    text = world.rng.choice(("failed", task, f"{task}/0", f"{task}/1,{tasks[0]}", "nothing"))
+    if "groups" in flow["spec"]:
+        text = _within_groups(world, flow, text)
+    wish(world, flow["metadata"]["namespace"], flow["metadata"]["name"], text)
+
+
+def _within_groups(world: "World", flow: Object, text: str) -> str:
+    """Half of the time what stands at some index, or one index with all below it."""
+    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    ours = [run for run in runs if run["spec"]["workflow"]["uid"] == flow["metadata"]["uid"] and path_of(run)]
+    if not ours or world.rng.random() < 0.5:
+        return text
+    run = world.rng.choice(ours)
+    path = path_of(run)
+    return f"{run['spec']['task']}/{written(path[: world.rng.randint(1, len(path))])}"
+
+
+def wish(world: "World", namespace: str, workflow: str, text: str) -> None:
+    """As `kubectl annotate workflow run torpor.dev/clear=load/3` does."""
+    address = world.fake.objects.address(WORKFLOWS, namespace, workflow)
+    if world.fake.history.get(address) is not None:
+        world.note(f"a person clears {text} of {workflow}")
+        _act(world, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": {constants.CLEAR: text}}}))
+
+
+def _break_watches(world: "World") -> None:
+    how = world.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
+    break_watches(world, _controller(world), how, world.rng.choice((0.0, 2.0, 10.0)))
+
+
+def _pause(world: "World") -> None:
+    # Who is stopped again and again while it leads must be found leading no more each time.
+    process = leader(world) if world.rng.random() < 0.5 else None
+    pause(world, process or _controller(world), world.rng.choice((2.0, 12.0, 25.0)))
+
+
+def _restart(world: "World") -> None:
+    world.stop(_controller(world))
+
+
+def _kill(world: "World") -> None:
+    world.crash(_controller(world))
+
+
+def _evict(world: "World") -> None:
+    if box := _box(world):
+        world.note(f"{box.name} is evicted")
+        world.server.act(world.person, lambda: world.kubelet.evict(box))
+
+
+def _oom(world: "World") -> None:
+    if box := _box(world):
+        world.note(f"{box.name} runs out of memory")
+        world.kubelet.die(box)
+
+
+def _lose_node(world: "World") -> None:
+    answering = [machine for machine in world.kubelet.machines if machine.answers]
+    if len(answering) < 2:
+        return
+    machine = world.rng.choice(answering)
+    dead = world.rng.random() < 0.5
+    world.note(f"{machine.name} does not answer{', and nothing on it runs' if dead else ''}")
+    world.kubelet.lose(machine, dead=dead)
+    force = world.rng.random() < 0.4
+    world.person.call_later(world.rng.uniform(2.0, 6.0), world.kubelet.give_up, machine, force)
+    if world.rng.random() < 0.5:
+        world.person.call_later(world.rng.uniform(4.0, 30.0), world.kubelet.mend, machine)
+
+
+def _edit(world: "World") -> None:
+    flows = world.fake.history.of_kind(collection(WORKFLOWS))
+    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    live = [run for run in runs if run["status"]["state"] not in TERMINAL]
+    what = world.rng.choices(_EDITS, _WEIGHTS)[0]
+    if what == "delete pod":
+        if box := _box(world):
+            grace = world.rng.choice((None, None, 0))
+            world.note(f"a person deletes pod {box.name}{' by force' if grace == 0 else ''}")
+            world.server.act(world.person, lambda: world.kubelet.delete(box, grace))
+    elif what == "delete run" and (live or runs):
+        delete_run(world, world.rng.choice(live or runs))
+    elif flows:
+        flow = world.rng.choice(flows)
+        world.note(f"a person: {what} {flow['metadata']['name']}")
+        match what:
+            case "delete workflow":
+                _delete(world, flow, WORKFLOWS)
+            case "parallelism":
+                _merge(world, flow, {"spec": {"parallelism": world.rng.choice((1, 3))}})
+            case "suspend":
+                _merge(world, flow, {"spec": {"suspend": True}})
+            case "mend":
+                _merge(world, flow, {"spec": {"image": "mended", "params": {"mended": world.rng.randint(1, 9)}}})
+            case _:
+                _end(world, flow)
+
+
+def _end(world: "World", flow: Object) -> None:
+    """Stopped, with its hooks, or cancelled, without; somebody may lose patience with a stop, or resume the run."""
+    ways: tuple[Object, ...] = ({"stop": True}, {"cancel": True}, {"stop": True, "cancel": True})
+    way = world.rng.choice(ways)
+    world.note(f"{flow['metadata']['name']} is to end: {', '.join(way)}")
+    _merge(world, flow, {"spec": way})
+    meta = flow["metadata"]
+    if world.rng.random() < 0.5:
+        world.person.call_later(world.rng.uniform(1.0, 20.0), wish, world, meta["namespace"], meta["name"], "failed")
+
+
+def _controller(world: "World") -> Process:
+    return world.rng.choice([process for _, process in sorted(world.controllers.items())])
+
+
+def _box(world: "World") -> Box | None:
+    standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(collection(PODS))}
+    boxes = [box for box in world.kubelet.boxes.values() if box.uid in standing and box.ended is None]
+    return world.rng.choice(boxes) if boxes else None
+
+
+def _merge(world: "World", item: Object, merge: Object) -> None:
+    """As `kubectl patch` would, with the generation that a change of spec counts."""
+    counted = {"metadata": {"generation": item["metadata"]["generation"] + 1}}
+    _act(world, lambda: world.fake.objects.edit(_address(world, item), merge | counted))
+
+
+def _delete(world: "World", item: Object, resource: Any) -> None:
+    address = world.fake.objects.address(resource, item["metadata"]["namespace"], item["metadata"]["name"])
+    if world.fake.history.get(address) is not None:
+        _act(world, lambda: world.fake.objects.delete(address, {}))
+
+
+def _address(world: "World", item: Object) -> Any:
+    return world.fake.objects.address(WORKFLOWS, item["metadata"]["namespace"], item["metadata"]["name"])
+
+
+def _act(world: "World", change: Callable[[], Any]) -> None:
+    world.server.act(world.person, change)

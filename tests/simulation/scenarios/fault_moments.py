@@ -1,0 +1,117 @@
+"""Trouble at the worst moment: just after something was committed, before those whom it concerns have heard of it.
+
+What `events` lets happen at any moment seldom meets the few milliseconds in which it hurts.
+"""
+
+from typing import TYPE_CHECKING
+
+from torpor_api.client.resources import PODS, TASKRUNS
+from torpor_wire.instance_paths import written
+
+from tests.simulation.actors.kubelet import Box
+from tests.simulation.checks.workflow_shape import path_of
+from tests.simulation.process import Process
+from tests.simulation.scenarios import disruptions
+from tests.support.fake_api.history import Entry, collection
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+_PAUSE_IN_A_FAN_OUT = 0.25
+_KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
+_KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
+
+
+def seize(world: "World", writer: Process, entry: Entry) -> None:
+    """One commit: perhaps the moment for one of the troubles that this world has."""
+    kinds = world.climate.kinds & _KINDS
+    if world.sky.calm or not kinds or entry.address.kind not in {collection(TASKRUNS), collection(PODS)}:
+        return
+    if "kill" in kinds and world.rng.random() < _KILL:
+        world.person.call_later(0.0, _kill_leader, world)
+    if "restart" in kinds and world.rng.random() < _RESTART:
+        world.person.call_later(0.0, _restart_leader, world)
+    if "pause" in kinds and world.rng.random() < _pause(kinds, entry):
+        world.person.call_later(0.0, _pause_leader, world, entry)
+    if entry.address.kind == collection(TASKRUNS):
+        _seize_taskrun(world, kinds, writer, entry)
+
+
+def _pause(kinds: frozenset[str], entry: Entry) -> float:
+    """How likely the leader is stopped now: in the middle of a fan-out what it does next may be undone by a person."""
+    return _PAUSE_IN_A_FAN_OUT if "edits" in kinds and _begins_a_fan_out(entry) else _PAUSE
+
+
+def meanwhile(world: "World", process: Process) -> None:
+    """While a request of a pod is under way, the pod may be disrupted, or its TaskRun be made anew.
+
+    What then arrives is of a launch before, or of another TaskRun of the same name.
+    """
+    box = world.kubelet.box_of(process) if process.kind == "pod" else None
+    if box is None:
+        return
+    if "evict" in world.climate.kinds and world.rng.random() < 0.5:
+        world.note(f"{box.name} is evicted while its request is under way")
+        world.person.call_later(0.1, world.kubelet.evict, box)
+    if "oom" in world.climate.kinds and world.rng.random() < 0.5:
+        world.note(f"{box.name} runs out of memory while its request is under way")
+        world.person.call_later(0.1, world.kubelet.die, box)
+    if "clear" in world.climate.kinds and world.rng.random() < 0.5:
+        world.person.call_later(0.1, _make_anew, world, box)
+
+
+def _make_anew(world: "World", box: Box) -> None:
+    """A person clears what a pod runs, half of the time after deleting its TaskRun, so that nothing is waited for."""
+    owner = box.program.execution.uid if box.program else ""
+    run = next(
+        (run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["metadata"]["uid"] == owner), None
+    )
+    if run is None:
+        return
+    if world.rng.random() < 0.5:
+        disruptions.delete_run(world, run)
+    task, path = run["spec"]["task"], written(path_of(run))
+    wish = f"{task}/{path}" if path else task
+    disruptions.wish(world, run["metadata"]["namespace"], run["spec"]["workflow"]["name"], wish)
+
+
+def _seize_taskrun(world: "World", kinds: frozenset[str], writer: Process, entry: Entry) -> None:
+    rng, run = world.rng, entry.after
+    if "breaks" in kinds and writer.kind == "triggerer" and rng.random() < _BREAK:
+        # Long enough for the next wait to begin unseen, and too short for another to take the shard over.
+        world.person.call_later(0.0, disruptions.break_watches, world, writer, "compacted", rng.choice((3.0, 5.0)))
+    if "edits" in kinds and entry.before is None and run is not None and rng.random() < _DELETE:
+        world.person.call_later(rng.choice((0.02, 0.3, 0.6)), disruptions.delete_run, world, run)
+    if "clear" in kinds and rng.random() < _CLEAR:
+        world.person.call_later(0.0, disruptions.clear, world)
+
+
+def _kill_leader(world: "World") -> None:
+    """It may come back at once, or stay away until the other has taken over."""
+    if (process := disruptions.leader(world)) is not None:
+        world.crash(process, away=world.rng.choice((0.3, 12.0)))
+
+
+def _restart_leader(world: "World") -> None:
+    if (process := disruptions.leader(world)) is not None and not process.stopping:
+        world.stop(process)
+
+
+def _pause_leader(world: "World", entry: Entry) -> None:
+    """While it is stopped, another goes on; and what that one has made, somebody may delete before the first wakes."""
+    if (process := disruptions.leader(world)) is None or process.paused:
+        return
+    seconds = world.rng.choice((9.0, 12.0))
+    disruptions.pause(world, process, seconds)
+    if "edits" in world.climate.kinds and _begins_a_fan_out(entry) and entry.after is not None:
+        world.person.call_later(seconds - 0.1, _delete_latest, world, entry.after["spec"]["task"])
+
+
+def _begins_a_fan_out(entry: Entry) -> bool:
+    return entry.before is None and entry.address.kind == collection(TASKRUNS)
+
+
+def _delete_latest(world: "World", task: str) -> None:
+    runs = [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["task"] == task]
+    if runs:
+        disruptions.delete_run(world, max(runs, key=lambda run: str(run["metadata"]["uid"])))

@@ -1,0 +1,99 @@
+"""Objects as JSON, and what the controller's observer makes of them: the raw material of the tests of the plan."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from torpor_api.models import taskrun as taskruns
+from torpor_api.models import workflow as workflows
+from torpor_api.models.taskrun import TaskRun
+from torpor_operator.model import pod
+from torpor_operator.model.actions import Need
+from torpor_operator.model.snapshot import Answer, ArchiveSeat, Pool, Snapshot
+from torpor_operator.settings import Settings
+from torpor_wire import constants, times
+from torpor_wire.index_ranges import Indexes
+from torpor_wire.instance_paths import Path
+
+NOW = 1_700_000_000.0
+NAMESPACE, NAME, UID = "ns", "run", "workflow-uid"
+
+Body = dict[str, Any]
+
+FRESH: Body = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+
+
+def python(name: str, **fields: Any) -> Body:
+    """A task that calls a function in a pod."""
+    return {"name": name, "python": f"ingest.tasks:{name}", **fields}
+
+
+def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
+    """A task whose body is a trigger; `kwargs` and `timeout` are the trigger's."""
+    call = {name: fields.pop(name) for name in ("kwargs", "timeout") if name in fields}
+    return {"name": name, "trigger": {"class": class_name, **call}, **fields}
+
+
+def container(name: str, **fields: Any) -> Body:
+    """A task that runs a program in a pod; nobody in it knows of Torpor."""
+    return {"name": name, "container": {"command": ["sh", "-c", "echo $(path)"]}, **fields}
+
+
+def workflow(tasks: list[Body], spec: Body, now: float) -> Body:
+    """A Workflow that has its finalizer already."""
+    metadata = {
+        "name": NAME,
+        "namespace": NAMESPACE,
+        "uid": UID,
+        "generation": 1,
+        "creationTimestamp": times.rfc3339(now),
+        "finalizers": [constants.FINALIZER],
+    }
+    return {"metadata": metadata, "spec": {"image": "ingest:1.4", "tasks": tasks, **spec}}
+
+
+def created(body: Body, uid: str, now: float, status: Body) -> Body:
+    """The object as the API server stores it on its creation."""
+    stamp = {"uid": uid, "creationTimestamp": times.rfc3339(now)}
+    return body | {"metadata": body["metadata"] | stamp, "status": dict(status)}
+
+
+def snapshot(  # noqa: PLR0913 - what a Snapshot has
+    workflow: Body,
+    taskrun_bodies: Iterable[Body],
+    pod_bodies: Iterable[Body],
+    *,
+    known: Mapping[Need, Answer],
+    settings: Settings,
+    now: float,
+    unclear: Mapping[str, str] = MappingProxyType({}),
+    created: Mapping[str, Mapping[Path, Indexes]] = MappingProxyType({}),
+    pools: Callable[[str], Pool] = lambda _: Pool(),
+    slots: Callable[[str], int | None] = lambda _: None,
+    holds: Callable[[TaskRun], bool] = lambda _: False,
+    archive: ArchiveSeat | None = None,
+    not_ready: str = "",
+) -> Snapshot:
+    """What the observer makes of objects."""
+    runs = [taskruns.parse(body) for body in taskrun_bodies]
+    by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
+    for run in runs:
+        by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
+    found = [pod.parse(body) for body in pod_bodies]
+    owned = {run.metadata.uid: tuple(pod for pod in found if pod.owner_uid == run.metadata.uid) for run in runs}
+    return Snapshot(
+        workflow=workflows.parse(workflow),
+        taskruns={run.metadata.name: run for run in runs},
+        by_task=by_task,
+        pods=owned,
+        unclear=unclear,
+        created=created,
+        pools=pools,
+        slots=slots,
+        holds=holds,
+        archive=archive,
+        not_ready=not_ready,
+        known=known,
+        settings=settings,
+        now=now,
+    )

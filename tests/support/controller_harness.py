@@ -1,0 +1,152 @@
+"""The whole controller over an API server in memory, in virtual time; a kubelet and workers by script.
+
+What is left out is kopf: a reflector reports Workflows in its place.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from torpor_api.cache.reflector import Notice, Reflector
+from torpor_api.cache.store import Unreadable
+from torpor_api.client.api import Api
+from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_api.models import taskrun as taskruns
+from torpor_cel.evaluator import InProcess
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.garbage_collector import Orphans
+from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.reconciler import Reconciler
+from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.model import pod as pods
+from torpor_operator.settings import Settings
+from torpor_wire import constants, names, transitions
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+from torpor_wire.transitions import Claim
+
+from tests.support import run_invariants
+from tests.support.builders import NAMESPACE, Body
+from tests.support.fake_api import FakeApi, Request, VirtualClock, settle
+
+Script = Callable[[str, int], str | None]
+"""What a task's function does: its result as JSON text, or it raises; given the task and the attempt."""
+
+
+class Rig:
+    """One controller, its API server, and what happens there."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.clock = VirtualClock()
+        self.fake = FakeApi(self.clock)
+        self.script: Script = lambda _task, _attempt: None
+        api = Api(self.fake, self.clock, jitter=lambda: 0.5)
+        self.queue = WorkQueue(self.clock)
+        self.orphans = Orphans(api, self.clock)
+        self.observer = Observer(api, touched=self.queue.add, suspect=self.orphans.suspect, jitter=lambda: 0.5)
+        self.applier = Applier(api, self.clock, self.observer, settings)
+        self.reconciler = Reconciler(
+            clock=self.clock,
+            queue=self.queue,
+            observer=self.observer,
+            answerer=Answerer(api, self.observer, InProcess()),
+            applier=self.applier,
+            orphans=self.orphans,
+            settings=settings,
+            jitter=lambda: 0.5,
+        )
+        self._workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=self._saw, jitter=lambda: 0.5)
+
+    def create(self, name: str, *tasks: Body, **spec: Any) -> None:
+        """Somebody creates a Workflow."""
+        metadata = {"name": name, "namespace": NAMESPACE}
+        self.fake.put(WORKFLOWS, {"metadata": metadata, "spec": {"image": "i", "tasks": list(tasks), **spec}})
+
+    async def advance(self, seconds: float) -> None:
+        """Let time pass; the pods do their work in steps of a tenth of a second."""
+        for _ in range(round(seconds * 10)):
+            await self.clock.advance(0.1)
+            self._work()
+            await settle()
+
+    def workflow(self, name: str) -> Body:
+        found = self.fake.get(WORKFLOWS, NAMESPACE, name)
+        assert found is not None
+        return found
+
+    def state(self, name: str) -> str:
+        return str(self.workflow(name).get("status", {}).get("state"))
+
+    def taskrun(self, workflow: str, task: str, index: int = constants.UNMAPPED) -> Body:
+        name = names.taskrun(workflow, self.workflow(workflow)["metadata"]["uid"], task, index)
+        found = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert found is not None
+        return found
+
+    def writes(self, kind: str, method: str) -> list[Request]:
+        return [it for it in self.fake.writes() if it.method == method and f"/{kind}" in it.path]
+
+    def _work(self) -> None:
+        for body in self.fake.all(PODS):
+            if body["status"]["phase"] == "Pending":
+                self._run_pod(body)
+        runs, found = self.fake.all(TASKRUNS), self.fake.all(PODS)
+        for workflow in self.fake.all(WORKFLOWS):
+            uid = workflow["metadata"]["uid"]
+            own = [run for run in runs if run["spec"]["workflow"]["uid"] == uid]
+            owners = {run["metadata"]["uid"] for run in own}
+            its = [pod for pod in found if pods.parse(pod).owner_uid in owners]
+            run_invariants.check(own, its, workflow["spec"].get("parallelism", 50))
+
+    def _run_pod(self, body: Body) -> None:
+        """A pod claims, does what the script says, and reports; one that is not the TaskRun's present pod exits."""
+        name = body["metadata"]["name"]
+        runs = {run.metadata.uid: run for run in map(taskruns.parse, self.fake.all(TASKRUNS))}
+        run = runs.get(pods.parse(body).owner_uid)
+        if run and run.status.state is State.SCHEDULED and pods.name_of(run) == name:
+            who = Claim(name, body["metadata"]["uid"], "nonce")
+            self._patch(
+                run.metadata.name, transitions.claim(run.pin(launch=True), who, started=None, now=self.clock.now())
+            )
+            self._report(run.metadata.name)
+        self.fake.edit(PODS, NAMESPACE, name, {"status": {"phase": "Succeeded"}})
+
+    def _report(self, name: str) -> None:
+        run = taskruns.parse(self.fake.get(TASKRUNS, NAMESPACE, name))
+        policy, now = run.spec.retries.policy(), self.clock.now()
+        try:
+            result = self.script(run.spec.task, run.status.attempt)
+        except RuntimeError as error:
+            patch = transitions.fail(run.pin(), policy, reason=Reason.ERROR, message=str(error), now=now)
+        else:
+            patch = transitions.succeed(run.pin(), result, now=now)
+        self._patch(name, patch)
+
+    def _patch(self, name: str, patch: transitions.Patch) -> None:
+        address = self.fake.objects.address(TASKRUNS, NAMESPACE, name)
+        self.fake.objects.patch(TASKRUNS, address, list(patch), "status")
+        self.fake.bookmark()
+
+    def _saw(self, change: Notice[Body]) -> None:
+        assert not isinstance(change, Unreadable)
+        body = change.item or change.previous
+        if body is not None:
+            self.observer.saw_workflow(body, deleted=change.item is None)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Rig"]:
+        """The controller at work, as its leader."""
+        reflectors: list[Reflector[Any]] = [self.observer.taskruns, self.observer.pods, self._workflows]
+        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(reflector.run()) for reflector in reflectors]
+        await settle()
+        tasks.append(asyncio.create_task(self.reconciler.run()))
+        try:
+            yield self
+            ended = [task for task in tasks if task.done()]
+            assert not ended, [task.exception() for task in ended]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

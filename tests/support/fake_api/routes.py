@@ -1,0 +1,60 @@
+"""From paths to kinds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from torpor_api.client.resources import CONFIG_MAPS, EVENTS, LEASES, PODS, TASKRUNS, WORKFLOWS, Resource
+
+from tests.support.fake_api.history import Object
+from tests.support.fake_api.objects import DeniedError, missing
+from tests.support.fake_api.selection import Selection, SelectorError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """What a path means; name and subresource are empty for a collection."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str
+
+    def selection(self, query: Mapping[str, str]) -> Selection:
+        """Which objects a list or watch is about."""
+        selection = Selection(self.namespace, query.get("fieldSelector", ""), query.get("labelSelector", ""))
+        try:
+            selection.check(self.resource.plural)
+        except SelectorError as error:
+            raise DeniedError(HTTPStatus.BAD_REQUEST, "BadRequest", str(error)) from error
+        return selection
+
+
+class Routes:
+    """The kinds that are served."""
+
+    def __init__(self) -> None:
+        self._resources: dict[str, Resource] = {}
+        for resource in (WORKFLOWS, TASKRUNS, PODS, CONFIG_MAPS, EVENTS, LEASES):
+            self.serve(resource)
+
+    def serve(self, resource: Resource) -> None:
+        self._resources[resource.path()] = resource
+
+    def of(self, path: str) -> Route:
+        words = path.strip("/").split("/")
+        size = 2 if words[0] == "api" else 3
+        root, rest = words[:size], words[size:]
+        namespace = ""
+        if len(rest) > 2 and rest[0] == "namespaces":
+            namespace, rest = rest[1], rest[2:]
+        resource = self._resources.get("/" + "/".join([*root, *rest[:1]]))
+        if resource is None:
+            raise missing(path)
+        name, subresource, *_ = [*rest[1:], "", ""]
+        return Route(resource=resource, namespace=namespace, name=name, subresource=subresource)
+
+    def discovery(self, path: str) -> list[Object]:
+        """The kinds of the apiVersion at this path, if it is one."""
+        served = [found for collection, found in self._resources.items() if collection.rpartition("/")[0] == path]
+        return [{"name": each.plural, "kind": each.kind, "namespaced": each.namespaced} for each in served]

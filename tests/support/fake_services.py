@@ -1,0 +1,28 @@
+"""What a triggerer lends, over an API server in memory, a web without answers and virtual time, or what is given."""
+
+from torpor.triggers.services import Answer, Request, TaskRunRef
+from torpor_api.client.api import Api
+from torpor_api.timing import Clock
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer.model.deferred_taskrun import Turn
+from torpor_triggerer.network.sessions import Owner
+from torpor_triggerer.services.services import Lent, Sources, Web
+from torpor_triggerer.usercode.registry import load
+
+from tests.support import trigger_services
+from tests.support.fake_api import FakeApi, VirtualClock
+
+TASKRUN = TaskRunRef("run-t-abcde", "0b5d7c1a", 1, 0)
+
+
+class NoWeb:
+    async def request(self, asked: Request, owner: Owner) -> Answer:
+        raise OSError("no route to host")
+
+
+def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> Lent:
+    """For a wait in the namespace `workflows`."""
+    clock = clock or VirtualClock()
+    api = Api(FakeApi(clock), clock)
+    sources = Sources(api=api, evaluator=InProcess(), web=web or NoWeb(), network=trigger_services.network())
+    return Lent(namespace="workflows", name=taskrun.name, turn=Turn(*taskrun[1:]), sources=sources, registry=load({}))

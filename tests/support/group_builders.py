@@ -1,0 +1,38 @@
+"""Workflows whose tasks stand in groups: what the tests of groups begin with."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from tests.support.builders import Body, python
+from tests.support.plan_world import World
+
+CITIES: Body = {"name": "city", "expand": [{"name": "city", "over": ["Ulm", "Bonn", "Kiel"]}]}
+FETCH = python("fetch", group="city", args={"city": "${groups.city.value}"})
+LOAD = python("load", group="city", args={"rows": "${tasks.fetch.result}"})
+REPORT = python("report", args={"all": "${tasks.load.results}"})
+
+COUNTRY: Body = {"name": "country", "expand": [{"name": "country", "over": "${tasks.list.result}"}]}
+TOWN: Body = {"name": "town", "in": "country", "expand": [{"name": "town", "over": "${groups.country.value.towns}"}]}
+PLACES = [{"name": "de", "towns": ["Ulm", "Bonn"]}, {"name": "fr", "towns": ["Lyon"]}, {"name": "li", "towns": []}]
+
+
+def run(*tasks: Body, groups: Iterable[Body] = (CITIES,), **spec: Any) -> World:
+    return World(*tasks, groups=list(groups), **spec).settle()
+
+
+def at_once(world: World, task: str, count: int) -> None:
+    for index in range(count):
+        world.succeed(task, json.dumps(index), index=(index,))
+
+
+def nested() -> World:
+    """Towns in countries; each town's visit is mapped too, each country has a sum."""
+    visit = python(
+        "visit", group="town", args={"of": "${groups.country.value.name}"}, expand=[{"name": "n", "over": [1, 2]}]
+    )
+    total = python("total", group="country", args={"visits": "${tasks.visit.results}"})
+    results = {"totals": "${tasks.total.results}", "visits": "${tasks.visit.results}"}
+    report = python("report", args=results, rule="none_failed")  # a country may have no towns
+    world = run(python("list"), visit, total, report, groups=[COUNTRY, TOWN])
+    return world.succeed("list", json.dumps(PLACES))

@@ -1,0 +1,210 @@
+"""The API server's part of the world: what is stored, what an action makes of it, and what a read would answer."""
+
+import itertools
+from collections.abc import Callable
+from typing import assert_never
+
+from torpor_api.models.taskrun import TaskRun
+from torpor_cel.evaluator import evaluate_here
+from torpor_cel.value import Value
+from torpor_operator.model.actions import (
+    Action,
+    ArchiveRun,
+    ConfirmPod,
+    ConfirmPods,
+    ConfirmTaskRun,
+    CreatePod,
+    CreateTaskRun,
+    DeletePod,
+    DeleteTaskRun,
+    DeleteWorkflow,
+    Evaluate,
+    LetGo,
+    LiftGate,
+    Need,
+    PatchTaskRun,
+    PostEvent,
+    ReadPodWarning,
+    ReadVariables,
+    RemoveAnnotation,
+    Resume,
+    SetFinalizers,
+)
+from torpor_operator.model.snapshot import Answer, ArchiveSeat, NotArchived, PodWarning, Pool, Presence
+from torpor_wire import constants, times
+from torpor_wire.index_ranges import Indexes
+from torpor_wire.instance_paths import Path
+from torpor_wire.transitions import Patch
+
+from tests.support import builders
+from tests.support.builders import Body
+from tests.support.fake_api import json_patch
+
+
+class Stored:
+    """A Workflow, its TaskRuns and their pods, as JSON by name."""
+
+    def __init__(self, workflow: Body) -> None:
+        self.workflow = workflow
+        self.taskruns: dict[str, Body] = {}
+        self.pods: dict[str, Body] = {}
+        self.deleted = False
+        self.graceful = False  # a deleted pod stays, terminating
+        self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
+        self.unreadable: set[str] = set()
+        self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
+        self.created: dict[str, dict[Path, Indexes]] = {}  # instances the operator saw, whatever the status says
+        self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
+        self.slots: dict[str, int] = {}  # free slots of pools
+        self.holders: set[str] = set()  # names of TaskRuns that have one
+        self.archive: ArchiveSeat | None = None
+        self.archive_trouble = ""
+        self.confirmed: list[Need] = []
+        self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
+        self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
+        self.pools: Callable[[str], Pool] = lambda _: Pool()
+        self._numbers = itertools.count(1)
+
+    def visible(self, items: dict[str, Body]) -> list[Body]:
+        """Those that the operator sees."""
+        hidden = self.unseen | self.unreadable
+        return [body for name, body in sorted(items.items()) if name not in hidden]
+
+    def act(self, action: Action, now: float) -> None:  # noqa: C901, PLR0912 - a case an action
+        """Carry out one action, as the API server would."""
+        match action:
+            case CreateTaskRun(body=body):
+                self._create_taskrun(body, now)
+            case CreatePod(taskrun=run, body=body):
+                self._create_pod(run, body, now)
+            case DeletePod(name=name, uid=uid):
+                self.delete_pod(name, uid, now)
+            case LiftGate(name=name, gates=gates):
+                self._lift_gate(name, gates)
+            case LetGo(name=name, finalizers=finalizers):
+                self._let_go(name, finalizers)
+            case PatchTaskRun(taskrun=run, patch=patch):
+                self.patch(run, patch)
+            case DeleteTaskRun(name=name, uid=uid):
+                self._delete_taskrun(name, uid, now)
+            case RemoveAnnotation(name=name, value=value):
+                annotations = self.workflow["metadata"]["annotations"]
+                if annotations.get(name) == value:
+                    del annotations[name]
+            case Resume():
+                self.workflow["spec"] |= {"stop": False, "cancel": False}
+            case SetFinalizers(finalizers=finalizers):
+                self.workflow["metadata"]["finalizers"] = list(finalizers)
+                self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
+            case DeleteWorkflow():
+                self.delete_workflow(now)
+            case PostEvent():
+                pass
+            case _:
+                assert_never(action)
+
+    def patch(self, run: TaskRun, patch: Patch) -> None:
+        body = json_patch.apply(self.taskruns[run.metadata.name], patch)
+        body["status"] = {name: value for name, value in body["status"].items() if value is not None}
+        self.taskruns[run.metadata.name] = body
+
+    def _create_taskrun(self, body: Body, now: float) -> None:
+        name = body["metadata"]["name"]
+        if name in self.taskruns:
+            self.unseen.discard(name)
+            return
+        self.taskruns[name] = builders.created(body, f"taskrun-{next(self._numbers)}", now, builders.FRESH)
+
+    def _create_pod(self, run: TaskRun, body: Body, now: float) -> None:
+        name = body["metadata"]["name"]
+        if name in self.pods:
+            self.unseen.discard(name)
+            return
+        if run.metadata.name in self.taskruns:
+            self.pods[name] = builders.created(body, f"pod-{next(self._numbers)}", now, {"phase": "Pending"})
+
+    def _delete_taskrun(self, name: str, uid: str, now: float) -> None:
+        """In the foreground: it stays until its pods have gone."""
+        metadata = self.taskruns[name]["metadata"]
+        if metadata["uid"] != uid:
+            return
+        metadata["deletionTimestamp"] = times.rfc3339(now)
+        for pod in [
+            one["metadata"] for one in self.pods.values() if one["metadata"]["ownerReferences"][0]["uid"] == uid
+        ]:
+            self.delete_pod(pod["name"], pod["uid"], now)
+        self.collect()
+
+    def collect(self) -> None:
+        """The garbage collector: a TaskRun that was deleted goes after its pods."""
+        owners = {pod["metadata"]["ownerReferences"][0]["uid"] for pod in self.pods.values()}
+        self.taskruns = {
+            name: body
+            for name, body in self.taskruns.items()
+            if "deletionTimestamp" not in body["metadata"] or body["metadata"]["uid"] in owners
+        }
+
+    def delete_pod(self, name: str, uid: str, now: float) -> None:
+        pod = self.pods.get(name)
+        if pod is None or pod["metadata"]["uid"] != uid:
+            return
+        if self.graceful or pod["metadata"].get("finalizers"):
+            pod["metadata"]["deletionTimestamp"] = times.rfc3339(now)
+        else:
+            del self.pods[name]
+
+    def _lift_gate(self, name: str, seen: tuple[str, ...]) -> None:
+        spec = self.pods[name]["spec"]
+        assert spec["schedulingGates"] == [{"name": gate} for gate in seen]
+        spec["schedulingGates"] = [{"name": gate} for gate in seen if gate != constants.POD_GATE]
+
+    def _let_go(self, name: str, seen: tuple[str, ...]) -> None:
+        metadata = self.pods[name]["metadata"]
+        assert metadata["finalizers"] == list(seen)
+        metadata["finalizers"] = [finalizer for finalizer in seen if finalizer != constants.POD_FINALIZER]
+        if "deletionTimestamp" in metadata and not metadata["finalizers"]:
+            del self.pods[name]
+
+    def answer(self, need: Need) -> Answer:
+        match need:
+            case Evaluate(expression=expression, variables=variables):
+                return evaluate_here(expression, variables)
+            case ReadVariables(name=name):
+                return Value(json=dict(self.variables[name]))
+            case ArchiveRun():
+                self.confirmed.append(need)
+                return NotArchived(self.archive_trouble) if self.archive_trouble else Presence.PRESENT
+            case ConfirmTaskRun(name=name):
+                self.confirmed.append(need)
+                if name in self.unreadable:
+                    return Presence.UNREADABLE
+                self.unseen.discard(name)
+                return Presence.PRESENT if name in self.taskruns else Presence.GONE
+            case ConfirmPod(name=name, uid=uid):
+                self.confirmed.append(need)
+                self.unseen.discard(name)
+                held = self.pods.get(name)
+                return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
+            case ConfirmPods(taskrun_uid=uid):
+                self.confirmed.append(need)
+                self.unclear.pop(uid, None)
+                owned = [body["metadata"] for body in self.pods.values()]
+                self.unseen -= {meta["name"] for meta in owned if meta["ownerReferences"][0]["uid"] == uid}
+                return Presence.PRESENT
+            case ReadPodWarning(uid=uid):
+                self.looks.add(need)
+                return self.warnings.get(uid, PodWarning())
+            case _:
+                assert_never(need)
+
+    def terminate(self, name: str) -> None:
+        """The kubelet has stopped a pod that was to end; a finalizer may keep the object."""
+        pod = self.pods[name]
+        if not pod["metadata"].get("finalizers"):
+            del self.pods[name]
+        elif not pod["spec"].get("schedulingGates"):
+            pod["status"] = {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 137}}}]}
+
+    def delete_workflow(self, now: float) -> None:
+        self.workflow["metadata"]["deletionTimestamp"] = times.rfc3339(now)
+        self.deleted = not self.workflow["metadata"]["finalizers"]

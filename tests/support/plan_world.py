@@ -1,0 +1,285 @@
+"""The cluster as the plan sees it, in memory: applies plans, and plays worker, triggerer and kubelet by hand.
+
+Every transition goes through the patches of the wire contract, so an illegal one fails here as it would at the API
+server. After each plan it checks what must never be: more pods than the parallelism allows, two live pods of one
+TaskRun.
+"""
+
+from typing import Any, TypeAlias
+
+from torpor_api.models import taskrun as taskruns
+from torpor_api.models import workflow as workflows
+from torpor_api.models.taskrun import TaskRun
+from torpor_api.models.workflow import TaskStatus, Workflow, WorkflowStatus
+from torpor_operator.model import pod as pods
+from torpor_operator.model.actions import Action, Need, Plan, PostEvent
+from torpor_operator.model.snapshot import Answer, Snapshot
+from torpor_operator.plan.planner import plan
+from torpor_operator.settings import Settings
+from torpor_wire import constants, names, transitions, trigger
+from torpor_wire.instance_paths import Path
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+from torpor_wire.transitions import Claim
+
+from tests.support import builders, run_invariants
+from tests.support.builders import NAME, NAMESPACE, NOW, UID, Body
+from tests.support.memory_api import Stored
+
+ROUNDS = 50
+
+At: TypeAlias = int | Path
+
+
+class World:
+    """One Workflow, its TaskRuns and their pods, as JSON; and the time."""
+
+    def __init__(self, *tasks: Body, settings: Settings | None = None, now: float = NOW, **spec: Any) -> None:
+        self.now = now
+        self.settings = settings or Settings()
+        self.api = Stored(builders.workflow(list(tasks), spec, now))
+        self.events: list[PostEvent] = []
+
+    # What the operator does.
+
+    def snapshot(self, known: dict[Need, Answer] | None = None) -> Snapshot:
+        return builders.snapshot(
+            self.workflow,
+            self.api.visible(self.taskruns),
+            self.api.visible(self.pods),
+            known=known or {},
+            settings=self.settings,
+            now=self.now,
+            unclear=self.api.unclear,
+            created=self.api.created,
+            pools=self.api.pools,
+            slots=self.api.slots.get,
+            holds=lambda run: run.metadata.name in self.api.holders,
+            archive=self.api.archive,
+        )
+
+    def plan(self) -> Plan:
+        """The plan, everything it needs answered."""
+        known: dict[Need, Answer] = {}
+        for _ in range(ROUNDS):
+            made = plan(self.snapshot(known))
+            missing = [need for need in made.needs if need not in known]
+            if not missing:
+                return made
+            known |= {need: self.api.answer(need) for need in missing}
+        raise AssertionError("the plan asks without end")
+
+    def apply(self, made: Plan) -> None:
+        for action in made.actions:
+            self.act(action)
+        self._hear(made)
+        if made.status is not None:
+            self.workflow["status"] = made.status.to_json()
+        run_invariants.check(self.taskruns.values(), self.pods.values(), self.stored.spec.parallelism)
+
+    def settle(self) -> "World":
+        """Plan and apply until there is nothing left to do."""
+        for _ in range(ROUNDS):
+            made = self.plan()
+            if not made.actions and made.status in {None, self.stored.status}:
+                self._hear(made)
+                return self
+            self.apply(made)
+        raise AssertionError(f"the plan does not come to an end: {made.actions}")
+
+    def advance(self, seconds: float) -> "World":
+        """Let time pass, then settle."""
+        self.now += seconds
+        return self.settle()
+
+    def act(self, action: Action) -> None:
+        """Carry out one action, as the API server would."""
+        self.api.act(action, self.now)
+
+    # What is there.
+
+    @property
+    def workflow(self) -> Body:
+        return self.api.workflow
+
+    @property
+    def taskruns(self) -> dict[str, Body]:
+        return self.api.taskruns
+
+    @property
+    def pods(self) -> dict[str, Body]:
+        return self.api.pods
+
+    @property
+    def stored(self) -> Workflow:
+        return workflows.parse(self.workflow)
+
+    @property
+    def status(self) -> WorkflowStatus:
+        return self.stored.status
+
+    def task(self, name: str) -> TaskStatus:
+        return next(entry for entry in self.status.tasks if entry.name == name)
+
+    def tasks(self) -> dict[str, str]:
+        """The state of each task, in the words of the Workflow's status."""
+        return {entry.name: str(entry.state) for entry in self.status.tasks}
+
+    def run(self, task: str, index: At = constants.UNMAPPED) -> TaskRun:
+        return taskruns.parse(self.taskruns[self.name(task, index)])
+
+    def name(self, task: str, at: At) -> str:
+        """The name of an instance: by its index, or within groups by all of them."""
+        if isinstance(at, int):
+            return names.taskrun(NAME, UID, task, at)
+        mapped = next(one.mapped for one in self.stored.spec.tasks if one.name == task)
+        return names.taskrun(NAME, UID, task, at[-1] if mapped else constants.UNMAPPED, at[:-1] if mapped else at)
+
+    def by_name(self, name: str) -> TaskRun:
+        return taskruns.parse(self.taskruns[name])
+
+    def state(self, task: str, index: At = constants.UNMAPPED) -> State:
+        return self.run(task, index).status.state
+
+    def has(self, task: str, index: At = constants.UNMAPPED) -> bool:
+        return self.name(task, index) in self.taskruns
+
+    def arguments(self, task: str, index: At = constants.UNMAPPED) -> dict[str, Any]:
+        """What the instance is called with, as it stands on its TaskRun."""
+        spec = self.taskruns[self.name(task, index)]["spec"]
+        return {entry["name"]: entry.get("value", entry.get("from")) for entry in spec["arguments"]}
+
+    def condition(self, name: str = "Succeeded") -> tuple[str, str, str]:
+        entry = next(entry for entry in self.status.conditions if entry.type == name)
+        return entry.status, entry.reason, entry.message
+
+    def live_pods(self, task: str, index: At = constants.UNMAPPED) -> list[str]:
+        uid = self.run(task, index).metadata.uid
+        own = [body for body in self.pods.values() if body["metadata"]["ownerReferences"][0]["uid"] == uid]
+        return [pod.name for pod in map(pods.parse, own) if not pod.terminal]
+
+    # What others do: the task's pod, its triggerer, the kubelet, people.
+
+    def claim(self, task: str, index: At = constants.UNMAPPED) -> None:
+        """The pod claims its segment."""
+        run = self.run(task, index)
+        pod = self.pods[pods.name_of(run)]
+        who = Claim(pod["metadata"]["name"], pod["metadata"]["uid"], "nonce")
+        self.api.patch(run, transitions.claim(run.pin(launch=True), who, started=run.status.started_at, now=self.now))
+        pod["status"] = {"phase": "Running"}
+
+    def report_success(self, task: str, index: At = constants.UNMAPPED, result: str | None = None) -> None:
+        """The pod, which has claimed, reports a result (JSON text), and ends."""
+        run = self.run(task, index)
+        self.api.patch(run, transitions.succeed(run.pin(), result, now=self.now))
+        self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def report_failure(self, task: str, index: At = constants.UNMAPPED, message: str = "it broke") -> None:
+        """The pod reports a failure, and ends."""
+        run = self.run(task, index)
+        policy = run.spec.retries.policy()
+        self.api.patch(run, transitions.fail(run.pin(), policy, reason=Reason.ERROR, message=message, now=self.now))
+        self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def report_deferral(
+        self, task: str, index: At = constants.UNMAPPED, *, timeout: float | None = None, exits: bool = True
+    ) -> None:
+        """The pod leaves a trigger, and (if `exits`) ends."""
+        run = self.run(task, index)
+        made = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=self.now)
+        resume = {"method": "resume", "kwargs": "{}"}
+        deadline = None if timeout is None else self.now + timeout
+        self.api.patch(run, transitions.defer(run.pin(), made, resume=resume, deadline=deadline, now=self.now))
+        if exits:
+            self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def report_event(self, task: str, index: At = constants.UNMAPPED) -> None:
+        """The triggerer fires."""
+        run = self.run(task, index)
+        self.api.patch(run, transitions.fire(run.pin(), '"event"', deferred=1.0, now=self.now))
+
+    def report_end(self, task: str, index: At = constants.UNMAPPED, result: str | None = None) -> None:
+        """The triggerer ends the task without a pod."""
+        run = self.run(task, index)
+        self.api.patch(run, transitions.succeed(run.pin(), result, now=self.now))
+
+    def report_skip(self, task: str, index: At = constants.UNMAPPED, why: str = "nothing to do") -> None:
+        """The pod reports that the task skips itself, and ends; of a wait, its triggerer does."""
+        run = self.run(task, index)
+        self.api.patch(run, transitions.skip(run.pin(), message=why, now=self.now))
+        if run.status.state is State.RUNNING:
+            self.write_pod(task, index, {"phase": "Succeeded"})
+
+    def write_pod(self, task: str, index: At, status: Body) -> None:
+        """The kubelet writes the status of the present pod."""
+        self.pods[pods.name_of(self.run(task, index))]["status"] = status
+
+    # The same with all that comes before and after: the claim, if it has not been, and the operator's answer.
+
+    def succeed(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "World":
+        self._claimed(task, index)
+        self.report_success(task, index, result)
+        return self.settle()
+
+    def fail(self, task: str, message: str = "it broke", index: At = constants.UNMAPPED) -> "World":
+        self._claimed(task, index)
+        self.report_failure(task, index, message)
+        return self.settle()
+
+    def skip(self, task: str, why: str = "nothing to do", index: At = constants.UNMAPPED) -> "World":
+        if self.state(task, index) is not State.DEFERRED:
+            self._claimed(task, index)
+        self.report_skip(task, index, why)
+        return self.settle()
+
+    def defer(
+        self, task: str, index: At = constants.UNMAPPED, *, timeout: float | None = None, exits: bool = True
+    ) -> "World":
+        self._claimed(task, index)
+        self.report_deferral(task, index, timeout=timeout, exits=exits)
+        return self.settle()
+
+    def fire(self, task: str, index: At = constants.UNMAPPED) -> "World":
+        self.report_event(task, index)
+        return self.settle()
+
+    def end_wait(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "World":
+        self.report_end(task, index, result)
+        return self.settle()
+
+    def kubelet(self, task: str, status: Body, index: At = constants.UNMAPPED) -> "World":
+        self.write_pod(task, index, status)
+        return self.settle()
+
+    def reap(self) -> "World":
+        """Terminating pods are gone."""
+        self.api.pods = {name: pod for name, pod in self.pods.items() if "deletionTimestamp" not in pod["metadata"]}
+        return self.settle()
+
+    def lose_pod(self, task: str, index: At = constants.UNMAPPED) -> None:
+        """The pod is gone, with nobody to tell of it."""
+        del self.pods[pods.name_of(self.run(task, index))]
+
+    def lose_taskrun(self, task: str, index: At = constants.UNMAPPED) -> None:
+        """Somebody deletes the TaskRun; its pods go with it."""
+        run = self.run(task, index)
+        del self.taskruns[run.metadata.name]
+        self.api.pods = {name: pod for name, pod in self.pods.items() if pods.parse(pod).owner_uid != run.metadata.uid}
+
+    def delete(self) -> None:
+        """Somebody deletes the Workflow."""
+        self.api.delete_workflow(self.now)
+
+    def change(self, **spec: Any) -> "World":
+        """Somebody changes what may be changed of the spec."""
+        self.workflow["spec"] |= spec
+        self.workflow["metadata"]["generation"] += 1
+        return self.settle()
+
+    def _hear(self, made: Plan) -> None:
+        heard = {event.key for event in self.events}
+        self.events += [event for event in made.events if event.key not in heard]
+
+    def _claimed(self, task: str, index: At) -> None:
+        if self.state(task, index) is State.SCHEDULED:
+            self.claim(task, index)

@@ -1,0 +1,29 @@
+"""What must never be, whatever happens and whoever is slow."""
+
+from collections.abc import Iterable
+
+from torpor_api.models import taskrun as taskruns
+from torpor_api.models.taskrun import TaskRun
+from torpor_operator.model import pod as pods
+from torpor_wire.state import State
+
+from tests.support.builders import Body
+
+
+def check(taskrun_bodies: Iterable[Body], pod_bodies: Iterable[Body], parallelism: int) -> None:
+    """No TaskRun has two live pods, and no more of them hold one than the parallelism allows.
+
+    A pod that has deferred or failed and has not exited yet is its TaskRun's former one, and holds no slot.
+    """
+    runs = {run.metadata.uid: run for run in map(taskruns.parse, taskrun_bodies)}
+    live = [pod for pod in map(pods.parse, pod_bodies) if not pod.terminal]
+    owners = [pod.owner_uid for pod in live]
+    assert len(owners) == len(set(owners)), f"two live pods of one TaskRun: {sorted(pod.name for pod in live)}"
+    occupied = [pod for pod in live if _is_current(pod, runs.get(pod.owner_uid))]
+    assert len(occupied) <= parallelism, f"{len(occupied)} pods are too many"
+
+
+def _is_current(pod: pods.Pod, run: TaskRun | None) -> bool:
+    if run is None or run.status.state not in {State.SCHEDULED, State.RUNNING}:
+        return False
+    return pod.name == pods.name_of(run)

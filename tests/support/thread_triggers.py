@@ -1,0 +1,34 @@
+"""A thread of its own for a class, and what is made of the class in it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from torpor_triggerer.isolation.thread_loop import Apart
+from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.services.services import Lent
+
+from tests.support.trigger_services import lent
+
+
+@asynccontextmanager
+async def thread() -> AsyncIterator[Apart]:
+    made = Apart("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
+    try:
+        yield made
+    finally:
+        made.stop()
+        await until(made.loop.is_closed)
+
+
+def stand_in(apart: Apart, made_by: Any, given: Lent | None = None, **kwargs: Any) -> StandIn:
+    made = StandIn(apart, made_by, kwargs)
+    made.bind(given or lent())
+    return made
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110 - a list that another thread writes
+            await asyncio.sleep(0.01)

@@ -1,0 +1,103 @@
+"""What a triggerer lends to one wait, in real time and without an API server, for tests of triggers by themselves."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any
+
+from torpor_api.client.api import Api
+from torpor_api.timing import SystemClock
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer.model.deferred_taskrun import Turn
+from torpor_triggerer.network.addresses import Addresses
+from torpor_triggerer.network.connections import Network
+from torpor_triggerer.services.services import Lent, Sources
+from torpor_triggerer.usercode.registry import Registry, load
+
+from tests.support.fake_api import FakeApi, VirtualClock
+
+NAMESPACE = "workflows"
+PATIENCE = 30.0
+
+
+def network(**given: Any) -> Network:
+    """One that leads to the servers of tests, which listen on loopback."""
+    return Network(addresses=Addresses.of(allow=("127.0.0.0/8", "::1")), **given)
+
+
+def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **limits: Any) -> Sources:
+    """Of one process: its clients are shared by all that is lent from it. `limits` are the network's."""
+    api = Api(FakeApi(VirtualClock()), SystemClock())
+    return Sources(
+        api=api,
+        evaluator=InProcess(),
+        web=None,  # type: ignore[arg-type]
+        network=network(**limits),
+        folders=folders,
+        lends_identity=lends_identity,
+    )
+
+
+def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings: Any) -> Lent:
+    """For one wait."""
+    return Lent(
+        namespace=namespace,
+        name="wait",
+        turn=Turn("uid", 1, 0),
+        sources=given or sources(**settings),
+        registry=_registry(),
+    )
+
+
+@cache
+def _registry() -> Registry:
+    return load({})
+
+
+async def event(trigger: Any, given: Sources | None = None, **settings: Any) -> Any:
+    """What it fires; what it shared is closed where nobody else uses it. `settings` are those of the sources."""
+    used = given or sources(**settings)
+    trigger.bind(lent(used))
+    try:
+        return await first(trigger)
+    finally:
+        await used.polls.ended()
+        await used.clients.closed()
+
+
+async def first(trigger: Any) -> Any:
+    """What one that is bound fires."""
+    events = trigger.run()
+    async with asyncio.timeout(PATIENCE):
+        async for one in events:
+            await events.aclose()
+            return one.payload
+    raise AssertionError("it ended without an event")
+
+
+@asynccontextmanager
+async def waiting(trigger: Any, given: Sources | None = None, **settings: Any) -> AsyncIterator["asyncio.Task[Any]"]:
+    """A trigger that runs meanwhile; the task gives what it fires."""
+    task = asyncio.create_task(event(trigger, given, **settings))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def looked(trigger: Any, words: str) -> str:
+    """What it said of its last look, once that has these words in it."""
+    try:
+        await until(lambda: words in trigger.last_look)
+    except TimeoutError:
+        raise AssertionError(f"its last look is {trigger.last_look!r}, not {words!r}") from None
+    return str(trigger.last_look)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what rings no bell. Raises TimeoutError where patience is at its end."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)

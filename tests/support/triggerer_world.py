@@ -1,0 +1,268 @@
+"""A pool of triggerers over an API server in memory, in virtual time, with a fake web and triggers that misbehave."""
+
+import asyncio
+import hashlib
+import io
+import itertools
+import json
+import logging
+import random
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from torpor.triggers.services import Answer, Request
+from torpor_api.client.api import Api
+from torpor_api.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS
+from torpor_api.client.transport import Response
+from torpor_cel.evaluator import InProcess
+from torpor_triggerer.app import Triggerer
+from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.network.sessions import Owner
+from torpor_triggerer.secrets.pool_keys import Seals
+from torpor_triggerer.secrets.reader import SECRETS
+from torpor_triggerer.services.archive import Seat
+from torpor_triggerer.services.services import Sources
+from torpor_triggerer.settings import Settings
+from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
+from torpor_wire import constants, times, trigger
+
+from tests.support.bad_triggers import Log, Odd, OddClock
+from tests.support.fake_api import FakeApi, VirtualClock, settle
+
+NAMESPACE = "workflows"
+
+
+class Web:
+    """Answers from a list, the last one for ever; counts."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer | OSError] = [OSError("connection refused")]
+        self.asked = 0
+
+    async def request(self, asked: Request, owner: Owner) -> Answer:
+        self.asked += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+
+class Shelf:
+    """An archive: bodies by path and digest; answers from a list first."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[tuple[str, str], bytes] = {}
+        self.types: list[str] = []
+        self.answers: list[tuple[int, dict[str, Any]] | OSError] = []
+
+    async def __call__(
+        self, seat: Seat, path: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, Any]]:
+        assert seat == Seat("https://archive", "PEM")
+        if self.answers:
+            said = self.answers.pop(0)
+            if isinstance(said, OSError):
+                raise said
+            return said
+        digest = hashlib.sha256(body).hexdigest()
+        self.bodies[path, digest] = body
+        self.types.append(headers["Torpor-Type"])
+        return 201, {"size": len(body), "digest": digest, "type": headers["Torpor-Type"], "length": body.count(b"\n")}
+
+
+def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return Answer(status, headers, text.encode(), False)
+
+
+class World:
+    """The API server, and the replicas started so far."""
+
+    def __init__(self, *, latency: float = 0.0, seed: int = 0, sealing: bool = False, **settings: Any) -> None:
+        self.clock = VirtualClock()
+        self.fake = FakeApi(self.clock, latency=latency)
+        self.given: list[dict[str, Any]] = []
+        """The kwargs of each odd trigger that was made."""
+        self.readers: set[tuple[str, str]] = set()
+        """Who may read what: account and Secret."""
+        self.reviewing = True
+        self.reviews: list[tuple[str, str]] = []
+        self._sealing = sealing
+        self._answer = self.fake.request
+        self.fake.request = self._request  # type: ignore[method-assign]
+        self.fake.serve(SECRETS)
+        self.fake.serve(CONFIG_MAPS)
+        for resource in (SECRETS, CONFIG_MAPS) if sealing else ():
+            labels = {constants.LABEL_POOL: "default"}
+            metadata = {"name": "torpor-seal-default", "namespace": "torpor-system", "labels": labels}
+            self.fake.put(resource, {"metadata": metadata})
+        self.web = Web()
+        self.classes: dict[str, Any] = {}
+        """Classes that are registered beside the odd ones, by name."""
+        self.archive = Shelf()
+        self.journal = Journal()
+        self.said = io.StringIO()
+        self._handler = self.journal.handler(self.said)
+        logging.getLogger().addHandler(self._handler)
+        logging.getLogger().setLevel(logging.INFO)
+        self.log: Log = []
+        self._settings = settings
+        self._seed = seed
+        self._numbers = itertools.count(1)
+        self._replicas: dict[str, tuple[asyncio.Task[None], asyncio.Event, Triggerer]] = {}
+
+    @property
+    def now(self) -> float:
+        return self.clock.now()
+
+    async def start(self, identity: str = "one") -> Triggerer:
+        """A replica, as far as it gets without time passing."""
+        rng = random.Random(f"{self._seed}/{identity}")
+        api = Api(self.fake, self.clock, jitter=rng.random)
+        settings = Settings(identity=identity, triggers={}, **self._settings)
+        triggerer = Triggerer(
+            Sources(api=api, evaluator=InProcess(), web=self.web, archive=self.archive),
+            self.registry(),
+            settings,
+            journal=self.journal,
+            seals=Seals(api, settings) if self._sealing else None,
+        )
+        stopping = asyncio.Event()
+        self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)
+        await self.rest()
+        return triggerer
+
+    async def stop(self, identity: str = "one") -> None:
+        """SIGTERM, and its end."""
+        task, stopping, _ = self._replicas.pop(identity)
+        stopping.set()
+        await self.pass_time(30)
+        await task
+
+    async def crash(self, identity: str = "one") -> None:
+        """SIGKILL, as near as it gets: nothing it would still write arrives."""
+        task, _, _ = self._replicas.pop(identity)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    async def close(self) -> None:
+        self.log.append(("released", ""))
+        for identity in list(self._replicas):
+            await self.crash(identity)
+        logging.getLogger().removeHandler(self._handler)
+        logging.getLogger().setLevel(logging.WARNING)
+
+    async def _request(self, method: str, path: str, **given: Any) -> Response:
+        """The API server's, and its authorizer's word on who may read a Secret."""
+        if not path.endswith("/subjectaccessreviews"):
+            return await self._answer(method, path, **given)
+        if not self.reviewing:
+            return Response(403, {"message": "no such right", "code": 403})
+        asked = given["body"]["spec"]
+        account = asked["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
+        self.reviews.append((account, asked["resourceAttributes"]["name"]))
+        return Response(201, given["body"] | {"status": {"allowed": self.reviews[-1] in self.readers}})
+
+    def install_archive(self) -> None:
+        data = {"url": "https://archive/", "ca.crt": "PEM"}
+        self.fake.put(CONFIG_MAPS, {"metadata": {"name": "torpor-archive", "namespace": "torpor-system"}, "data": data})
+
+    def secret(self, name: str, **data: str) -> None:
+        encoded = {key: b64encode(text.encode()).decode() for key, text in data.items()}
+        self.fake.put(SECRETS, {"metadata": {"name": name, "namespace": NAMESPACE}, "data": encoded})
+
+    async def pass_time(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def rest(self) -> None:
+        await settle()
+
+    def registry(self) -> Registry:
+        built_in = {name: load({}).find(name) for name in BUILT_IN}
+        classes: dict[str, TriggerClass] = {
+            name: found for name, found in built_in.items() if not hasattr(found, "message")
+        }
+        return Registry(
+            classes | {"odd": self._odd, "odd_clock": self._odd_clock} | self.classes,
+            load({"broken": "no.such:Class"})._broken,
+        )
+
+    def _odd(self, **kwargs: Any) -> Odd:
+        self.given.append(kwargs)
+        return Odd(self.log, **kwargs)
+
+    def _odd_clock(self, **kwargs: Any) -> OddClock:
+        return OddClock(self.log, **kwargs)
+
+    def taskrun(self, name: str, class_name: str = "odd", kwargs: Any = None, **given: Any) -> None:
+        """A deferred TaskRun. `timeout`: of the wait; `status`, `spec`, `trigger` overlay."""
+        kwargs = {"does": "waits", "name": name} if kwargs is None else kwargs
+        waiting = trigger.build(
+            class_name,
+            kwargs,
+            namespace=given.get("namespace", NAMESPACE),
+            pool="default",
+            now=self.now,
+            account=given.get("account", constants.TASK_ACCOUNT),
+            taskrun=name,
+        ).on_status()
+        timeout = given.get("timeout")
+        status = {
+            "state": "Deferred",
+            "attempt": 1,
+            "segment": 0,
+            "launch": 0,
+            "startedAt": times.rfc3339(self.now),
+            "deferredAt": times.rfc3339(self.now),
+            "trigger": {**waiting, **given.get("trigger", {})},
+            **({} if timeout is None else {"deadline": times.rfc3339(self.now + timeout)}),
+            **given.get("status", {}),
+        }
+        spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "triggerPool": "default"}
+        body = {
+            "metadata": {"name": name, "namespace": given.get("namespace", NAMESPACE)},
+            "spec": {**spec, **given.get("spec", {"python": "m:f", "image": "i"})},
+            "status": status,
+        }
+        self.fake.put(TASKRUNS, body)
+
+    def status(self, name: str) -> dict[str, Any]:
+        found = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert found is not None
+        status: dict[str, Any] = found["status"]
+        return status
+
+    def stands(self, name: str) -> tuple[str, str | None]:
+        status = self.status(name)
+        return status["state"], status.get("reason")
+
+    def edit(self, name: str, **status: Any) -> None:
+        self.fake.edit(TASKRUNS, NAMESPACE, name, {"status": status})
+
+    def patches(self, name: str) -> int:
+        return sum(1 for one in self.fake.requests if one.method == "PATCH" and f"/{name}/status" in one.path)
+
+    def events(self, name: str, kind: str = "Warning") -> list[tuple[str, str]]:
+        found = [one for one in self.fake.all(EVENTS) if one["regarding"]["name"] == name and one["type"] == kind]
+        return [(one["reason"], one["note"]) for one in found]
+
+    def called(self, name: str) -> list[str]:
+        """What was called on the trigger of a TaskRun, in order."""
+        return [what for what, whose in self.log if whose == name]
+
+
+@asynccontextmanager
+async def world(**settings: Any) -> AsyncIterator[World]:
+    made = World(**settings)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def begun(made: World, name: str, class_name: str = "odd", kwargs: object = None, **given: object) -> None:
+    """A TaskRun that waits, and the replica that serves it started."""
+    made.taskrun(name, class_name, kwargs, **given)
+    await made.start()

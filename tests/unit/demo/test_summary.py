@@ -1,0 +1,67 @@
+"""What the demo claims of a wait follows from what was seen, and it claims no more."""
+
+import pytest
+from torpor_api.models import taskrun
+from torpor_api.models.taskrun import TaskRun
+from torpor_demo import console, summary
+from torpor_demo.recording import Film, PodSeen, RunSeen
+from torpor_wire.state import State
+
+
+def run(state: State, *, task: str = "measure", index: int = 3, segment: int = 0, **status: object) -> TaskRun:
+    return taskrun.parse(
+        {
+            "metadata": {"name": f"w-{task}", "namespace": "n", "uid": task},
+            "spec": {"workflow": {"name": "w", "uid": "u"}, "task": task, "mapIndex": index, "python": "m:f"},
+            "status": {"state": state, "segment": segment, **status},
+        }
+    )
+
+
+def film(*pods: tuple[float, str, bool]) -> Film:
+    """A TaskRun that waits from 2.0 to 10.0."""
+    states = [(0.0, State.SCHEDULED, 0), (1.0, State.RUNNING, 0), (2.0, State.DEFERRED, 0), (10.0, State.SCHEDULED, 1)]
+    return Film(
+        runs=[RunSeen(at=at, run=run(state, segment=segment)) for at, state, segment in states],
+        pods=[PodSeen(at=at, taskrun_uid="measure", name=name, active=active) for at, name, active in pods],
+    )
+
+
+def test_a_pod_counts_until_its_end_was_told() -> None:
+    (wait,) = summary.waits(film((0.5, "s0", True), (3.5, "s0", False), (10.1, "s1", True)))
+    assert (wait.seconds, wait.with_pod, wait.had_pod) == (8.0, 1.5, True)
+
+
+def test_a_pod_whose_end_was_never_told_counts_for_the_whole_wait() -> None:
+    (wait,) = summary.waits(film((0.5, "s0", True)))
+    assert wait.with_pod == wait.seconds
+
+
+def test_what_never_had_a_pod_is_said_so() -> None:
+    assert summary.lines(film()) == ["measure[3] waited 8.0 s and never had a pod", "1 TaskRuns had 0 pods in all"]
+
+
+def test_a_wait_that_has_not_ended_proves_nothing() -> None:
+    unfinished = film()
+    unfinished.runs.pop()
+    assert summary.waits(unfinished) == []
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        (run(State.RUNNING, pod={"name": "p-s0"}), None, "in pod p-s0"),
+        (run(State.SUCCEEDED, result='{"rows": 3, "table": "a\\nb"}'), None, "rows=3"),
+        (run(State.SUCCEEDED, result="null"), None, ""),
+        (run(State.FAILED, reason="Lost", message="gone\nfor good"), None, "Lost: gone for good"),
+        (
+            run(State.SCHEDULED, segment=1, next={"method": "m:g"}),
+            run(State.DEFERRED),
+            "the trigger fired; m:g is next, in a new pod",
+        ),
+    ],
+)
+def test_a_line_says_what_a_reader_wonders_about_next(now: TaskRun, before: TaskRun | None, said: str) -> None:
+    line = console.line(RunSeen(at=1.25, run=now), before)
+    assert line.startswith(f"   1.2s  measure[3]   {now.status.state}")
+    assert line.endswith(f"  {said}")

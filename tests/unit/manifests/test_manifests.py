@@ -1,0 +1,181 @@
+"""Every right is explained, every pod of ours is restricted, and install.yaml is what the base builds to."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_wire import constants
+
+_ROOT = Path(__file__).resolve().parents[3]
+_ROW = re.compile(r"^\| (?P<groups>[^|]+) \| (?P<resources>[^|]+) \| (?P<verbs>[^|]+) \| (?P<why>[^|]+) \|$")
+
+
+@cache
+def installed() -> tuple[dict[str, Any], ...]:
+    return tuple(yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text()))
+
+
+def documents(*kinds: str) -> list[dict[str, Any]]:
+    return [document for document in installed() if document["kind"] in kinds]
+
+
+def rules() -> Iterator[tuple[str, str, str, str]]:
+    """Each rule as the page writes it: role, groups, resources, verbs."""
+    for role in documents("Role", "ClusterRole"):
+        for rule in role.get("rules") or []:
+            groups = ", ".join(group or "core" for group in rule["apiGroups"])
+            names = f" ({', '.join(rule['resourceNames'])})" if "resourceNames" in rule else ""
+            title = f"{role['kind']} {role['metadata']['name']}"
+            yield title, groups, ", ".join(rule["resources"]) + names, ", ".join(rule["verbs"])
+
+
+def explained() -> Iterator[tuple[str, str, str, str]]:
+    title = ""
+    for line in (_ROOT / "docs/rbac.md").read_text().splitlines():
+        row = _ROW.match(line)
+        if line.startswith("## "):
+            title = line.removeprefix("## ")
+        elif row and row["groups"] != "API group":
+            yield title, row["groups"], row["resources"], row["verbs"]
+
+
+def test_the_page_explains_every_rule_and_no_other() -> None:
+    assert sorted(explained()) == sorted(rules())
+
+
+def test_no_role_has_a_wildcard_or_reads_secrets_but_its_own() -> None:
+    own = {"Role torpor-seal-default": "torpor-seal-default", "Role torpor-archive": "torpor-archive"}
+    for role, groups, resources, verbs in rules():
+        assert "*" not in groups + resources + verbs, role
+        assert "secrets" not in resources or role in own, role
+        assert "secrets" not in resources or resources == f"secrets ({own[role]})"
+
+
+@pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer", "torpor-archive"])
+def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
+    deployment = next(each for each in documents("Deployment") if each["metadata"]["name"] == name)
+    pod = deployment["spec"]["template"]["spec"]
+    restricted = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    volume = {"fsGroup": 65532, "fsGroupChangePolicy": "OnRootMismatch"} if name == "torpor-archive" else {}
+    assert pod["securityContext"] == restricted | volume
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert container["image"] == "torpor:dev"
+    assert container["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_nobody_connects_to_our_pods_but_to_the_archive_and_for_metrics() -> None:
+    policies = {one["metadata"]["name"]: one["spec"] for one in documents("NetworkPolicy")}
+    assert set(policies) == {"torpor", "torpor-archive", "torpor-metrics"}
+    ours = policies["torpor"]
+    assert (ours["policyTypes"], ours.get("ingress")) == (["Ingress"], None)
+    for deployment in documents("Deployment"):
+        labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+        assert ours["podSelector"]["matchLabels"].items() <= labels, deployment["metadata"]["name"]
+    (archive,) = policies["torpor-archive"]["ingress"]
+    assert [one["port"] for one in archive["ports"]] == ["archive"]
+    components = [one["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for one in archive["from"][:2]]
+    assert components == ["operator", "triggerer"]
+    (metrics,) = policies["torpor-metrics"]["ingress"]
+    assert [one["port"] for one in metrics["ports"]] == ["health"]
+    assert metrics["from"] == [{"namespaceSelector": {"matchLabels": {"torpor.dev/metrics": "true"}}}]
+
+
+def test_task_pods_are_reached_from_their_own_namespace_only() -> None:
+    policy = yaml.safe_load((_ROOT / "manifests/namespace/network-policy.yaml").read_text())["spec"]
+    assert policy["podSelector"]["matchExpressions"] == [{"key": constants.LABEL_TASKRUN_UID, "operator": "Exists"}]
+    assert policy["policyTypes"] == ["Ingress"]
+    assert policy["ingress"] == [{"from": [{"podSelector": {}}]}]
+
+
+def test_the_triggerer_is_told_which_addresses_are_its_own() -> None:
+    triggerer = next(one for one in documents("Deployment") if one["metadata"]["name"] == "torpor-triggerer")
+    (container,) = triggerer["spec"]["template"]["spec"]["containers"]
+    paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
+    assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIP")
+
+
+def test_our_own_pods_go_before_others_by_a_priority_class_of_our_own() -> None:
+    (made,) = documents("PriorityClass")
+    assert made["metadata"]["name"] == "torpor-controller"
+    assert made["globalDefault"] is False
+    assert made["value"] < 2_000_000_000, "what is above is the cluster's own"
+    for deployment in documents("Deployment"):
+        assert deployment["spec"]["template"]["spec"]["priorityClassName"] == "torpor-controller"
+
+
+def test_a_namespace_that_is_set_up_binds_the_operator_to_what_it_creates_there_and_nowhere_else() -> None:
+    (binding,) = yaml.safe_load_all((_ROOT / "manifests/namespace/operator.yaml").read_text())
+    assert binding["roleRef"]["name"] == "torpor-operator-namespace"
+    assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "torpor-operator", "namespace": "torpor-system"}]
+    everywhere = {bound["roleRef"]["name"] for bound in documents("ClusterRoleBinding")}
+    assert "torpor-operator-namespace" not in everywhere
+    creates = {
+        (role, resources)
+        for role, _, resources, verbs in rules()
+        if role.startswith("ClusterRole torpor-operator") and "create" in verbs
+    }
+    assert creates == {
+        ("ClusterRole torpor-operator", "events"),
+        ("ClusterRole torpor-operator-namespace", "taskruns"),
+        ("ClusterRole torpor-operator-namespace", "pods"),
+    }
+
+
+def _built(folder: Path, **kustomization: Any) -> list[dict[str, Any]]:
+    """What kustomize makes of folders of manifests, given relative to it."""
+    named = {
+        key: [os.path.relpath(_ROOT / "manifests" / each, folder.resolve()) for each in folders]
+        for key, folders in kustomization.items()
+    }
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(named))
+    built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, check=True)
+    return [*yaml.safe_load_all(built.stdout)]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_one_component_pins_every_image_of_an_installation_by_its_digest(tmp_path: Path) -> None:
+    made = _built(tmp_path, resources=["base"], components=["components/digests"])
+    images = {
+        container["image"]
+        for document in made
+        if document["kind"] == "Deployment"
+        for container in document["spec"]["template"]["spec"]["containers"]
+    }
+    assert images == {f"registry.example.org/torpor@sha256:{'0' * 64}"}
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_the_example_of_a_quota_counts_the_taskruns_of_a_namespace(tmp_path: Path) -> None:
+    made = _built(tmp_path, resources=["namespace"], components=["components/quota"])
+    (quota,) = [each for each in made if each["kind"] == "ResourceQuota"]
+    assert {"count/taskruns.torpor.dev", "count/workflows.torpor.dev", "count/pods"} <= quota["spec"]["hard"].keys()
+
+
+def test_uv_is_installed_by_the_hashes_of_one_version_and_in_no_other_way() -> None:
+    pinned = (_ROOT / "dev/uv.txt").read_text()
+    assert len(re.findall(r"^uv==[0-9.]+ ", pinned, re.MULTILINE)) == 1
+    assert re.findall(r"--hash=sha256:[0-9a-f]{64}", pinned)
+    for file in ("Dockerfile", "dev/uv.sh"):
+        text = (_ROOT / file).read_text()
+        assert "--require-hashes" in text, file
+        assert re.search(r"install[^\n]*uv[=<>]", text) is None, file
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_install_yaml_is_built_from_the_base() -> None:
+    built = subprocess.run(
+        ["kubectl", "kustomize", _ROOT / "manifests/base"], capture_output=True, text=True, check=True
+    ).stdout
+    assert [*installed()] == [*yaml.safe_load_all(built)], "run `make generate`"

@@ -1,0 +1,104 @@
+"""What is made for Prometheus, Grafana and the autoscaler asks for metrics that the triggerer has."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_triggerer.reporting.metrics import Metrics, Standing
+
+_COMPONENTS = Path(__file__).resolve().parents[3] / "manifests/components"
+_BASE = _COMPONENTS.parent / "base"
+_NAME = re.compile(r"\btorpor_\w+")
+Documents = list[dict[str, Any]]
+
+
+def known() -> set[str]:
+    """Every name that a query can have."""
+    metrics = Metrics("default", ["http"])
+    metrics.watch(Standing)
+    metrics.watch_process()
+    suffixes = {"gauge": [""], "counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
+    return {family.name + suffix for family in metrics._registry.collect() for suffix in suffixes[family.type]}
+
+
+def queries() -> Iterator[str]:
+    board = json.loads((_COMPONENTS / "monitoring/torpor-triggerers.json").read_text())
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query":
+            yield variable["query"]["query"]
+    for panel in board["panels"]:
+        yield from (target["expr"] for target in panel["targets"])
+    for rule in adapter_rules():
+        yield from (rule["seriesQuery"], rule["metricsQuery"])
+
+
+def adapter_rules() -> list[dict[str, Any]]:
+    values = yaml.safe_load((_COMPONENTS / "autoscaling/prometheus-adapter.yaml").read_text())
+    return list(values["rules"]["custom"])
+
+
+@pytest.mark.parametrize("query", sorted(set(queries())))
+def test_a_query_asks_for_nothing_that_there_is_not(query: str) -> None:
+    asked = set(_NAME.findall(query))
+    assert asked
+    assert asked <= known()
+
+
+def test_all_that_is_ours_can_be_seen_on_the_dashboard() -> None:
+    shown = {name for query in queries() for name in _NAME.findall(query)}
+    hidden = {name for name in known() - shown if not name.startswith("torpor_process_")}
+    assert {name for name in hidden if not name.endswith(("_sum", "_count"))} == {"torpor_watches"}
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Documents:
+    """The base with both components, as a person would add them."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl builds it")
+    components = [os.path.relpath(_COMPONENTS / name, tmp_path) for name in ("monitoring", "autoscaling")]
+    document = {"resources": [os.path.relpath(_BASE, tmp_path)], "components": components}
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(document))
+    done = subprocess.run(["kubectl", "kustomize", tmp_path], capture_output=True, text=True, check=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def of(documents: Documents, kind: str, name: str) -> dict[str, Any]:
+    return next(each for each in documents if (each["kind"], each["metadata"]["name"]) == (kind, name))
+
+
+def test_the_autoscaler_goes_by_a_metric_that_the_adapter_makes_and_alone_says_how_many(built: Documents) -> None:
+    spec = of(built, "HorizontalPodAutoscaler", "torpor-triggerer")["spec"]
+    assert [each["pods"]["metric"]["name"] for each in spec["metrics"]] == [
+        rule["name"]["as"] for rule in adapter_rules()
+    ]
+    deployment = of(built, spec["scaleTargetRef"]["kind"], spec["scaleTargetRef"]["name"])
+    assert "replicas" not in deployment["spec"]
+    assert spec["minReplicas"] >= 2
+
+
+def test_what_is_scraped_is_a_port_that_the_pods_of_every_pool_have(built: Documents) -> None:
+    spec = of(built, "PodMonitor", "torpor-triggerers")["spec"]
+    (asked,) = spec["podMetricsEndpoints"]
+    template = of(built, "Deployment", "torpor-triggerer")["spec"]["template"]
+    (port,) = template["spec"]["containers"][0]["ports"]
+    assert (port["name"], str(port["containerPort"])) == (
+        asked["port"],
+        template["metadata"]["annotations"]["prometheus.io/port"],
+    )
+    assert spec["selector"]["matchExpressions"] == [{"key": "torpor.dev/trigger-pool", "operator": "Exists"}]
+    assert "torpor.dev/trigger-pool" in template["metadata"]["labels"]
+
+
+def test_the_kubelet_starts_anew_a_triggerer_whose_loop_hangs_and_waits_for_one_that_is_no_member(
+    built: Documents,
+) -> None:
+    (container,) = of(built, "Deployment", "torpor-triggerer")["spec"]["template"]["spec"]["containers"]
+    paths = {name: container[name]["httpGet"]["path"] for name in ("livenessProbe", "readinessProbe", "startupProbe")}
+    assert paths == {"livenessProbe": "/livez", "readinessProbe": "/healthz", "startupProbe": "/healthz"}

@@ -1,0 +1,97 @@
+"""The fence's tables say what the wire contract says: the edges, and the fields that each touches."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_wire import constants, retry, transitions, trigger
+from torpor_wire.reason import Reason
+from torpor_wire.state import POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+
+_FENCE = Path(__file__).resolve().parents[3] / "manifests/base/policies/fence.yaml"
+_WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
+_AGAIN = retry.Policy(limit=9)
+
+
+def table(name: str) -> dict[str, Any]:
+    policy = next(yaml.safe_load_all(_FENCE.read_text()))
+    variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
+    found: dict[str, Any] = ast.literal_eval(variables[name])
+    return found
+
+
+def pin(state: State) -> transitions.Pin:
+    return transitions.Pin(uid="u", created="2026-01-01T00:00:00Z", state=state, attempt=1, segment=0)
+
+
+def touched(patch: transitions.Patch) -> set[str]:
+    return {str(operation["path"]).split("/")[2] for operation in patch if operation["op"] != "test"}
+
+
+def named(edges: frozenset[tuple[State, State]]) -> set[str]:
+    return {f"{old}>{new}" for old, new in edges}
+
+
+def fail(old: State, policy: retry.Policy, log: str = "") -> transitions.Patch:
+    return transitions.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0, log=log)
+
+
+POD: dict[str, transitions.Patch] = {
+    "Scheduled>Running": transitions.claim(
+        pin(State.SCHEDULED), transitions.Claim("p", "u", "n"), started=None, now=0.0
+    ),
+    "Running>Deferred": transitions.defer(pin(State.RUNNING), _WAIT, resume=None, deadline=None, now=0.0),
+    "Running>Succeeded": transitions.succeed(pin(State.RUNNING), None, now=0.0, stored={"size": 1}),
+    "Running>UpForRetry": fail(State.RUNNING, _AGAIN),
+    "Running>Failed": fail(State.RUNNING, retry.Policy()),
+    "Running>Skipped": transitions.skip(pin(State.RUNNING), message="m", now=0.0),
+}
+TRIGGERER: dict[str, transitions.Patch] = {
+    "Deferred>Deferred": transitions.explain(pin(State.DEFERRED), reason=Reason.ERROR, message="m"),
+    "Deferred>Scheduled": transitions.fire(pin(State.DEFERRED), None, deferred=1.0, now=0.0),
+    "Deferred>Succeeded": transitions.succeed(pin(State.DEFERRED), None, now=0.0, stored={"size": 1}),
+    "Deferred>UpForRetry": fail(State.DEFERRED, _AGAIN, log="l"),
+    "Deferred>Failed": fail(State.DEFERRED, retry.Policy(), log="l"),
+    "Deferred>Skipped": transitions.skip(pin(State.DEFERRED), message="m", now=0.0),
+    "Deferred>Cancelled": transitions.cancel(pin(State.DEFERRED), message="m", now=0.0),
+}
+
+
+def test_the_fence_has_the_edges_of_the_wire_contract() -> None:
+    assert set(table("podMay")) == named(POD_EDGES) == set(POD)
+    assert set(table("triggererMay")) == named(TRIGGERER_EDGES) | {"Deferred>Deferred"} == set(TRIGGERER)
+
+
+@pytest.mark.parametrize("name", POD)
+def test_a_pod_may_touch_what_its_patch_touches(name: str) -> None:
+    assert set(table("podMay")[name]) == touched(POD[name])
+
+
+@pytest.mark.parametrize("name", TRIGGERER)
+def test_a_triggerer_may_touch_what_its_patch_touches(name: str) -> None:
+    assert set(table("triggererMay")[name]) == touched(TRIGGERER[name])
+
+
+def test_there_are_no_match_conditions_and_an_error_refuses() -> None:
+    spec = next(yaml.safe_load_all(_FENCE.read_text()))["spec"]
+    assert "matchConditions" not in spec
+    assert spec["failurePolicy"] == "Fail"
+    assert {each["reason"] for each in spec["validations"]} == {"Forbidden"}
+
+
+def test_the_fence_knows_which_states_are_ends_and_when_each_is_entered() -> None:
+    assert set(table("finished")) == set(TERMINAL)
+    entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
+    due: dict[str, Any] = {**table("due")}
+    assert set(due) == entered
+    for path, patch in (*POD.items(), *TRIGGERER.items()):
+        old, new = path.split(">")
+        assert old == new or due[new] in touched(patch), path
+
+
+def test_the_fence_allows_the_slack_of_the_wire_contract() -> None:
+    policy = next(yaml.safe_load_all(_FENCE.read_text()))
+    slack = next(each["expression"] for each in policy["spec"]["variables"] if each["name"] == "slack")
+    assert slack == f"duration('{constants.CLOCK_SLACK_S}s')"

@@ -1,0 +1,61 @@
+"""kopf reads lists and watches through the decoder that bounds the nesting of objects."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import kopf
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from torpor_operator.controller import kopf_session
+
+DEEP = "[" * 1_100 + "]" * 1_100
+OBJECT = '{"metadata": {"name": "NAME"}, "spec": SPEC}'
+
+
+def body(name: str, spec: str) -> str:
+    return OBJECT.replace("NAME", name).replace("SPEC", spec)
+
+
+async def answered(request: web.Request) -> web.StreamResponse:
+    if request.query.get("watch") != "true":
+        items = ", ".join((body("a", DEEP), body("b", "1")))
+        return web.Response(text=f'{{"items": [{items}]}}', content_type="application/json")
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    for name, spec in (("a", DEEP), ("b", "1")):
+        await response.write(f'{{"type": "ADDED", "object": {body(name, spec)}}}\n'.encode())
+    return response
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[kopf.AiohttpSession]:
+    app = web.Application()
+    app.router.add_get("/", answered)
+    async with TestServer(app) as server:
+        found = kopf_session.bounded(kopf.ConnectionInfo(server=str(server.make_url("/"))))
+        async with found.aiohttp_session:
+            yield found
+
+
+def names(objects: list[Any]) -> list[str]:
+    return [each["metadata"]["name"] for each in objects]
+
+
+async def test_a_list_with_an_object_that_is_too_deep_is_read(session: kopf.AiohttpSession) -> None:
+    async with session.aiohttp_session.get(session.server) as response:
+        assert names((await response.json())["items"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("events", [1, 2])
+async def test_a_watch_is_read_by_lines_and_may_be_left_at_any_of_them(
+    session: kopf.AiohttpSession, events: int
+) -> None:
+    seen = []
+    async with session.aiohttp_session.get(session.server, params={"watch": "true"}) as response:
+        async for line in response.content.iter_chunked(1024 * 1024):
+            seen.append(json.loads(line)["object"])
+            if len(seen) == events:
+                break
+    assert names(seen) == ["a", "b"][:events]

@@ -1,0 +1,138 @@
+"""A namespace that is not set up: found out by asking twice, said on its Workflows, and nothing is created there."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from torpor_api.client.api import Api
+from torpor_api.client.transport import JSON, Response
+from torpor_operator.controller.namespaces import Namespaces
+from torpor_operator.model.actions import CreateTaskRun
+from torpor_operator.plan import planner
+from torpor_operator.settings import Settings
+from torpor_wire import constants
+
+from tests.support import builders
+from tests.support.fake_api import VirtualClock, settle
+
+
+@dataclass(kw_only=True)
+class Authorizer:
+    """An API server that answers reviews, and nothing else."""
+
+    allowed: set[str] = field(default_factory=set)
+    asked: list[str] = field(default_factory=list)
+
+    async def request(
+        self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = JSON
+    ) -> Response:
+        assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        namespace = body["spec"]["resourceAttributes"]["namespace"]
+        self.asked.append(namespace)
+        return Response(201, body | {"status": {"allowed": namespace in self.allowed}})
+
+    def stream(self, path: str, *, query: Any) -> NoReturn:
+        raise AssertionError(f"{path} {query}")
+
+
+@dataclass(kw_only=True)
+class Case:
+    """Namespaces, whom they tell, and those that have Workflows."""
+
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    authorizer: Authorizer = field(default_factory=Authorizer)
+    used: set[str] = field(default_factory=lambda: {"team"})
+    told: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Namespaces]:
+        made = Namespaces(
+            Api(self.authorizer, self.clock), "torpor-system", in_use=lambda: self.used, on_change=self.told.append
+        )
+        task = asyncio.create_task(made.run())
+        await settle()
+        try:
+            yield made
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_nothing_is_asked_about_a_namespace_in_which_nothing_was_refused() -> None:
+    case = Case()
+    async with case.running() as namespaces:
+        await case.clock.advance(60)
+        assert namespaces.missing("team") == ""
+    assert case.authorizer.asked == []
+
+
+async def test_one_that_is_refused_twice_is_told_and_told_again_once_it_is_set_up() -> None:
+    case = Case()
+    async with case.running() as namespaces:
+        namespaces.suspect("team")
+        await case.clock.advance(5)
+        assert case.told == ["team"]
+        said = namespaces.missing("team")
+        assert said.startswith("namespace team is not set up for workflows")
+        assert said.endswith("--clusterrole=torpor-operator-namespace --serviceaccount=torpor-system:torpor-operator")
+        assert namespaces.missing("another") == ""
+        case.authorizer.allowed.add("team")
+        await case.clock.advance(5)
+        assert (namespaces.missing("team"), case.told) == ("", ["team", "team"])
+        asked = len(case.authorizer.asked)
+        await case.clock.advance(60)
+        assert len(case.authorizer.asked) == asked
+
+
+async def test_one_refusal_of_an_api_server_that_has_just_started_is_not_told() -> None:
+    case = Case()
+    async with case.running() as namespaces:
+        namespaces.suspect("team")
+        await case.clock.advance(2)
+        case.authorizer.allowed.add("team")
+        await case.clock.advance(10)
+        assert case.told == []
+
+
+async def test_of_many_only_a_few_are_asked_about_in_each_round_and_those_without_workflows_are_forgotten() -> None:
+    case = Case(used={f"n{number}" for number in range(100)})
+    async with case.running() as namespaces:
+        for name in case.used:
+            namespaces.suspect(name)
+        await case.clock.advance(2)
+        assert len(case.authorizer.asked) <= 20
+        await case.clock.advance(60)
+        assert all(namespaces.missing(name) for name in case.used)
+        case.used.clear()
+        await case.clock.advance(2)
+        asked = len(case.authorizer.asked)
+        await case.clock.advance(60)
+        assert len(case.authorizer.asked) == asked
+
+
+def test_a_plan_there_creates_nothing_and_the_workflow_says_why_until_it_is_set_up() -> None:
+    workflow = builders.workflow([builders.python("a")], {}, 1_700_000_000.0)
+    workflow["metadata"]["finalizers"] = [constants.FINALIZER]
+    said = "namespace team is not set up for workflows: run this"
+    snapshot = builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_000.0, not_ready=said)
+
+    held = planner.plan(snapshot)
+
+    assert held.status is not None
+    assert not any(isinstance(action, CreateTaskRun) for action in held.actions)
+    stands = {one.type: (one.status, one.reason, one.message) for one in held.status.conditions}
+    assert stands["Succeeded"] == ("Unknown", "NamespaceNotReady", said)
+    assert stands["Stalled"] == ("True", "NamespaceNotReady", said)
+    assert [(event.reason, event.message) for event in held.events] == [("NamespaceNotReady", said)]
+
+    workflow["status"] = held.status.to_json()
+    again = planner.plan(
+        builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_100.0, not_ready=said)
+    )
+    assert again.status == held.status
+    ready = planner.plan(builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_200.0))
+    assert any(isinstance(action, CreateTaskRun) for action in ready.actions)
+    assert ready.status is not None
+    assert {one.type: one.status for one in ready.status.conditions}["Stalled"] == "False"

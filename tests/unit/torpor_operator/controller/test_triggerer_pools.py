@@ -1,0 +1,113 @@
+"""Which pools are served: read off the triggerers' Leases, and told to pods that are about to start."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from torpor_api.client.api import Api
+from torpor_api.client.resources import CONFIG_MAPS, LEASES
+from torpor_operator.controller.triggerer_pools import Pools
+from torpor_operator.model.snapshot import Pool
+from torpor_operator.settings import Settings
+from torpor_wire import constants
+from torpor_wire.state import State
+
+from tests.support.builders import python, wait
+from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
+from tests.support.plan_world import World
+
+SYSTEM = "torpor-system"
+
+
+def lease(pool: str, holder: str = "replica") -> dict[str, Any]:
+    metadata = {"name": f"torpor-triggerer-{pool}", "namespace": SYSTEM, "labels": {constants.LABEL_POOL: pool}}
+    return {"metadata": metadata, "spec": {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": "1"}}
+
+
+@asynccontextmanager
+async def looking(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[Pools]:
+    pools = Pools(Api(fake, clock, jitter=lambda: 0.5), SYSTEM)
+    task = asyncio.create_task(pools.run())
+    await settle()
+    try:
+        yield pools
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_pool_is_served_while_the_lease_of_one_of_its_triggerers_is_renewed() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    fake.put(LEASES, lease("default"))
+    async with looking(fake, clock) as pools:
+        assert pools.of("default") == Pool(served=True)
+        assert pools.of("gpu") == Pool(served=False)
+        await clock.advance(10)
+        fake.edit(LEASES, SYSTEM, "torpor-triggerer-default", {"spec": {"renewTime": "2"}})
+        await clock.advance(15)
+        assert pools.of("default").served
+        await clock.advance(10)
+        assert not pools.of("default").served
+
+
+async def test_the_public_key_of_a_pool_is_in_its_configmap() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    fake.serve(CONFIG_MAPS)
+    metadata = {"name": "torpor-seal-default", "namespace": SYSTEM, "labels": {constants.LABEL_POOL: "default"}}
+    fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {constants.SEAL_DATA: "a2V5"}})
+    async with looking(fake, clock) as pools:
+        assert pools.of("default").seal_key == "a2V5"
+
+
+async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    fake.inject(Fault(method="GET", status=403, times=1))
+    async with looking(fake, clock) as pools:
+        assert pools.of("default") == Pool(served=True)
+        await clock.advance(6)
+        assert pools.of("default") == Pool(served=False)
+
+
+@pytest.mark.parametrize(
+    ("served", "asked", "installation", "told"),
+    [
+        (True, None, True, "true"),
+        (True, None, False, "false"),
+        (True, True, False, "true"),
+        (True, False, True, "false"),
+        (False, True, True, "unserved"),
+        (False, False, False, "unserved"),
+    ],
+)
+def test_a_pod_is_told_whether_its_sensors_are_to_defer(
+    served: bool, asked: bool | None, installation: bool, told: str
+) -> None:
+    spec = {} if asked is None else {"deferrable": asked}
+    world = World(python("a"), settings=Settings(deferrable=installation), **spec)
+    world.api.pools = lambda _: Pool(served=served, seal_key="a2V5")
+    (pod,) = world.settle().pods.values()
+    environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
+    assert environment[constants.ENV_DEFERRABLE] == told
+    assert environment[constants.ENV_SEAL_KEY] == "a2V5"
+
+
+def test_a_wait_that_nobody_looks_at_says_so_and_where_to_look() -> None:
+    world = World(wait("drop"), triggerPool="tides")
+    world.api.pools = lambda name: Pool(served=name != "tides")
+    grace = world.settings.unserved_grace
+    assert world.settle().advance(grace - 1).run("drop").status.message is None
+    status = world.advance(1).run("drop").status
+    assert (status.state, status.reason) == (State.DEFERRED, "PoolUnserved")
+    assert "no triggerer of pool tides" in (status.message or "")
+    assert "kubectl get pods -A -l torpor.dev/trigger-pool=tides" in (status.message or "")
+    assert [event.reason for event in world.events if event.regarding] == ["PoolUnserved"]
+    assert [event.reason for event in world.events if not event.regarding] == ["PoolUnserved"]
+
+
+def test_a_wait_in_a_pool_that_is_served_says_nothing_of_it() -> None:
+    assert World(wait("drop")).settle().advance(3600).run("drop").status.reason is None

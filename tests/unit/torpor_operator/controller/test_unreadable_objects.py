@@ -1,0 +1,76 @@
+"""A Workflow that cannot be read says so, once, and keeps what else its status holds."""
+
+import logging
+from typing import Any
+
+import pytest
+from torpor_api.client.api import Api
+from torpor_api.client.decoding import UNREADABLE
+from torpor_api.client.resources import WORKFLOWS
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.unreadable_objects import UnreadableReporter
+
+from tests.support.fake_api import FakeApi, VirtualClock
+
+_SUCCEEDED = {"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "", "lastTransitionTime": ""}
+_STALLED = "The operator cannot read this Workflow and does nothing for it: too deep"
+
+
+class Cluster:
+    def __init__(self, **status: Any) -> None:
+        self.clock = VirtualClock()
+        self.fake = FakeApi(self.clock)
+        self.reporter = UnreadableReporter(Api(self.fake, self.clock), self.clock)
+        body: dict[str, Any] = {"metadata": {"name": "w", "namespace": "ns"}, "spec": {}}
+        self.fake.put(WORKFLOWS, body | ({"status": status} if status else {}))
+
+    @property
+    def body(self) -> dict[str, Any]:
+        found = self.fake.get(WORKFLOWS, "ns", "w")
+        assert found is not None
+        return found
+
+
+async def test_it_gets_a_condition_and_an_event() -> None:
+    cluster = Cluster()
+    await cluster.reporter.report(cluster.body, "too deep")
+    (condition,) = cluster.body["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("Stalled", "True", "WorkflowInvalid")
+    assert condition["message"] == _STALLED
+
+
+async def test_other_conditions_and_fields_stay() -> None:
+    cluster = Cluster(state="Running", conditions=[_SUCCEEDED, {"type": "Stalled", "status": "False"}])
+    await cluster.reporter.report(cluster.body, "too deep")
+    status = cluster.body["status"]
+    assert status["state"] == "Running"
+    assert [each["type"] for each in status["conditions"]] == ["Succeeded", "Stalled"]
+
+
+async def test_the_same_report_is_written_once() -> None:
+    cluster = Cluster()
+    await cluster.reporter.report(cluster.body, "too deep")
+    version = cluster.body["metadata"]["resourceVersion"]
+    await cluster.reporter.report(cluster.body, "too deep")
+    assert cluster.body["metadata"]["resourceVersion"] == version
+
+
+async def test_a_workflow_that_has_changed_meanwhile_is_left_to_the_watch(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster()
+    stale = cluster.body
+    cluster.fake.edit(WORKFLOWS, "ns", "w", {"metadata": {"labels": {"a": "b"}}})
+    with caplog.at_level(logging.WARNING):
+        await cluster.reporter.report(stale, "too deep")
+    assert "status" not in cluster.body
+    assert not caplog.records
+
+
+def test_the_observer_neither_holds_nor_forgets_it() -> None:
+    cluster = Cluster()
+    touched: list[object] = []
+    observer = Observer(
+        Api(cluster.fake, cluster.clock), touched=touched.append, suspect=lambda _: None, jitter=lambda: 0.5
+    )
+    body = cluster.body | {UNREADABLE: "spec: nested more than 100 levels deep"}
+    assert observer.saw_workflow(body) == "spec: nested more than 100 levels deep"
+    assert not observer.workflows

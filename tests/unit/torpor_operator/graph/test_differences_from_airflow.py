@@ -1,0 +1,55 @@
+"""Where a run goes another way than in Airflow on purpose: each is a row of docs/airflow.md."""
+
+import pytest
+
+from tests.support.builders import python
+from tests.support.plan_world import World
+
+
+@pytest.mark.parametrize("rule", ["all_success", "none_failed", "none_failed_min_one_success", "none_skipped"])
+def test_a_rule_that_counts_all_decides_when_all_have_ended_although_the_first_has_decided_it(rule: str) -> None:
+    left_out = python("a", when="false") if rule == "none_skipped" else python("a")
+    world = World(left_out, python("b"), python("c", after=["a", "b"], rule=rule)).settle()
+    if rule != "none_skipped":
+        world.fail("a")
+
+    assert world.tasks()["c"] == "Pending"
+    world.succeed("b")
+    assert world.tasks()["c"] == ("Skipped" if rule == "none_skipped" else "UpstreamFailed")
+
+
+@pytest.mark.parametrize("order", [("failed", "other"), ("other", "failed")])
+def test_what_all_success_comes_to_does_not_depend_on_who_ended_first(order: tuple[str, str]) -> None:
+    world = World(
+        python("failed"),
+        python("other"),
+        python("skipped", after=["other"], when="false"),
+        python("next", after=["failed", "skipped"]),
+    ).settle()
+    for task in order:
+        world = world.fail(task) if task == "failed" else world.succeed(task)
+
+    assert world.tasks()["next"] == "UpstreamFailed"
+
+
+@pytest.mark.parametrize("result", ['"text"', "5", "null"])
+def test_who_is_mapped_over_what_is_no_list_fails_and_who_returned_it_succeeds(result: str) -> None:
+    world = World(
+        python("list"),
+        python("mapped", expand=[{"name": "x", "over": "${tasks.list.result}"}]),
+        python("other", args={"x": "${tasks.list.result}"}),
+    ).settle()
+    world.succeed("list", result)
+
+    assert world.tasks() == {"list": "Succeeded", "mapped": "Failed", "other": "Running"}
+    assert world.task("mapped").reason == "ExpandInvalid"
+
+
+def test_one_bad_item_of_expand_kwargs_fails_the_task_and_runs_none_of_its_instances() -> None:
+    world = World(python("list"), python("mapped", expandKwargs="${tasks.list.result}")).settle()
+    world.succeed("list", '[{"x": 1}, 3, {"x": 2}]')
+
+    assert (
+        world.task("mapped").message == "expandKwargs: over a list whose item 1 is a number; it takes a list of objects"
+    )
+    assert not world.has("mapped", 0)

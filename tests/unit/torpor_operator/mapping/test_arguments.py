@@ -1,0 +1,123 @@
+"""What a task is called with: values, expressions, and references to what is too large to copy."""
+
+import json
+
+from torpor_wire import names
+
+from tests.support.builders import python, wait
+from tests.support.plan_world import World
+
+
+def test_a_value_stands_on_the_taskrun_as_json_text() -> None:
+    world = World(python("a", args={"whole": 1, "real": 1.0, "none": None, "deep": {"b": [1], "a": "é"}})).settle()
+    assert world.arguments("a") == {"whole": "1", "real": "1.0", "none": "null", "deep": '{"b":[1],"a":"é"}'}
+
+
+def test_a_string_that_is_one_expression_keeps_its_type_and_a_longer_one_is_text() -> None:
+    args = {"n": "${params.n + 1}", "text": "n is ${params.n}", "escaped": "$${params.n}"}
+    world = World(python("a", args=args), params={"n": 41}).settle()
+    assert world.arguments("a") == {"n": "42", "text": '"n is 41"', "escaped": '"${params.n}"'}
+
+
+def test_what_an_expression_yields_is_never_read_again() -> None:
+    world = World(python("a", args={"x": "${params.x}"}), params={"x": "${params.secret}", "secret": "no"}).settle()
+    assert world.arguments("a") == {"x": '"${params.secret}"'}
+
+
+def test_a_small_result_is_copied() -> None:
+    world = World(python("a"), python("b", args={"rows": "${tasks.a.result}"})).settle().succeed("a", '{"n": 1.0}')
+    assert world.arguments("b") == {"rows": '{"n":1.0}'}
+
+
+def test_a_large_result_is_read_by_the_worker_from_where_it_is() -> None:
+    world = World(python("a"), python("b", args={"rows": "${tasks.a.result}"})).settle()
+    world.succeed("a", json.dumps("x" * 2000))
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "result", "count": 1}}
+
+
+def test_large_results_are_read_by_the_worker_with_their_count() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [1, 2]}])
+    world = World(mapped, python("b", args={"rows": "${tasks.a.results}"})).settle()
+    for index in (0, 1):
+        world.succeed("a", json.dumps("x" * 1000), index)
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 2, "missing": ""}}
+
+
+def test_small_results_of_a_mapped_task_are_read_by_the_worker_too() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [1, 2, 3]}])
+    args = {"rows": "${tasks.a.results}", "sum": "${tasks.a.results[0] + tasks.a.results[1]}"}
+    world = World(mapped, python("b", args=args, rule="all_done")).settle()
+    world.succeed("a", "1", 0).fail("a", "no", 1).succeed("a", "2", 2)
+    read = {"task": "a", "field": "results", "count": 3, "missing": "1"}
+    assert world.arguments("b") == {"rows": read, "sum": "3"}
+
+
+def test_results_of_an_empty_mapping_are_none_at_all() -> None:
+    empty = python("a", expand=[{"name": "n", "over": []}])
+    world = World(empty, python("b", args={"rows": "${tasks.a.results}"}, rule="all_done")).settle()
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 0, "missing": ""}}
+
+
+def test_results_of_a_task_that_is_not_mapped_are_refused() -> None:
+    world = World(python("a"), python("b", args={"rows": "${tasks.a.results}"})).settle()
+    assert world.condition()[2] == "task b: args: rows: task a is not mapped: write tasks.a.result"
+    assert not world.taskruns
+
+
+def test_results_too_large_to_evaluate_can_still_be_passed_whole() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": list(range(40))}])
+    args = {"rows": "${tasks.a.results}"}
+    world = World(mapped, python("b", args=args), python("c", args={"n": "${size(tasks.a.results)}"})).settle()
+    for index in range(40):
+        world.succeed("a", json.dumps("x" * 8000), index)
+    assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 40, "missing": ""}}
+    assert world.task("c").reason == "ExpressionTooExpensive"
+    assert "as the argument ${tasks.a.results}" in (world.task("c").message or "")
+
+
+def test_a_large_value_that_is_no_whole_result_is_copied_up_to_the_limit_of_a_result() -> None:
+    world = World(python("a", args={"text": "x" * 8000}), python("b", args={"text": "x" * 9000})).settle()
+    assert world.tasks() == {"a": "Running", "b": "Failed"}
+    assert world.task("b").reason == "ExpressionFailed"
+    assert "args: text: its value is 9002 bytes; 8192 fit" in (world.task("b").message or "")
+
+
+def test_an_expression_that_fails_names_the_argument() -> None:
+    world = World(python("a", args={"n": "${params.rows[9]}"}), params={"rows": []}).settle()
+    assert world.task("a").reason == "ExpressionFailed"
+    assert (world.task("a").message or "").startswith("args: n: ")
+
+
+def test_a_task_is_not_used_whole() -> None:
+    world = World(python("a"), python("b", args={"x": "${tasks.a}"})).settle()
+    assert world.condition()[1:] == (
+        "ExpressionInvalid",
+        "task b: args: x: tasks.a is used whole: write tasks.a.result",
+    )
+
+
+def test_a_task_has_no_other_fields() -> None:
+    world = World(python("a"), python("b", when="tasks.a.reslt == 1")).settle()
+    assert "a task has `result`, `results`, `indexes` and `state`" in world.condition()[2]
+
+
+def test_kwargs_of_a_trigger_too_large_for_a_taskrun_fail_the_task() -> None:
+    world = World(wait("a", kwargs={"text": "x" * 5000})).settle()
+    assert world.task("a").reason == "TriggerInvalid"
+    assert world.task("a").message == "trigger: its kwargs are 5011 bytes; 4096 fit"
+
+
+def test_a_taskrun_carries_what_its_task_says() -> None:
+    task = python("a", image="other:1", timeout="1h", retries={"limit": 3, "delay": "1s"})
+    world = World(task, trigger_pool="x", triggerPool="edge").settle()
+    spec = world.run("a").spec
+    assert (spec.image, spec.timeout, spec.retries.limit, spec.trigger_pool) == ("other:1", "1h", 3, "edge")
+    assert spec.workflow.uid == "workflow-uid"
+
+
+def test_a_task_whose_name_ends_in_a_dash_below_has_valid_labels() -> None:
+    world = World(python("load_")).settle()
+    bodies = [*world.taskruns.values(), *world.pods.values()]
+    labels = [body["metadata"]["labels"]["torpor.dev/task"] for body in bodies]
+    assert labels == [names.label("load_")] * 2
+    assert labels[0].startswith("load-")

@@ -1,0 +1,272 @@
+"""Mapping beyond one list: products, objects, objects of arguments, functions, names, results that are elsewhere."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor_operator.settings import Settings
+from torpor_wire import constants
+
+from tests.support.builders import container, python, wait
+from tests.support.plan_world import World
+
+
+def mapped(*entries: tuple[str, object], **fields: object) -> dict[str, object]:
+    return python("load", expand=[{"name": name, "over": over} for name, over in entries], **fields)
+
+
+def test_several_entries_are_a_product_whose_last_entry_changes_fastest() -> None:
+    world = World(mapped(("a", [0, 1]), ("b", ["x", "y", "z"]))).settle()
+    got = [world.arguments("load", index) for index in range(6)]
+    assert [f"{json.loads(one['a'])}{json.loads(one['b'])}" for one in got] == ["0x", "0y", "0z", "1x", "1y", "1z"]
+    assert world.task("load").total == 6
+
+
+def test_an_object_gives_key_and_value_in_its_order() -> None:
+    world = World(python("list"), mapped(("city", "${tasks.list.result}"))).settle()
+    world.succeed("list", '{"rome": {"pop": 3}, "oslo": null}')
+    assert [world.arguments("load", index)["city"] for index in range(2)] == ['["rome",{"pop":3}]', '["oslo",null]']
+
+
+def test_a_product_above_the_limit_fails_the_task_with_the_numbers() -> None:
+    world = World(mapped(("a", [1, 2]), ("b", [1, 2, 3])), settings=Settings(max_map_size=5)).settle()
+    assert world.task("load").message == "expand: 2 x 3 = 6 instances; at most 5 are allowed"
+
+
+@pytest.mark.parametrize(("asked", "limit", "allowed"), [(3, 10, 3), (None, 10, 2), (50, 4, 4)])
+def test_a_run_sets_its_own_limit_within_the_installations(asked: int | None, limit: int, allowed: int) -> None:
+    settings = Settings(max_map_size=2, map_size_limit=limit)
+    world = World(mapped(("a", list(range(5)))), settings=settings, **({"maxMapSize": asked} if asked else {})).settle()
+    assert world.task("load").message == f"expand a: over 5 items; at most {allowed} are allowed"
+
+
+def test_one_empty_list_of_a_product_skips_the_task_and_is_named() -> None:
+    world = World(mapped(("a", [1, 2]), ("b", []))).settle()
+    assert world.tasks() == {"load": "Skipped"}
+    assert world.task("load").message == "expand b: the list is empty"
+
+
+def test_each_object_of_a_list_is_the_arguments_of_an_instance() -> None:
+    world = World(python("load", expandKwargs=[{"x": 1, "y": "a"}, {"x": 2}], args={"day": "today"})).settle()
+    assert world.arguments("load", 0) == {"day": '"today"', "x": "1", "y": '"a"'}
+    assert world.arguments("load", 1) == {"day": '"today"', "x": "2"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        ([{"x": 1}, 3], "expandKwargs: over a list whose item 1 is a number; it takes a list of objects"),
+        ([{"a-b": 1}], "expandKwargs: item 0: 'a-b' is no identifier, and so cannot be an argument"),
+        ([{"day": 1}], "expandKwargs: item 0: gives day, which is a constant of args too; remove one"),
+        ("${params.n}", "expandKwargs: over a number; it takes a list of objects"),
+    ],
+)
+def test_what_cannot_be_arguments_fails_the_task_before_anything_of_it_runs(objects: object, said: str) -> None:
+    world = World(python("load", expandKwargs=objects, args={"day": 1}), params={"n": 3}).settle()
+    assert (world.task("load").reason, world.task("load").message) == ("ExpandInvalid", said)
+    assert world.taskruns == {}
+
+
+def test_objects_of_arguments_are_kwargs_of_a_wait() -> None:
+    world = World(wait("drop", kwargs={"status": [200]}, expandKwargs=[{"url": "a"}, {"url": "b"}])).settle()
+    assert [json.loads(run["spec"]["trigger"]["kwargs"])["url"] for run in world.taskruns.values()] == ["a", "b"]
+
+
+def test_a_function_of_the_image_is_passed_on_to_the_worker_with_the_item() -> None:
+    task = python("load", expand=[{"name": "path", "over": ["a"], "map": "ingest.tasks:full"}])
+    argument = World(task).settle().run("load", 0).spec.arguments[0]
+    assert (argument.value, argument.map) == ('"a"', "ingest.tasks:full")
+
+
+def test_an_instance_sees_its_index_key_and_value() -> None:
+    args = {"say": "${mapping.index}: ${mapping.key} is ${mapping.value.pop + 1}"}
+    world = World(mapped(("city", {"oslo": {"pop": 1}, "rome": {"pop": 3}}), args=args)).settle()
+    assert world.arguments("load", 1)["say"] == '"1: rome is 4"'
+
+
+def test_of_a_product_an_instance_sees_keys_and_values_by_name() -> None:
+    args = {"say": "${mapping.value.a + mapping.value.b} ${mapping.key.b}"}
+    world = World(mapped(("a", [10, 20]), ("b", {"x": 1, "y": 2}), args=args)).settle()
+    assert world.arguments("load", 3)["say"] == '"22 y"'
+
+
+def test_a_task_that_is_not_mapped_has_index_minus_one() -> None:
+    assert World(python("a", args={"n": "${mapping.index}"})).settle().arguments("a") == {"n": "-1"}
+
+
+def test_an_instance_is_called_by_its_display_name_from_its_creation() -> None:
+    world = World(mapped(("city", ["oslo"]), displayName="load ${mapping.value}")).settle()
+    assert world.run("load", 0).spec.display_name == "load oslo"
+
+
+def test_an_instance_whose_when_is_false_is_left_out_and_not_created_later() -> None:
+    world = World(mapped(("n", [1, 0, 2]), when="mapping.value > 0")).settle()
+    assert [run.spec.map_index for run in (world.run("load", 0), world.run("load", 2))] == [0, 2]
+    entry = world.task("load")
+    assert (entry.created, entry.made, entry.skipped, entry.skips) == (2, "0,2", 1, "1")
+    world.succeed("load", "1", 0).succeed("load", "2", 2)
+    assert world.tasks() == {"load": "Succeeded"}
+
+
+def test_a_task_all_of_whose_instances_are_left_out_is_skipped() -> None:
+    world = World(mapped(("n", [1, 2]), when="mapping.value > 2")).settle()
+    assert world.tasks() == {"load": "Skipped"}
+    assert world.taskruns == {}
+
+
+def test_results_leave_out_skipped_instances_and_indexes_tell_them() -> None:
+    load = mapped(("n", [5, 0, 7]), when="mapping.value > 0")
+    report = python(
+        "report", args={"r": "${tasks.load.results.map(r, r)}", "i": "${tasks.load.indexes}"}, rule="none_failed"
+    )
+    world = World(load, report).settle().succeed("load", "50", 0).succeed("load", "70", 2)
+    assert world.arguments("report") == {"r": "[50,70]", "i": "[0,2]"}
+
+
+def test_a_task_is_mapped_over_the_results_of_a_mapped_task() -> None:
+    world = World(
+        mapped(("n", [1, 2])), python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}])
+    ).settle()
+    world.succeed("load", '"b"', 1).succeed("load", '"a"', 0)
+    assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
+
+
+def test_an_instance_that_returned_none_is_left_out_of_what_is_mapped_over_its_task_and_of_the_results() -> None:
+    world = World(
+        mapped(("n", [1, 2, 3])),
+        python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}]),
+        python("sum", args={"rows": "${tasks.load.results}", "of": "${tasks.load.indexes}"}),
+        python("other", args={"rows": "${tasks.load.results.size()}"}),
+    ).settle()
+    world.succeed("load", '"a"', 0).succeed("load", "null", 1).succeed("load", "0", 2)
+
+    assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": "0"}]
+    assert world.task("next").total == 2
+    assert world.arguments("sum")["of"] == "[0,2]"
+    assert world.arguments("other") == {"rows": "2"}
+
+
+def test_the_worker_is_told_that_an_instance_returned_none() -> None:
+    world = World(mapped(("n", [1, 2, 3])), python("sum", args={"rows": "${tasks.load.results}"})).settle()
+    large = json.dumps("x" * 3000)
+    world.succeed("load", large, 0).succeed("load", "null", 1).succeed("load", large, 2)
+
+    assert world.arguments("sum")["rows"].items() >= {"count": 3, "missing": "1"}.items()
+
+
+def test_where_every_instance_returned_none_what_is_mapped_over_the_task_is_skipped() -> None:
+    world = World(
+        mapped(("n", [1, 2])), python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}])
+    ).settle()
+    world.succeed("load", "null", 0).succeed("load", "null", 1)
+
+    assert world.tasks()["next"] == "Skipped"
+
+
+def test_none_as_the_result_of_a_task_that_is_not_mapped_is_passed_on() -> None:
+    world = World(python("a"), python("b", args={"x": "${tasks.a.result}"})).settle().succeed("a", "null")
+
+    assert world.arguments("b") == {"x": "null"}
+
+
+def stored(world: World, task: str, *, index: int = constants.UNMAPPED, **fields: Any) -> None:
+    """The instance ends with a result in the archive."""
+    status = world.api.taskruns[world.run(task, index).metadata.name]["status"]
+    status |= {"state": "Succeeded", "stored": {"size": 5_000_000, "digest": "d", **fields}}
+    world.settle()
+
+
+def test_a_list_in_the_archive_is_mapped_over_by_its_length_and_read_by_the_worker() -> None:
+    world = World(python("list"), mapped(("path", "${tasks.list.result}"), displayName="${mapping.key}")).settle()
+    stored(world, "list", type="list", length=3)
+    runs = [world.run("load", index).spec for index in range(3)]
+    assert [run.display_name for run in runs] == ["0", "1", "2"]
+    sources = [run.arguments[0].source for run in runs]
+    assert [(one.task, one.field, one.item) for one in sources if one] == [("list", "result", n) for n in range(3)]
+
+
+def test_an_object_in_the_archive_is_mapped_over_by_its_keys() -> None:
+    world = World(python("list"), mapped(("path", "${tasks.list.result}"), displayName="${mapping.key}")).settle()
+    stored(world, "list", type="object", length=2, keys='["z","a"]')
+    assert [world.run("load", index).spec.display_name for index in range(2)] == ["z", "a"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"type": "bytes"}, "expand path: over a bytes; it takes a list or an object"),
+        (
+            {"type": "object", "length": 9},
+            "expand path: over an object of 9 keys, more than are known here; it takes a list or an object",
+        ),
+    ],
+)
+def test_what_in_the_archive_cannot_be_mapped_over_fails_the_task(fields: dict[str, Any], said: str) -> None:
+    world = World(python("list"), mapped(("path", "${tasks.list.result}"))).settle()
+    stored(world, "list", **fields)
+    assert world.task("load").message == said
+
+
+def test_a_result_in_the_archive_is_passed_by_reference_and_not_seen_by_expressions() -> None:
+    tasks = python("b", args={"rows": "${tasks.a.result}"}), python("c", when="tasks.a.result > 3")
+    world = World(python("a"), *tasks).settle()
+    stored(world, "a", type="list", length=3)
+    source = world.run("b").spec.arguments[0].source
+    assert source is not None
+    assert (source.task, source.field, source.item) == ("a", "result", None)
+    assert "in the archive, which expressions do not see" in (world.task("c").message or "")
+
+
+def test_of_results_that_are_partly_in_the_archive_no_expression_sees_a_part() -> None:
+    reader = python("sum", args={"rows": "${tasks.load.results}"})
+    world = World(mapped(("n", [1, 2])), reader, python("c", when="size(tasks.load.results) > 1")).settle()
+    world.succeed("load", "1", 0)
+    stored(world, "load", index=1, type="bytes", size=3)
+    assert world.arguments("sum")["rows"]["count"] == 2
+    assert "some are in the archive, which expressions do not see" in (world.task("c").message or "")
+
+
+def test_a_container_cannot_take_what_is_in_the_archive() -> None:
+    world = World(python("a"), container("b", args={"rows": "${tasks.a.result}"})).settle()
+    stored(world, "a", type="string")
+    assert world.task("b").reason == "ExpressionTooExpensive"
+
+
+def test_variables_are_the_texts_of_a_configmap() -> None:
+    world = World(mapped(("day", "${variables.days.split(',')}")), variablesFrom="settings")
+    world.api.variables["settings"] = {"days": "mon,tue"}
+    world.settle()
+    assert [world.arguments("load", index)["day"] for index in range(2)] == ['"mon"', '"tue"']
+
+
+def test_variables_without_a_configmap_are_refused_at_once() -> None:
+    world = World(python("a", args={"x": "${variables.day}"})).settle()
+    assert "set spec.variablesFrom" in world.condition()[2]
+
+
+def test_max_active_limits_how_many_instances_hold_a_pod() -> None:
+    world = World(mapped(("n", list(range(5))), maxActive=2), python("other")).settle()
+    assert sorted(world.pods) == sorted(
+        [
+            *(f"{world.run('load', n).metadata.name}-a1-s0" for n in range(2)),
+            f"{world.run('other').metadata.name}-a1-s0",
+        ]
+    )
+    world.succeed("load", "1", 0)
+    assert world.task("load").created == 3
+
+
+def test_a_longer_list_is_created_in_batches_and_whole() -> None:
+    world = World(mapped(("n", list(range(1200)))), settings=Settings(max_map_size=2000), parallelism=2000).settle()
+    assert world.task("load").created == 1200
+
+
+def test_instances_that_are_there_in_any_order_are_never_taken_for_deleted() -> None:
+    world = World(mapped(("n", list(range(4))))).settle()
+    name = world.run("load", 1).metadata.name
+    world.api.taskruns.pop(name)
+    world.api.pods.pop(f"{name}-a1-s0")
+    for task in world.workflow["status"]["tasks"]:
+        task |= {"created": 0, "total": 0}
+    assert world.settle().tasks() == {"load": "Running"}
+    assert world.run("load", 1).metadata.name == name

@@ -1,0 +1,75 @@
+"""References to Secrets in the kwargs of triggers: those that the author wrote count, those of results are refused."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor_wire import typed_json
+from torpor_wire.secret_ref import SecretRef
+
+from tests.support.builders import python, wait
+from tests.support.plan_world import World
+
+REFERENCE = {"secretRef": {"name": "db", "key": "password"}}
+MARKED = {"__type": "secretRef", "__var": {"name": "db", "key": "password"}}
+
+
+def kwargs(world: World, task: str) -> Any:
+    return json.loads(world.run(task).spec.trigger.kwargs)  # type: ignore[union-attr]
+
+
+def test_a_reference_that_the_author_wrote_is_marked_wherever_it_stands() -> None:
+    given = {"url": "https://x", "headers": {"Authorization": REFERENCE}, "list": [REFERENCE, "${params.day}"]}
+    world = World(wait("a", kwargs=given), params={"day": "today"}).settle()
+    expected = {"url": "https://x", "headers": {"Authorization": MARKED}, "list": [MARKED, "today"]}
+    assert kwargs(world, "a") == expected
+    status = world.run("a").status.trigger
+    assert status is not None
+    assert json.loads(status.kwargs) == expected
+    assert status.waits_for.startswith('http https://x [{"secretRef":{"name":"db","key":"password"}},"today"] ')
+
+
+@pytest.mark.parametrize(
+    "hidden", [REFERENCE, {"deep": [{"x": REFERENCE}]}, MARKED, typed_json.encode(SecretRef("a", "b"))]
+)
+def test_a_reference_in_the_result_of_a_task_is_refused(hidden: Any) -> None:
+    told = wait("tell", "webhook", kwargs={"url": "https://x", "body": {"got": "${tasks.ask.result}"}})
+    world = World(python("ask"), told).settle().succeed("ask", json.dumps(hidden))
+    assert world.task("tell").reason == "TriggerInvalid"
+    message = world.task("tell").message or ""
+    assert "kwargs.body.got: it holds a secretRef that is not written in the Workflow" in message
+    assert "tell" not in {run["spec"]["task"] for run in world.taskruns.values()}
+
+
+def test_a_reference_whose_name_is_an_expression_is_refused() -> None:
+    given = {"url": "https://x", "body": {"secretRef": {"name": "${tasks.ask.result}", "key": "password"}}}
+    world = World(python("ask"), wait("tell", "webhook", kwargs=given)).settle().succeed("ask", '"db"')
+    assert world.task("tell").reason == "TriggerInvalid"
+    assert "kwargs.body: '${tasks.ask.result}' is not the name of a Secret" in (world.task("tell").message or "")
+
+
+def test_a_reference_whose_body_is_an_expression_is_refused() -> None:
+    given = {"url": "https://x", "body": {"secretRef": "${tasks.ask.result}"}}
+    answer = '{"name":"db","key":"password"}'
+    world = World(python("ask"), wait("tell", "webhook", kwargs=given)).settle().succeed("ask", answer)
+    assert world.task("tell").reason == "TriggerInvalid"
+
+
+def test_a_reference_among_the_items_of_a_mapped_wait_is_refused() -> None:
+    told = wait(
+        "tell", "webhook", kwargs={"url": "https://x"}, expand=[{"name": "body", "over": "${tasks.ask.result}"}]
+    )
+    world = World(python("ask"), told).settle().succeed("ask", json.dumps([{"x": REFERENCE}]))
+    assert world.task("tell").reason == "TriggerInvalid"
+    assert "kwargs.body: it holds a secretRef" in (world.task("tell").message or "")
+
+
+def test_the_mark_that_an_author_writes_himself_is_refused() -> None:
+    world = World(wait("tell", "webhook", kwargs={"url": "https://x", "body": MARKED})).settle()
+    assert world.task("tell").reason == "TriggerInvalid"
+
+
+def test_a_result_without_a_reference_passes_as_it_is() -> None:
+    told = wait("tell", "webhook", kwargs={"url": "https://x", "body": "${tasks.ask.result}"})
+    world = World(python("ask"), told).settle().succeed("ask", '{"secret":"ref","list":["secretRef"]}')
+    assert kwargs(world, "tell")["body"] == {"secret": "ref", "list": ["secretRef"]}

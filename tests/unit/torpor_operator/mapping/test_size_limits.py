@@ -1,0 +1,200 @@
+"""What is written once in a Workflow and copied to each instance: how much of it there may be, and who keeps it."""
+
+import json
+import tracemalloc
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from torpor_api.client.resources import EVENTS, PODS, TASKRUNS
+from torpor_operator.controller import reconciler
+from torpor_operator.expressions import context
+from torpor_operator.mapping import size_limits
+from torpor_operator.model import cached_taskrun
+from torpor_operator.model.actions import Plan
+from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.plan import planner as planning
+from torpor_operator.settings import Settings
+from torpor_operator.state.task_state import Outcome
+from torpor_wire import constants
+
+from tests.support.builders import container, python
+from tests.support.controller_harness import Rig
+
+LARGE = {f"a{number}": "x" * 8000 for number in range(60)}
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    async with Rig(Settings()).running() as running:
+        yield running
+
+
+def expand(count: int) -> list[dict[str, Any]]:
+    return [{"name": "n", "over": list(range(count))}]
+
+
+async def refused(rig: Rig, task: dict[str, Any], **spec: Any) -> str:
+    """The message of a task that fails before it has an instance."""
+    rig.create("run", task, **spec)
+    await rig.advance(3)
+    entry = rig.workflow("run")["status"]["tasks"][0]
+    assert (entry["state"], entry["reason"]) == ("Failed", "ArgumentsTooLarge"), entry
+    assert rig.fake.all(TASKRUNS) == []
+    assert f"task {entry['name']}: {entry['message']}" in [event["note"] for event in rig.fake.all(EVENTS)]
+    return str(entry["message"])
+
+
+async def test_constants_of_480_kb_are_not_copied_to_200_instances(rig: Rig) -> None:
+    message = await refused(rig, python("load", args=LARGE, expand=expand(200)))
+    assert "each of its 200 instances are 480,290 bytes; 41,943 fit" in message
+
+
+async def test_a_command_of_200_kb_is_not_copied_to_200_instances(rig: Rig) -> None:
+    command = ["x" * 4000] * 50
+    message = await refused(rig, {"name": "load", "container": {"command": command}, "expand": expand(200)})
+    assert "200,000 bytes" in message
+
+
+async def test_expressions_do_not_make_large_arguments_of_small_ones(rig: Rig) -> None:
+    args = {f"a{number}": "${params.big + ''}" for number in range(60)}
+    message = await refused(rig, python("load", args=args, expand=expand(200)), params={"big": "x" * 8000})
+    assert "480,290 bytes; 41,943 fit" in message
+
+
+async def test_the_items_of_a_product_count_in_each_instance(rig: Rig) -> None:
+    lists = [{"name": name, "over": ["x" * 8000] * 10} for name in ("a", "b", "c")]
+    message = await refused(rig, python("load", expand=lists))
+    assert "each of its 1,000 instances are 24,009 bytes; 8,388 fit" in message
+
+
+async def test_a_task_that_is_not_mapped_has_a_limit_too(rig: Rig) -> None:
+    message = await refused(rig, python("load", args=LARGE))
+    assert "its TaskRun are 480,290 bytes; 65,536 fit" in message
+
+
+async def test_the_indexes_of_a_group_share_what_a_task_may_have(rig: Rig) -> None:
+    groups = [{"name": "each", "expand": expand(300)}]
+    args = {f"a{number}": "x" * 8000 for number in range(6)}
+    message = await refused(rig, python("load", group="each", args=args), groups=groups)
+    assert "each of its 300 instances are 48,024 bytes; 27,962 fit" in message
+
+
+async def test_params_of_a_wait_that_are_too_large_are_named(rig: Rig) -> None:
+    task = {"name": "wait", "trigger": {"class": "http"}, "result": "params.big"}
+    message = await refused(rig, task, params={"big": "x" * 9000})
+    assert message.startswith("the params that result and failWhen use are 9,0")
+
+
+async def test_what_fits_runs(rig: Rig) -> None:
+    rig.create("run", python("load", args={"a": "x" * 8000, "b": "x" * 8000}, expand=expand(20)))
+    await rig.advance(5)
+    assert rig.state("run") == "Succeeded"
+
+
+def test_all_instances_of_a_task_have_eight_megabytes_together_or_two_kilobytes_each() -> None:
+    assert size_limits.instance_limit(1) == 64 * 1024
+    for width in range(1, 20_001):
+        assert size_limits.instance_limit(width) * width <= max(8 * 1024**2, width * constants.ARGUMENTS_FLOOR)
+    assert size_limits.instance_limit(constants.MAP_MAX) == 2048
+
+
+async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.script = lambda task, _: json.dumps(["x"] * 500) if task == "list" else None
+    parsed: list[str] = []
+    original = context._result
+
+    def counted(name: str, outcome: Outcome) -> Any:
+        parsed.append(name)
+        return original(name, outcome)
+
+    monkeypatch.setattr(context, "_result", counted)
+    plans: list[int] = []
+    planned = planning.plan
+
+    def plan(snapshot: Snapshot) -> Plan:
+        plans.append(len(parsed))
+        return planned(snapshot)
+
+    monkeypatch.setattr(reconciler, "plan", plan)
+    load = python("load", group="each", args={"n": "${size(tasks.list.result)}"})
+    rig.create("run", python("list"), load, groups=[{"name": "each", "expand": expand(20)}])
+    await rig.advance(5)
+    assert rig.state("run") == "Succeeded"
+    assert max(after - before for before, after in pairwise([*plans, len(parsed)])) == 1
+
+
+async def test_the_operator_holds_no_arguments(rig: Rig) -> None:
+    rig.create("run", python("a", args={"x": "secret " * 1000}), container("b", args={"x": "1"}))
+    await rig.advance(1)
+    held = list(rig.observer.taskruns.store.values())
+    assert len(held) == 2
+    assert "secret" not in str(held)
+    assert all(run.spec.arguments == () for run in held)
+
+
+async def test_a_container_is_given_what_the_operator_does_not_hold(rig: Rig) -> None:
+    program = {"command": ["sh", "-c"], "args": ["echo $(word)"]}
+    pod = {"env": [{"name": "own", "value": "1"}]}
+    rig.create("run", {"name": "a", "container": program, "args": {"word": "hello", "n": 3}, "pod": pod})
+    await rig.clock.advance(0.5)
+    (body,) = rig.fake.all(PODS)
+    (main,) = body["spec"]["containers"]
+    assert (main["command"], main["args"]) == (program["command"], program["args"])
+    assert [one for one in main["env"] if not one["name"].startswith("TORPOR_")] == [
+        {"name": "own", "value": "1"},
+        {"name": "word", "value": "hello"},
+        {"name": "n", "value": "3"},
+    ]
+
+
+def taskrun(number: int) -> Any:
+    def text(size: int) -> str:
+        return f"{number}".rjust(size, "x")
+
+    spec = {
+        "workflow": {"name": "w", "uid": "u"},
+        "task": "load",
+        "mapIndex": number,
+        "image": "i:1",
+        "python": "a:b",
+        "arguments": [{"name": f"a{index}", "value": text(1000)} for index in range(60)],
+    }
+    status = {
+        "state": "Deferred",
+        "event": text(4000),
+        "log": text(4000),
+        "next": {"method": "m:f", "kwargs": text(4000)},
+        "trigger": {"class": "http", "kwargs": text(4000), "key": text(64), "shard": 1},
+        "conditions": [
+            {
+                "type": "Succeeded",
+                "status": "Unknown",
+                "reason": "Waiting",
+                "message": text(4000),
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }
+        ],
+    }
+    metadata = {
+        "name": f"w-load-{number}-abcde",
+        "namespace": "ns",
+        "uid": f"uid-{number}",
+        "resourceVersion": str(number),
+        "managedFields": [{"fieldsV1": text(4000)}],
+        "annotations": {"note": text(4000)},
+    }
+    return json.loads(json.dumps({"metadata": metadata, "spec": spec, "status": status}))
+
+
+def test_a_taskrun_of_90_kb_takes_the_operator_6_kb() -> None:
+    cached_taskrun.read(taskrun(0))
+    tracemalloc.start()
+    try:
+        held = [cached_taskrun.read(taskrun(number)) for number in range(200)]
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(json.dumps(taskrun(0))) > 90_000
+    assert taken / len(held) < 6 * 1024

@@ -1,0 +1,66 @@
+"""Laws of the plan, on random graphs: it comes to rest, and what it comes to does not hang on the order of events."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torpor_wire import constants
+
+from tests.support import random_runs
+from tests.support.plan_world import World
+from tests.support.random_runs import Course
+
+seeds = st.integers(0, 2**32)
+
+
+def world_of(seed: int, count: int) -> World:
+    chance = Random(seed)
+    return World(*random_runs.tasks(chance, count), parallelism=chance.randint(1, 4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 6), seeds, seeds)
+def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
+    seed: int, count: int, one: int, other: int
+) -> None:
+    first = Course(world_of(seed, count), seed, Random(one)).run()
+    second = Course(world_of(seed, count), seed, Random(other)).run()
+    assert random_runs.ending(first) == random_runs.ending(second)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.integers(1, 6), seeds, seeds)
+def test_a_run_that_is_cleared_ends_as_it_ended_before(seed: int, count: int, one: int, other: int) -> None:
+    order = Random(other)
+    world = Course(world_of(seed, count), seed, Random(one)).run()
+    before, tasks = _counts(world), [task.name for task in world.stored.spec.tasks]
+    wish = ",".join(order.sample(tasks, order.randint(1, len(tasks))))
+    world.workflow["metadata"]["annotations"] = {constants.CLEAR: wish}
+    Course(world, seed, order).run()
+    assert _counts(world) == before
+    assert (world.status.clears, world.status.clearing, world.workflow["metadata"]["annotations"]) == (1, None, {})
+
+
+def _counts(world: World) -> object:
+    """How a run ended, without the messages, which may name a moment."""
+    entries = [entry.model_copy(update={"message": None}) for entry in world.status.tasks]
+    return world.condition()[:2], world.status.progress, entries
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(1, 6))
+def test_a_plan_after_its_application_is_empty(seed: int, count: int) -> None:
+    world = world_of(seed, count).settle()
+    made = world.plan()
+    assert made.actions == ()
+    assert made.needs == ()
+    assert made.status in {None, world.status}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(1, 6))
+def test_a_plan_is_a_function_of_what_is_seen(seed: int, count: int) -> None:
+    world = world_of(seed, count)
+    while world.plan().actions:
+        assert world.plan() == world.plan()
+        world.apply(world.plan())

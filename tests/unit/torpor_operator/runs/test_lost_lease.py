@@ -1,0 +1,63 @@
+"""A leader that was stopped in the middle of its work wakes with the next write in its hand, and does not make it.
+
+One that is told to stop ends the write that is under way before it gives up the Lease: the next leader lists what there
+is, and would not see what arrives after that.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import PODS
+from torpor_api.models.workflow import Workflow, WorkflowStatus, parse
+from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.executor import Applier
+from torpor_operator.model.actions import DeletePod, LetGo, SetFinalizers
+from torpor_operator.settings import Settings
+
+from tests.support.builders import python
+from tests.support.fake_api import FakeApi, VirtualClock, settle
+
+
+def workflow() -> Workflow:
+    metadata = {"name": "run", "namespace": "ns", "uid": "u", "resourceVersion": "1"}
+    return parse({"metadata": metadata, "spec": {"image": "i", "tasks": [python("a")]}})
+
+
+def applier_of(fake: FakeApi, clock: VirtualClock, leads: Callable[[], bool]) -> Applier:
+    api = Api(fake, clock, jitter=lambda: 0.5)
+    observer = Observer(api, touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
+    return Applier(api, clock, observer, Settings(), leads=leads)
+
+
+async def test_who_does_not_lead_writes_nothing() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    applier = applier_of(fake, clock, leads=lambda: False)
+
+    assert not await applier.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
+    assert not await applier.write_status(workflow(), WorkflowStatus(state="Running"))
+    with pytest.raises(errors.Unavailable):
+        await applier.let_go(LetGo(namespace="ns", name="pod", uid="u", finalizers=()))
+    assert fake.requests == []
+
+
+async def test_who_is_told_to_stop_ends_the_write_that_is_under_way() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock, latency=1.0)
+    pod = fake.put(PODS, {"metadata": {"name": "pod", "namespace": "ns"}})
+    applier = applier_of(fake, clock, leads=lambda: True)
+    applying = asyncio.create_task(
+        applier.apply(workflow(), [DeletePod(namespace="ns", name="pod", uid=pod["metadata"]["uid"])])
+    )
+    await settle()
+    applying.cancel()
+    settled = asyncio.create_task(applier.settled())
+    await settle()
+    assert applying.cancelled()
+    assert not settled.done()
+    await clock.advance(2.0)
+    assert settled.done()
+    assert fake.get(PODS, "ns", "pod") is None

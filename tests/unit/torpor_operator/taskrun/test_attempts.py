@@ -1,0 +1,240 @@
+"""What becomes of an attempt: retries, lost and disrupted pods, images that do not come, time that runs out."""
+
+import pytest
+from torpor_operator.model.actions import ConfirmPod, DeletePod
+from torpor_operator.settings import Settings
+from torpor_wire import times
+from torpor_wire.state import State
+
+from tests.support.builders import NOW, python
+from tests.support.plan_world import World
+
+RETRIES = {"limit": 2, "delay": "10s", "backoff": 3}
+EVICTED = {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+def test_a_failed_attempt_is_tried_again_when_its_time_has_come() -> None:
+    world = World(python("a", retries=RETRIES)).settle().fail("a")
+    assert (world.state("a"), world.plan().again_at) == (State.UP_FOR_RETRY, NOW + 10)
+    assert world.advance(9.9).state("a") is State.UP_FOR_RETRY
+    assert world.advance(0.1).state("a") is State.SCHEDULED
+    (pod,) = world.live_pods("a")
+    assert pod.endswith("-a2-s0")
+
+
+def test_a_task_whose_retries_are_used_up_fails() -> None:
+    world = World(python("a", retries=RETRIES)).settle().fail("a", "1").advance(10).fail("a", "2").advance(30)
+    world.fail("a", "the last")
+    assert world.tasks() == {"a": "Failed"}
+    assert "the last" in world.condition()[2]
+    assert len({event.key for event in world.events if event.regarding}) == 3
+
+
+def test_a_retry_waits_until_the_pod_of_the_former_attempt_has_ended() -> None:
+    world = World(python("a", retries=RETRIES)).settle()
+    world.claim("a")
+    (former,) = world.pods
+    world.fail("a")
+    world.pods[former]["status"] = {"phase": "Running"}
+    world.api.graceful = True
+    world.advance(10)
+    assert world.live_pods("a") == [former]
+    world.advance(10)
+    assert "deletionTimestamp" in world.pods[former]["metadata"]
+    assert world.live_pods("a") == [former]
+    (pod,) = world.reap().live_pods("a")
+    assert pod.endswith("-a2-s0")
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_a_pod_that_ended_without_a_report_is_lost_and_says_how(*, claimed: bool) -> None:
+    world = World(python("a", retries=RETRIES)).settle()
+    if claimed:
+        world.claim("a")
+    terminated = {"reason": "OOMKilled", "exitCode": 137, "message": "memory"}
+    world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": {"terminated": terminated}}]})
+    status = world.run("a").status
+    assert (status.state, status.reason) == (State.UP_FOR_RETRY, "Lost")
+    assert "OOMKilled, exit code 137: memory" in (status.message or "")
+    assert "raise pod.resources.limits.memory" in (status.message or "")
+
+
+def test_a_running_pod_that_the_store_lacks_is_lost_only_when_a_read_confirms_it() -> None:
+    world = World(python("a")).settle()
+    world.claim("a")
+    (pod,) = world.pods
+    world.api.unseen.add(pod)
+    assert world.settle().state("a") is State.RUNNING
+    assert [type(need) for need in world.api.confirmed] == [ConfirmPod]
+    world.lose_pod("a")
+    status = world.settle().run("a").status
+    assert (status.state, status.reason) == (State.FAILED, "Lost")
+    assert status.message == f"pod {pod} is gone and left no report"
+
+
+def test_another_pod_under_the_name_of_the_one_that_claimed_is_not_the_one() -> None:
+    world = World(python("a")).settle()
+    world.claim("a")
+    (pod,) = world.pods
+    world.pods[pod]["metadata"] = world.pods[pod]["metadata"] | {"uid": "another"}
+    assert world.settle().run("a").status.reason == "Lost"
+
+
+def test_a_pod_deleted_before_it_claimed_is_made_again() -> None:
+    world = World(python("a")).settle()
+    world.lose_pod("a")
+    world.settle()
+    assert world.state("a") is State.SCHEDULED
+    assert len(world.live_pods("a")) == 1
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+@pytest.mark.parametrize("how", [EVICTED, {"phase": "Failed", "reason": "Evicted"}])
+def test_a_disrupted_pod_is_launched_again_and_the_attempt_is_not_used_up(
+    *, claimed: bool, how: dict[str, object]
+) -> None:
+    world = World(python("a")).settle()
+    if claimed:
+        world.claim("a")
+    world.kubelet("a", how)
+    status = world.run("a").status
+    assert (status.state, status.attempt, status.launch, status.pod) == (State.SCHEDULED, 1, 1, None)
+    (pod,) = world.live_pods("a")
+    assert pod.endswith("-a1-s0-l1")
+
+
+def test_disruptions_are_bounded() -> None:
+    world = World(python("a"), settings=Settings(max_launches=2)).settle()
+    for _ in range(2):
+        world.kubelet("a", EVICTED)
+    assert world.run("a").status.launch == 2
+    assert world.kubelet("a", EVICTED).run("a").status.reason == "Lost"
+    assert world.tasks() == {"a": "Failed"}
+
+
+def test_a_disrupted_resume_keeps_its_event() -> None:
+    world = World(python("a")).settle().defer("a").fire("a").kubelet("a", EVICTED)
+    status = world.run("a").status
+    assert (status.segment, status.launch, status.event) == (1, 1, '"event"')
+
+
+def waiting(reason: str) -> dict[str, object]:
+    state = {"waiting": {"reason": reason, "message": "no such thing"}}
+    return {"phase": "Pending", "containerStatuses": [{"state": state}]}
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("ImagePullBackOff", "ImagePullFailed"), ("CreateContainerConfigError", "LaunchFailed")]
+)
+def test_a_container_that_cannot_start_is_told_at_once_and_failed_after_a_grace(reason: str, said: str) -> None:
+    world = World(python("a", image="lost:1", retries=RETRIES)).settle().kubelet("a", waiting(reason))
+    status = world.run("a").status
+    assert (status.state, status.reason) == (State.SCHEDULED, said)
+    assert "no such thing" in (status.message or "")
+    assert [event.reason for event in world.events if event.regarding] == [said]
+    assert world.plan().again_at == NOW + Settings().image_pull_grace
+    world.advance(Settings().image_pull_grace)
+    assert (world.state("a"), world.run("a").status.reason) == (State.UP_FOR_RETRY, said)
+    assert world.pods == {}
+
+
+def test_an_image_that_comes_after_all_lets_the_task_run_and_clears_the_complaint() -> None:
+    world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull")).kubelet("a", {"phase": "Running"})
+    world.claim("a")
+    assert world.run("a").status.reason is None
+    assert world.advance(1000).state("a") is State.RUNNING
+
+
+def test_the_grace_of_an_image_begins_when_a_kubelet_takes_the_pod_up() -> None:
+    world = World(python("a")).settle().advance(1000)
+    world.kubelet("a", {**waiting("ErrImagePull"), "startTime": times.rfc3339(NOW + 1000)})
+    assert world.state("a") is State.SCHEDULED
+    assert world.advance(59).state("a") is State.SCHEDULED
+    assert world.advance(1).state("a") is State.FAILED
+
+
+def test_an_image_that_would_run_as_root_is_told_with_the_field_that_mends_it() -> None:
+    refused = {
+        "reason": "CreateContainerConfigError",
+        "message": "container has runAsNonRoot and image will run as root",
+    }
+    world = World(python("a")).settle()
+    world.kubelet("a", {"phase": "Pending", "containerStatuses": [{"state": {"waiting": refused}}]})
+    status = world.run("a").status
+    assert (status.state, status.reason) == (State.SCHEDULED, "LaunchFailed")
+    assert "set pod.securityContext.runAsUser" in (status.message or "")
+
+
+def test_the_ways_of_failing_to_pull_are_told_once() -> None:
+    world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
+    world.pods[next(iter(world.pods))]["status"] = waiting("ImagePullBackOff")
+    assert world.plan().actions == ()
+
+
+def test_an_attempt_that_runs_too_long_fails_and_its_pod_is_deleted() -> None:
+    world = World(python("a", timeout="60s", retries=RETRIES)).settle().advance(50)
+    assert world.state("a") is State.SCHEDULED
+    world.claim("a")  # a pod that has started has the whole timeout from then on
+    world.settle()
+    assert world.plan().again_at == NOW + 110
+    world.now = NOW + 110
+    assert any(isinstance(action, DeletePod) for action in world.plan().actions)
+    status = world.settle().run("a").status
+    assert (status.state, status.reason) == (State.UP_FOR_RETRY, "Timeout")
+    assert status.message == "the attempt ran longer than its timeout of 60s"
+    assert world.pods == {}
+
+
+def test_time_spent_deferred_counts_and_is_watched_again_when_the_task_resumes() -> None:
+    world = World(python("a", timeout="60s")).settle().defer("a")
+    world.now += 61
+    assert world.settle().state("a") is State.DEFERRED  # the triggerer's, while it waits
+    world.fire("a")
+    assert world.run("a").status.reason == "Timeout"
+    assert world.live_pods("a") == []
+
+
+def test_each_attempt_has_its_own_time() -> None:
+    world = World(python("a", timeout="60s", retries={"limit": 1, "delay": "1s"})).settle()
+    world.claim("a")
+    world.advance(59)
+    world.fail("a").advance(1)
+    world.claim("a")
+    assert world.run("a").status.started_at == times.rfc3339(NOW + 60)
+    assert world.advance(59).state("a") is State.RUNNING
+
+
+def test_a_running_taskrun_without_a_pod_in_its_status_was_written_by_another_hand() -> None:
+    world = World(python("a", retries=RETRIES)).settle()
+    world.claim("a")
+    del world.taskruns[world.run("a").metadata.name]["status"]["pod"]
+    status = world.settle().run("a").status
+    assert (status.state, status.reason) == (State.FAILED, "StatusInvalid")
+
+
+def test_a_pod_of_an_ended_task_that_lingers_is_deleted_after_a_grace() -> None:
+    world = World(python("a"), python("b")).settle().succeed("a")
+    name = next(name for name in world.pods if "-a-" in name)
+    world.pods[name]["status"] = {"phase": "Running"}
+    assert name in world.settle().pods
+    assert name not in world.advance(Settings().finished_pod_grace).pods
+
+
+def test_a_pod_that_exits_with_an_error_after_its_deferral_is_noise() -> None:
+    world = World(python("a")).settle().defer("a", exits=False)
+    (pod,) = world.pods
+    world.pods[pod]["status"] = {"phase": "Failed"}
+    assert world.settle().state("a") is State.DEFERRED
+
+
+def test_the_start_of_the_first_attempt_is_kept_over_all_attempts() -> None:
+    world = World(python("a", retries={"limit": 2, "delay": "1s"})).settle().fail("a")
+    first = world.run("a").status.started_at
+    assert first == times.rfc3339(NOW)
+    world.advance(1)
+    assert (world.run("a").status.started_at, world.run("a").status.first_started_at) == (None, first)
+    world.advance(10).fail("a").advance(5)
+    world.claim("a")
+    status = world.settle().run("a").status
+    assert (status.attempt, status.first_started_at) == (3, first)
+    assert status.started_at == times.rfc3339(world.now)

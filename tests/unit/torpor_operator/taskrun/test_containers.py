@@ -1,0 +1,195 @@
+import pytest
+from torpor_operator.model import pod
+from torpor_operator.model.actions import CreatePod, LetGo, LiftGate
+from torpor_wire import constants, names
+from torpor_wire.state import State
+
+from tests.support.builders import NAME, UID, Body, container
+from tests.support.plan_world import World
+
+
+def pod_of(world: World, task: str) -> Body:
+    return world.pods[pod.name_of(world.run(task))]
+
+
+def ended(world: World, task: str, code: int, said: str = "") -> World:
+    state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": said}}
+    phase = "Succeeded" if code == 0 else "Failed"
+    pod_of(world, task)["status"] = {"phase": phase, "containerStatuses": [{"state": state}]}
+    return world.settle()
+
+
+def test_a_container_is_claimed_before_its_gate_is_lifted() -> None:
+    world = World(container("load"))
+    made = world.plan()
+    world.apply(made)
+    made = world.plan()
+    assert [type(action) for action in made.actions] == [CreatePod]
+    world.apply(made)
+    assert pod.parse(pod_of(world, "load")).gated
+    world.apply(world.plan())
+    assert world.state("load") is State.RUNNING
+    claimed = world.run("load").status.pod
+    assert claimed is not None
+    assert claimed.uid == pod_of(world, "load")["metadata"]["uid"]
+    assert [type(action) for action in world.plan().actions] == [LiftGate]
+
+
+def test_the_arguments_of_a_container_are_environment_variables() -> None:
+    world = World(container("load", args={"path": "/data", "sizes": [1, 2]})).settle()
+    env = pod_of(world, "load")["spec"]["containers"][0]["env"]
+    assert env[-2:] == [{"name": "path", "value": "/data"}, {"name": "sizes", "value": "[1,2]"}]
+
+
+def test_a_container_has_no_credentials() -> None:
+    spec = pod_of(World(container("load")).settle(), "load")["spec"]
+    assert [sorted(one) for one in spec["volumes"]] == [["emptyDir", "name"]]
+    assert spec["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize(
+    ("said", "result"), [("", None), ("done", '"done"'), ("[1, 2.0]", "[1,2.0]"), ('"text"', '"text"')]
+)
+def test_the_result_is_the_termination_message(said: str, result: str | None) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, said)
+    assert world.state("load") is State.SUCCEEDED
+    assert world.run("load").status.result == result
+    assert world.condition()[0] == "True"
+
+
+@pytest.mark.parametrize("said", ["x" * 4096, "[" + "1," * 2048 + "1]"])
+def test_a_message_that_the_kubelet_may_have_cut_fails_the_task_with_its_size(said: str) -> None:
+    world = ended(World(container("load", retries={"limit": 2})).settle(), "load", 0, said)
+    status = world.run("load").status
+    assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
+    assert f"{len(said)} bytes" in (status.message or "")
+    assert "4096" in (status.message or "")
+
+
+def test_a_message_just_below_the_limit_is_the_result() -> None:
+    world = ended(World(container("load")).settle(), "load", 0, "x" * 4095)
+    assert world.run("load").status.result == '"' + "x" * 4095 + '"'
+
+
+@pytest.mark.parametrize("said", ['{"rows": 3', "[1, 2", '"text', "[NaN]", "[INFO] done", "[" * 3000])
+def test_a_message_that_begins_like_json_and_is_not_fails_the_task(said: str) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, said)
+    status = world.run("load").status
+    assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
+    assert "is not JSON" in (status.message or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        ("7", "7"),
+        (" true\n", "true"),
+        ("null", "null"),
+        ("NaN", '"NaN"'),
+        ("1.2.3", '"1.2.3"'),
+        ("12 rows", '"12 rows"'),
+    ],
+)
+def test_any_other_message_is_json_where_it_is_json_and_else_text(said: str, result: str) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, said)
+    assert world.run("load").status.result == result
+
+
+def test_text_that_does_not_fit_as_json_fails_the_task_instead_of_being_cut() -> None:
+    world = ended(World(container("load")).settle(), "load", 0, "a" + "\x01" * 2000)
+    assert world.run("load").status.reason == "ResultInvalid"
+    assert "8192 fit" in (world.run("load").status.message or "")
+
+
+def test_a_container_that_fails_says_its_exit_code_and_its_last_words() -> None:
+    world = ended(World(container("load")).settle(), "load", 3, "no such file")
+    assert world.state("load") is State.FAILED
+    assert world.run("load").status.reason == "Error"
+    assert world.run("load").status.message == "Error, exit code 3: no such file"
+
+
+def test_a_program_that_is_not_in_the_image_is_a_launch_that_failed() -> None:
+    world = World(container("load")).settle()
+    state = {"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no such file"}}
+    pod_of(world, "load")["status"] = {"phase": "Failed", "containerStatuses": [{"state": state}]}
+    world.settle()
+    assert world.run("load").status.reason == "LaunchFailed"
+    assert "exec: no such file" in (world.run("load").status.message or "")
+
+
+def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
+    world = World(container("load")).settle()
+    assert pod.parse(pod_of(world, "load")).held
+    name = pod.name_of(world.run("load"))
+    state = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+    world.pods[name]["status"] = {"phase": "Succeeded", "containerStatuses": [{"state": state}]}
+    made = world.plan()
+    assert not any(isinstance(action, LetGo) for action in made.actions)
+    world.apply(made)
+    assert world.state("load") is State.SUCCEEDED
+    world.settle()
+    assert not pod.parse(world.pods[name]).held
+
+
+def test_a_pod_deleted_before_it_could_start_is_launched_again() -> None:
+    world = World(container("load"))
+    for _ in range(3):
+        world.apply(world.plan())
+    assert world.state("load") is State.RUNNING
+    pod_of(world, "load")["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    world.settle()
+    assert world.state("load") is State.RUNNING
+    assert world.run("load").status.launch == 1
+    assert list(world.pods) == [names.pod(names.taskrun(NAME, UID, "load"), 1, 0, 1)]
+
+
+def test_a_cancelled_container_leaves_no_pod() -> None:
+    world = World(container("load")).settle()
+    world.change(cancel=True)
+    assert world.state("load") is State.CANCELLED
+    assert world.pods == {}
+
+
+def test_a_retried_container_gets_a_new_pod() -> None:
+    world = ended(World(container("load", retries={"limit": 1, "delay": "1s"})).settle(), "load", 1)
+    assert world.state("load") is State.UP_FOR_RETRY
+    world.advance(1)
+    assert world.state("load") is State.RUNNING
+    assert world.run("load").status.attempt == 2
+
+
+def test_pod_fields_that_the_author_chose_are_on_the_pod() -> None:
+    chosen = {
+        "resources": {"requests": {"memory": "1Gi"}},
+        "env": [{"name": "A", "value": "1"}],
+        "volumes": [{"name": "v", "emptyDir": {}}],
+        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+        "nodeSelector": {"disk": "fast"},
+        "labels": {"team": "data", constants.LABEL_TASK: "forged"},
+        "serviceAccountName": "mine",
+    }
+    body = pod_of(World(container("load", pod=chosen)).settle(), "load")
+    spec, main = body["spec"], body["spec"]["containers"][0]
+    assert main["resources"] == {"requests": {"memory": "1Gi"}}
+    assert main["env"][0] == {"name": "A", "value": "1"}
+    assert main["volumeMounts"] == [{"name": "v", "mountPath": "/v"}, {"name": "torpor-tmp", "mountPath": "/tmp"}]
+    assert [one["name"] for one in spec["volumes"]] == ["v", "torpor-tmp"]
+    assert spec["nodeSelector"] == {"disk": "fast"}
+    assert spec["serviceAccountName"] == "mine"
+    assert body["metadata"]["labels"]["team"] == "data"
+    assert body["metadata"]["labels"][constants.LABEL_TASK] == "load"
+
+
+def test_a_pod_that_a_dead_node_keeps_is_named_and_nothing_starts_in_its_place() -> None:
+    world = World({"name": "load", "python": "m:f"}).settle()
+    world.claim("load")
+    ends = "2023-11-14T22:13:20Z"  # the world's now
+    pod_of(world, "load")["metadata"]["deletionTimestamp"] = ends
+    world.settle()
+    assert world.run("load").status.reason is None
+    world.advance(31)
+    assert world.state("load") is State.RUNNING
+    assert world.run("load").status.reason == "NodeLost"
+    assert pod.name_of(world.run("load")) in (world.run("load").status.message or "")
+    assert world.condition("Stalled")[:2] == ("True", "NodeLost")
+    assert len(world.pods) == 1

@@ -1,0 +1,130 @@
+"""The pod of a task, compared with files that a reviewer can read; and what is read of a pod.
+
+After an intended change, run `TORPOR_GOLDEN=write pytest tests/unit/torpor_operator/taskrun/test_pod_builder.py`
+and review the diff.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_operator.model import pod as pods
+
+from tests.support.builders import Body, python
+from tests.support.plan_world import World
+
+GOLDEN = Path(__file__).parent / "golden"
+CHOSEN = {
+    "resources": {"requests": {"memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+    "env": [{"name": "MODE", "value": "fast"}],
+    "envFrom": [{"secretRef": {"name": "database"}}],
+    "volumes": [{"name": "scratch", "emptyDir": {}}],
+    "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+    "serviceAccountName": "loader",
+    "imagePullSecrets": [{"name": "registry"}],
+    "nodeSelector": {"disk": "fast"},
+    "labels": {"team": "data"},
+    "annotations": {"example.org/note": "text"},
+}
+
+
+def first() -> World:
+    return World(python("load", args={"day": "today"})).settle()
+
+
+def resumed() -> World:
+    world = World(python("load", expand=[{"name": "path", "over": ["a"]}])).settle()
+    return world.defer("load", 0).fire("load", 0).kubelet("load", {"phase": "Failed", "reason": "Evicted"}, 0)
+
+
+def container() -> World:
+    program = {"command": ["sh", "-c"], "args": ["wc -l $(path)"]}
+    world = World({"name": "count", "container": program, "args": {"path": "/data", "n": [1]}})
+    for _ in range(2):
+        world.apply(world.plan())
+    return world
+
+
+def chosen() -> World:
+    return World(python("load", pod=CHOSEN)).settle()
+
+
+@pytest.mark.parametrize("case", [first, resumed, container, chosen], ids=lambda case: case.__name__)
+def test_the_pod_is_the_one_in_the_golden_file(case: Any) -> None:
+    world = case()
+    body = list(world.pods.values())[-1]
+    made = {name: value for name, value in body.items() if name != "status"}
+    path = GOLDEN / f"{case.__name__}.yaml"
+    if os.environ.get("TORPOR_GOLDEN") == "write":
+        path.write_text(yaml.safe_dump(made, sort_keys=True))
+    assert made == yaml.safe_load(path.read_text())
+
+
+@pytest.mark.parametrize("case", [first, resumed, container, chosen], ids=lambda case: case.__name__)
+def test_every_pod_meets_pod_security_restricted(case: Any) -> None:
+    for body in case().pods.values():
+        spec = body["spec"]
+        restricted = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        assert spec["securityContext"] == restricted
+        assert spec["automountServiceAccountToken"] is False
+        (main,) = spec["containers"]
+        wanted = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True}
+        assert main["securityContext"] == wanted | {"runAsGroup": 65532}
+
+
+def pod(**status: Any) -> pods.Pod:
+    owner = {"uid": "other"}, {"uid": "taskrun", "kind": "TaskRun", "name": "run-load", "controller": True}
+    metadata = {"name": "run-load-a1-s0", "namespace": "ns", "uid": "pod", "ownerReferences": list(owner)}
+    body: Body = {"metadata": metadata} | ({"status": status} if status else {})
+    return pods.parse(body)
+
+
+def test_a_pod_belongs_to_its_controlling_owner() -> None:
+    assert pods.owners(pod()) == ("taskrun",)
+
+
+def test_a_pod_that_says_nothing_yet_is_pending_and_not_terminal() -> None:
+    assert pod().phase == "Pending"
+    assert not pod().terminal
+
+
+@pytest.mark.parametrize(
+    ("phase", "terminal"),
+    [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False)],
+)
+def test_a_pod_is_terminal_when_no_process_of_it_runs_or_will(phase: str, *, terminal: bool) -> None:
+    assert pod(phase=phase).terminal is terminal
+
+
+@pytest.mark.parametrize(
+    ("status", "disrupted"),
+    [
+        ({"conditions": [{"type": "DisruptionTarget", "status": "True"}]}, True),
+        ({"conditions": [{"type": "DisruptionTarget", "status": "False"}]}, False),
+        ({"reason": "Evicted"}, True),
+        ({"reason": "Preempting"}, True),
+        ({"reason": "DeadlineExceeded"}, False),
+        ({}, False),
+    ],
+)
+def test_a_disruption_is_told_from_a_failure(status: dict[str, Any], *, disrupted: bool) -> None:
+    assert pod(phase="Failed", **status).disrupted is disrupted
+
+
+@pytest.mark.parametrize(
+    ("status", "ending"),
+    [
+        ({"reason": "Evicted", "message": "low on memory"}, "low on memory"),
+        ({"reason": "Evicted"}, "Evicted"),
+        ({"containerStatuses": [{"state": {"terminated": {"exitCode": 1}}}]}, "exited, exit code 1"),
+        (
+            {"containerStatuses": [{"state": {"terminated": {"reason": "Error", "exitCode": 2, "message": "x\n"}}}]},
+            "Error, exit code 2: x",
+        ),
+        ({"containerStatuses": [{"state": {"running": {}}}]}, ""),
+    ],
+)
+def test_how_a_pod_ended_is_told_in_words(status: dict[str, Any], ending: str) -> None:
+    assert pod(phase="Failed", **status).ending == ending

@@ -1,0 +1,122 @@
+"""TaskRuns that end Skipped: what the Workflow counts, and what follows for the tasks after them (adr/0015)."""
+
+import pytest
+from torpor_wire.state import State
+
+from tests.support.builders import python, wait
+from tests.support.plan_world import World
+from tests.unit.torpor_operator.graph.test_trigger_rules import ENDS, TABLE, F, K, S
+
+CASES = [(rule, ends, came) for rule, row in TABLE.items() for ends, came in zip(ENDS, row, strict=True)]
+
+
+def end(world: World, task: str, how: str, index: int = -1) -> None:
+    match how:
+        case "Succeeded":
+            world.succeed(task, "1", index)
+        case "Failed":
+            world.fail(task, "no", index)
+        case _:
+            world.skip(task, "no file today", index)
+
+
+@pytest.mark.parametrize(("rule", "ends", "came"), CASES)
+def test_for_every_rule_a_task_that_skips_itself_is_as_one_that_when_left_out(
+    rule: str, ends: tuple[str, str], came: str
+) -> None:
+    world = World(python("a"), python("b"), python("c", after=["a", "b"], rule=rule)).settle()
+    for task, how in zip("ab", ends, strict=True):
+        end(world, task, how)
+    assert world.tasks()["c"] == came
+
+
+@pytest.mark.parametrize(("rule", "ends", "came"), [case for case in CASES if case[0] != "always"])
+def test_for_every_rule_an_instance_that_skips_itself_is_as_one_that_when_left_out(
+    rule: str, ends: tuple[str, str], came: str
+) -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [0, 1]}])
+    world = World(mapped, python("c", after=["a"], rule=rule)).settle()
+    for index, how in enumerate(ends):
+        end(world, "a", how, index)
+    assert world.tasks()["c"] == came
+
+
+def test_a_task_that_skips_itself_is_skipped_and_says_why() -> None:
+    world = World(python("a"), python("b", after=["a"])).settle().skip("a", "no file today")
+    task = world.task("a")
+    assert (task.state, task.reason, task.skipped, task.succeeded, task.failed) == (K, "Skipped", 1, 0, 0)
+    assert "no file today" in str(task.message)
+    assert world.task("b").message == "task a before it was skipped"
+    assert world.status.state == S
+    assert world.status.progress == "0/0"
+
+
+def test_a_wait_whose_event_skips_its_task_skips_what_follows_it() -> None:
+    world = World(wait("a"), python("b", after=["a"])).settle().skip("a")
+    assert world.tasks() == {"a": K, "b": K}
+    assert not world.pods
+
+
+def test_it_is_not_tried_again() -> None:
+    world = World(python("a", retries={"limit": 3})).settle().skip("a")
+    assert (world.state("a"), world.run("a").status.attempt) == (State.SKIPPED, 1)
+    assert world.status.state == S
+
+
+def test_an_instance_that_skips_itself_counts_as_skipped_beside_those_that_when_left_out() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [0, 1, 2, 3]}], when="mapping.value != 3")
+    world = World(mapped).settle().succeed("a", "1", 0).skip("a", index=1)
+    assert (world.task("a").skipped, world.task("a").skips, world.status.progress) == (2, "3", "1/2")
+    world.succeed("a", "1", 2)
+    assert (world.tasks()["a"], world.status.progress, world.status.state) == (S, "2/2", S)
+
+
+def test_a_mapped_task_is_skipped_where_each_instance_is_by_whatever_word() -> None:
+    mapped = python("a", expand=[{"name": "n", "over": [0, 1]}], when="mapping.value != 1")
+    world = World(mapped).settle().skip("a", index=0)
+    assert (world.tasks()["a"], world.task("a").skipped) == (K, 2)
+
+
+def test_its_result_is_null_and_among_results_it_is_missing() -> None:
+    one = python("one")
+    many = python("many", expand=[{"name": "n", "over": [0, 1]}])
+    args = {"one": "${tasks.one.result}", "state": "${tasks.one.state}", "there": "${tasks.many.indexes}"}
+    last = python("last", args=args, rule="all_done")
+    world = World(one, many, last).settle().skip("one").skip("many", index=0).succeed("many", "7", 1)
+    assert world.arguments("last") == {"one": "null", "state": '"Skipped"', "there": "[1]"}
+
+
+def test_what_is_mapped_over_the_list_of_a_skipped_task_is_skipped() -> None:
+    mapped = python("b", expand=[{"name": "n", "over": "${tasks.a.result}"}], rule="none_failed")
+    world = World(python("a"), mapped).settle().skip("a")
+    assert world.tasks()["b"] == K
+    assert "was skipped" in str(world.task("b").message)
+
+
+def test_a_branch_that_skips_itself_chooses_nothing_and_its_followers_go_by_their_rule() -> None:
+    fork = python("fork", branch=True)
+    world = World(fork, python("left", after=["fork"]), python("any", after=["fork"], rule="none_failed")).settle()
+    assert world.skip("fork").tasks() == {"fork": K, "left": K, "any": "Running"}
+
+
+def test_within_a_group_only_its_own_index_is_skipped() -> None:
+    tasks = python("a", group="g"), python("b", group="g", after=["a"]), python("c", after=["b"], rule="none_failed")
+    groups = [{"name": "g", "expand": [{"name": "n", "over": [0, 1]}]}]
+    world = World(*tasks, groups=groups).settle()
+    world.skip("a", index=(0,))
+    world.succeed("a", "1", (1,))
+    assert (world.task("a").skipped, world.task("b").skipped, world.tasks()["c"]) == (1, 1, "Pending")
+    world.succeed("b", "1", (1,))
+    assert (world.tasks()["a"], world.tasks()["b"], world.tasks()["c"]) == (S, S, "Running")
+
+
+def test_a_skipped_taskrun_can_be_cleared() -> None:
+    world = World(python("a"), python("b", after=["a"])).settle().skip("a")
+    world.workflow["metadata"]["annotations"] = {"torpor.dev/clear": "a"}
+    world.settle().succeed("a", "1").succeed("b", "1")
+    assert world.tasks() == {"a": S, "b": S}
+
+
+def test_beside_a_failure_a_skip_does_not_hide_it() -> None:
+    world = World(python("a", expand=[{"name": "n", "over": [0, 1]}])).settle()
+    assert world.skip("a", index=0).fail("a", index=1).tasks()["a"] == F

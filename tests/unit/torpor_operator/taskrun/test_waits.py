@@ -1,0 +1,166 @@
+"""Waiting without a pod: trigger tasks, deferral, and the deadline that the operator only backs up."""
+
+import pytest
+from torpor_operator.model.actions import ConfirmPods
+from torpor_operator.model.pod import name_of
+from torpor_operator.settings import Settings
+from torpor_wire import constants, times
+from torpor_wire.state import State
+
+from tests.support.builders import NOW, python, wait
+from tests.support.plan_world import World
+
+GRACE = Settings().triggerer_grace
+
+
+def test_a_trigger_task_is_deferred_without_ever_having_a_pod() -> None:
+    world = World(wait("drop", kwargs={"url": "https://example.org/${params.day}"}), params={"day": "today"}).settle()
+    status = world.run("drop").status
+    assert status.state is State.DEFERRED
+    assert status.trigger is not None
+    assert (status.trigger.class_name, status.trigger.kwargs) == ("http", '{"url":"https://example.org/today"}')
+    assert 0 <= status.trigger.shard < constants.SHARDS
+    assert (status.next, status.deadline, status.started_at) == (None, None, times.rfc3339(NOW))
+    assert world.pods == {}
+    assert world.task("drop").deferred == 1
+
+
+def test_a_pod_whose_creation_was_not_answered_is_looked_for_before_another_is_made() -> None:
+    world = World(python("a")).settle()
+    (first,) = world.pods
+    uid = world.run("a").metadata.uid
+    world.claim("a")
+    world.report_deferral("a", exits=False)
+    world.report_event("a")
+    world.api.unseen.add(first)
+    world.api.unclear[uid] = first
+    world.settle()
+    assert world.api.confirmed == [ConfirmPods("ns", uid)]
+    assert list(world.pods) == [first]
+    world.pods[first]["status"] = {"phase": "Succeeded"}
+    assert world.settle().live_pods("a") == [name_of(world.run("a"))]
+
+
+def test_a_creation_that_was_not_answered_is_simply_tried_again() -> None:
+    world = World(python("a"))
+    world.apply(world.plan())
+    world.api.unclear[world.run("a").metadata.uid] = name_of(world.run("a"))
+    assert world.settle().live_pods("a") == [name_of(world.run("a"))]
+    assert world.api.confirmed == []
+
+
+def test_a_trigger_task_ends_with_its_wait_and_its_event_is_its_result() -> None:
+    world = World(wait("drop"), python("a", args={"found": "${tasks.drop.result}"})).settle()
+    world.end_wait("drop", '{"status": 200}')
+    assert world.tasks() == {"drop": "Succeeded", "a": "Running"}
+    assert world.arguments("a") == {"found": '{"status":200}'}
+
+
+@pytest.mark.parametrize(
+    ("of_trigger", "of_task", "deadline"),
+    [("1h", None, 3600), (None, "2h", 7200), ("1h", "2h", 3600), ("3h", "2h", 7200), (None, None, None)],
+)
+def test_the_deadline_is_the_earlier_of_the_triggers_and_the_tasks(
+    of_trigger: str | None, of_task: str | None, deadline: float | None
+) -> None:
+    call = {"class": "http"} | ({"timeout": of_trigger} if of_trigger else {})
+    task = {"name": "drop", "trigger": call} | ({"timeout": of_task} if of_task else {})
+    found = World(task).settle().run("drop").status.deadline
+    assert found == (None if deadline is None else times.rfc3339(NOW + deadline))
+
+
+def test_a_timeout_beyond_all_time_is_a_deadline_at_its_end() -> None:
+    world = World(wait("drop", timeout="999999999999999999d")).settle()
+    assert world.run("drop").status.deadline == "9999-12-31T23:59:59.000Z"
+
+
+@pytest.mark.parametrize("kwargs", ["[1]", "{", "7"])
+def test_kwargs_that_are_no_object_fail_their_task_and_nothing_else(kwargs: str) -> None:
+    world = World(wait("a"), python("b"))
+    world.apply(world.plan())
+    world.taskruns[world.run("a").metadata.name]["spec"]["trigger"]["kwargs"] = kwargs
+    world.settle()
+    assert world.run("a").status.reason == "TriggerInvalid"
+    assert world.state("b") is State.SCHEDULED
+
+
+def test_a_trigger_that_cannot_be_written_fails_its_task_for_good() -> None:
+    world = World(wait("drop", "duration", kwargs={"duration": "soon"}, retries={"limit": 3})).settle()
+    status = world.run("drop").status
+    assert (status.state, status.reason) == (State.FAILED, "TriggerInvalid")
+    assert "'soon' is not a duration" in (status.message or "")
+
+
+def test_a_duration_runs_from_the_moment_of_deferral() -> None:
+    world = World(wait("nap", "duration", kwargs={"duration": "60s"})).settle()
+    trigger = world.run("nap").status.trigger
+    assert trigger is not None
+    assert (trigger.class_name, trigger.kwargs) == ("time", f'{{"at":"{times.rfc3339(NOW + 60)}"}}')
+
+
+def test_a_deferred_task_holds_no_pod_and_is_resumed_in_a_new_one() -> None:
+    world = World(python("a")).settle().defer("a")
+    assert world.live_pods("a") == []
+    world.fire("a")
+    (pod,) = world.live_pods("a")
+    assert pod.endswith("-a1-s1")
+    assert world.succeed("a").condition()[0] == "True"
+
+
+def test_a_pod_that_lingers_after_its_deferral_is_deleted_after_a_grace() -> None:
+    world = World(python("a")).settle().defer("a", exits=False)
+    assert len(world.live_pods("a")) == 1
+    assert world.plan().again_at == NOW + Settings().former_pod_grace
+    world.advance(Settings().former_pod_grace)
+    assert world.pods == {}
+
+
+def test_a_resume_waits_until_the_former_pod_has_ended() -> None:
+    world = World(python("a")).settle().defer("a", exits=False).fire("a")
+    (former,) = world.live_pods("a")
+    assert former.endswith("-s0")
+    world.pods[former]["status"] = {"phase": "Succeeded"}
+    (resumed,) = world.settle().live_pods("a")
+    assert resumed.endswith("-s1")
+
+
+def test_a_former_pod_that_does_not_end_is_deleted_and_the_resume_waits_until_it_is_gone() -> None:
+    world = World(python("a")).settle().defer("a", exits=False).fire("a")
+    world.api.graceful = True
+    world.advance(Settings().former_pod_grace)
+    (former,) = world.live_pods("a")
+    assert former.endswith("-s0")
+    assert "deletionTimestamp" in world.pods[former]["metadata"]
+    (resumed,) = world.reap().live_pods("a")
+    assert resumed.endswith("-s1")
+
+
+def test_until_a_minute_after_the_deadline_it_is_the_triggerers() -> None:
+    world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
+    assert world.plan().again_at == NOW + 100 + GRACE
+    assert world.advance(100 + GRACE - 1).state("a") is State.DEFERRED
+    assert world.advance(1).state("a") is State.UP_FOR_RETRY
+    status = world.run("a").status
+    assert status.reason == "DeferralTimeout"
+    assert "no triggerer said so" in (status.message or "")
+
+
+def test_a_sensors_wait_that_no_triggerer_ended_is_not_retried_either() -> None:
+    world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
+    world.api.patch(world.run("a"), [{"op": "add", "path": "/status/next/timeoutIsFinal", "value": True}])
+    world.advance(100 + GRACE)
+    assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "DeferralTimeout")
+
+
+def test_a_wait_without_a_deadline_is_never_ended_by_the_operator() -> None:
+    world = World(wait("drop")).settle().advance(10_000_000)
+    assert world.state("drop") is State.DEFERRED
+    assert world.plan().again_at is None
+
+
+def test_a_retried_wait_is_deferred_anew_with_its_own_deadline() -> None:
+    world = World(wait("drop", timeout="100s", retries={"limit": 1, "delay": "10s"})).settle()
+    world.advance(100 + GRACE).advance(10)
+    status = world.run("drop").status
+    assert (status.state, status.attempt) == (State.DEFERRED, 2)
+    assert status.deadline == times.rfc3339(NOW + 100 + GRACE + 10 + 100)

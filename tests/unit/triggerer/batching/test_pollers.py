@@ -1,0 +1,185 @@
+"""One query for many: who is asked for with whom, and when."""
+
+import asyncio
+import sys
+from typing import Any, ClassVar
+
+import pytest
+from torpor_triggerer.usercode import attribution
+
+from tests.support.batch_triggers import Crowd, Row, crowd
+
+
+async def test_all_waits_on_a_source_are_one_poll_an_interval() -> None:
+    async with crowd() as them:
+        them.wait(*range(1000))
+        await them.pass_time(35)
+        assert them.polled() == [1000] * 4
+
+
+async def test_more_than_fit_are_a_few_polls() -> None:
+    async with crowd() as them:
+        them.wait(*range(2500))
+        await them.rest()
+        assert them.polled() == [1000, 1000, 500]
+
+
+async def test_only_those_fire_whose_row_has_come() -> None:
+    async with crowd() as them:
+        them.wait(*range(100))
+        await them.pass_time(5)
+        them.table.rows |= {7, 70, 700}
+        await them.pass_time(10)
+        assert them.told() == {7: 7, 70: 70}
+        await them.pass_time(10)
+        assert them.polled() == [100, 100, 98]
+
+
+async def test_the_first_is_asked_for_at_once_and_those_who_come_after_it_together() -> None:
+    async with crowd() as them:
+        them.wait(0)
+        await them.rest()
+        assert them.polled() == [1]
+        for number in range(1, 100):
+            them.wait(number)
+            await them.rest()
+        assert them.polled() == []
+        await them.pass_time(1)
+        assert them.polled() == [99]
+        await them.pass_time(30)
+        assert them.polled() == [100] * 3
+
+
+async def test_who_comes_during_a_poll_is_asked_for_right_after_it() -> None:
+    async with crowd(latency=3.0) as them:
+        them.wait(1)
+        await them.pass_time(1)
+        them.wait(2)
+        await them.pass_time(2.1)
+        assert them.table.asked == [[1], [2]]
+
+
+async def test_who_leaves_during_a_poll_holds_up_nobody() -> None:
+    async with crowd(latency=3.0, rows={1, 2}) as them:
+        them.wait(1, 2, 3)
+        await them.pass_time(1)
+        them.tasks[1].cancel()
+        await them.pass_time(3)
+        assert them.told() == {2: 2}
+        await them.pass_time(10)
+        assert them.table.asked == [[1, 2, 3], [3]]
+
+
+async def test_who_leaves_between_two_polls_of_a_round_is_not_asked_for() -> None:
+    async with crowd(latency=3.0) as them:
+        them.wait(*range(1500))
+        await them.pass_time(1)
+        them.tasks[1499].cancel()
+        await them.pass_time(3)
+        assert them.polled() == [1000, 499]
+
+
+async def test_a_poll_that_nobody_waits_for_is_stopped_and_a_newcomer_gets_a_new_one() -> None:
+    async with crowd(latency=3.0, rows={1}) as them:
+        them.wait(1)
+        await them.pass_time(1)
+        them.tasks[1].cancel()
+        await asyncio.sleep(0)
+        them.wait(1)
+        await them.rest()
+        assert len(them.polls) == 1
+        await them.pass_time(3)
+        assert them.told() == {1: 1}
+        await them.polls.ended()
+        assert len(them.polls) == 0
+
+
+async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_often_than_he_wants() -> None:
+    async with crowd() as them:
+        them.wait(*range(10), interval=60.0)
+        them.wait(99, interval=5.0)
+        await them.pass_time(62)
+        asked = them.polled()
+        assert asked.count(1) == 11
+        assert asked.count(11) == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "polls"),
+    [
+        ({}, 1),
+        ({"owner": ("other", "default")}, 2),
+        ({"owner": ("workflows", "other")}, 2),
+        ({"source": "other"}, 2),
+        ({"source": None}, 2),
+        ({"kind": type("Other", (Row,), {})}, 2),
+    ],
+)
+async def test_only_who_agrees_in_class_namespace_account_and_source_shares(other: dict[str, Any], polls: int) -> None:
+    async with crowd() as them:
+        them.wait(1)
+        them.wait(2, **other)
+        await them.rest()
+        assert len(them.polled()) == polls
+
+
+async def test_waits_without_a_source_are_polled_each_by_itself() -> None:
+    async with crowd() as them:
+        them.wait(1, 2, 3, source=None)
+        await them.rest()
+        assert them.polled() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("given", [{"source": []}, {"interval": "soon"}, {"interval": 0}, {"interval": float("nan")}])
+async def test_a_wait_that_cannot_be_polled_fails_alone(given: dict[str, Any]) -> None:
+    async with crowd() as them:
+        them.wait(1)
+        them.wait(2, **given)
+        await them.rest()
+        assert isinstance(them.told()[2], TypeError | ValueError)
+        assert them.waiting() == {1}
+
+
+async def test_what_a_wait_says_of_its_tries_is_counted_for_each() -> None:
+    async with crowd() as them:
+        them.wait(1)
+        await them.pass_time(12)
+        them.wait(2)
+        await them.pass_time(1)
+        assert {one.trigger.number: one.looks.tries for one in _members(them)} == {1: 2, 2: 1}
+        assert {one.trigger.number: one.looks.next_at - them.clock.now() for one in _members(them)} == {1: 7, 2: 9}
+
+
+class Seen(Row):
+    """Sees itself as the watchdog does."""
+
+    sights: ClassVar[list[Any]] = []
+
+    @classmethod
+    async def poll_many(cls, waits: Any, services: Any) -> Any:
+        cls.sights.append(attribution.read(sys._getframe()))
+        return [None for _ in waits]
+
+
+async def test_who_blocks_the_loop_in_a_poll_can_be_named() -> None:
+    async with crowd() as them:
+        them.wait(1, 2, kind=Seen)
+        await them.rest()
+        (sight,) = Seen.sights
+        assert sight.types == (Seen,)
+        assert sight.mark.subject == list(them.rows.values())
+
+
+async def test_nothing_is_left_behind() -> None:
+    async with crowd(rows={1}) as them:
+        them.wait(*range(100))
+        await them.rest()
+        for task in them.tasks.values():
+            task.cancel()
+        await them.rest()
+        assert len(them.polls) == 0
+        assert them.polls._sources == {}
+
+
+def _members(them: Crowd) -> list[Any]:
+    return [member for source in them.polls._tasks for member in source.members]

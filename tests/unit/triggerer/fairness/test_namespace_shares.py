@@ -1,0 +1,142 @@
+"""How namespaces share what there is little of: one alone gets nearly all, and none is left without."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor_triggerer.fairness.fair_queue import FairQueue
+from torpor_triggerer.fairness.namespace_shares import Shares
+from torpor_triggerer.fairness.threads import Threads
+from torpor_triggerer.reporting.events import Budget
+from torpor_triggerer.running.scheduler import Room
+
+from tests.support.fake_api import VirtualClock
+
+STEPS = st.lists(st.tuples(st.booleans(), st.sampled_from("aab"), st.integers(0, 9)), max_size=80)
+
+
+def test_one_that_is_alone_gets_four_fifths_and_the_rest_is_for_others() -> None:
+    shares = Shares(256)
+    assert sum(shares.try_acquire("greedy") for _ in range(300)) == 210
+    assert sum(shares.try_acquire("other") for _ in range(10)) == 10
+
+
+def test_however_many_are_greedy_one_that_comes_later_gets_a_place() -> None:
+    shares = Shares(256)
+    for number in range(12):
+        while shares.try_acquire(f"greedy-{number}"):
+            pass
+    assert shares.try_acquire("other")
+
+
+async def test_a_place_that_frees_goes_to_whoever_holds_the_least() -> None:
+    shares = Shares(8)
+    while shares.try_acquire("greedy"):
+        pass
+    shares.try_acquire("other")
+    queued = [asyncio.create_task(shares.acquire(owner)) for owner in ("greedy", "greedy", "late", "late")]
+    await asyncio.sleep(0)
+    shares.release("greedy")
+    await asyncio.sleep(0)
+    assert (shares.held("greedy"), shares.held("late")) == (6, 1)
+    for task in queued:
+        task.cancel()
+    await asyncio.gather(*queued, return_exceptions=True)
+    assert sum(shares.held(one) for one in ("greedy", "late", "other")) == 8
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["take", "give", "give up"])), max_size=60))
+def test_whatever_comes_and_goes_no_place_is_lost_or_given_twice(steps: list[tuple[str, str]]) -> None:
+    async def play() -> None:
+        shares = Shares(4)
+        asked: list[tuple[str, asyncio.Task[None]]] = []
+        for owner, does in steps:
+            mine = [one for one in asked if one[0] == owner and one[1].done() == (does == "give")]
+            if does == "take":
+                asked.append((owner, asyncio.create_task(shares.acquire(owner))))
+            elif mine:
+                asked.remove(mine[0])
+                if does == "give":
+                    shares.release(owner)
+                else:
+                    mine[0][1].cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            held = Counter(one for one, task in asked if task.done())
+            assert all(shares.held(one) == held[one] for one in "abc")
+            assert held.total() <= 4
+            assert held.total() == 4 or all(task.done() for _, task in asked)
+        for _, task in asked:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in asked), return_exceptions=True)
+
+    asyncio.run(play())
+
+
+@given(STEPS, st.integers(1, 6))
+def test_of_waits_the_oldest_of_each_namespace_run_and_equally_many_of_each(steps: list[Any], capacity: int) -> None:
+    room: Room[tuple[str, int]] = Room(capacity, lambda one: (one[1], one[0]), lambda one: one[0])
+    asking, running = set[tuple[str, int]](), set[tuple[str, int] | None]()
+    for comes, *given_one in steps:
+        one = (given_one[0], given_one[1])
+        if comes:
+            running = (running | {one}) - {room.enter(one)}
+            asking.add(one)
+        else:
+            running = (running - {one} | {room.leave(one)}) - {None}
+            asking.discard(one)
+        assert len(running) == min(capacity, len(asking))
+        for owner in "ab":
+            mine = sorted(other for other in asking if other[0] == owner)
+            run = [other for other in mine if other in running]
+            assert run == mine[: len(run)]
+            most = max(sum(other is not None and other[0] == name for other in running) for name in "ab")
+            assert len(run) == len(mine) or len(run) >= most - 1
+        assert [*room.queue()] == sorted(asking - running, key=lambda other: (other[1], other[0]))
+
+
+async def test_calls_that_hang_leave_threads_to_other_namespaces() -> None:
+    import threading  # noqa: PLC0415
+
+    ends = threading.Event()
+    threads = Threads(16)
+    hanging = [asyncio.create_task(threads.call(ends.wait, "greedy")) for _ in range(50)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        assert await threads.call(lambda: "done", "other") == "done"
+    ends.set()
+    await asyncio.gather(*hanging)
+
+
+def test_a_budget_that_one_namespace_spends_leaves_some_to_another() -> None:
+    budget = Budget(VirtualClock(), rate=5.0, burst=25.0)
+    assert 20 <= sum(budget.take("greedy") for _ in range(1000)) < 25
+    assert budget.take("other")
+
+
+async def test_a_namespace_that_spends_for_ever_does_not_keep_another_from_the_budget() -> None:
+    clock = VirtualClock()
+    budget = Budget(clock, rate=5.0, burst=25.0)
+    greedy = other = 0
+    for _ in range(200):
+        await clock.advance(0.1)
+        greedy += sum(budget.take("greedy") for _ in range(10))
+        other += budget.take("other")
+    assert min(greedy, other) >= 10
+    assert greedy + other <= 5 * 20 + 25
+
+
+async def test_a_queue_serves_namespaces_in_turn_and_refuses_only_the_one_that_fills_it() -> None:
+    queue: FairQueue[str] = FairQueue(80)
+    assert sum(queue.put("greedy", "g") for _ in range(100)) == 66
+    assert queue.put("other", "o")
+    assert queue.put("other", "o")
+    assert [await queue.get() for _ in range(4)] == ["g", "o", "g", "o"]
+    assert [await queue.get() for _ in range(64)] == ["g"] * 64
+    getting = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    assert not getting.done()
+    queue.put("late", "l")
+    assert await getting == "l"

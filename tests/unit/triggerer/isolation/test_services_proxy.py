@@ -1,0 +1,204 @@
+"""What is lent to triggers that run in a thread of their own: real threads, real time."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.support.metering import Meter
+from torpor_triggerer.isolation.services_proxy import Afar
+from torpor_triggerer.model.outcome import Fired
+from torpor_triggerer.services.services import Lent
+
+from tests.support.thread_triggers import stand_in, thread, until
+from tests.support.trigger_services import lent
+
+KEY = ("noting", "key")
+
+
+class Borrowing(BaseTrigger):
+    """Uses all that it is lent, and says who answered."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        services = self.services
+        here = threading.get_ident()
+        await services.sleep(0.01)
+        value = await services.evaluate("1 + event", {"event": 1})
+        other = await services.in_thread(threading.get_ident)
+        async with services.shared(KEY, object, _closed) as client:
+            yield TriggerEvent([value, other not in {here, threading.main_thread().ident}, str(id(client))])
+
+
+class Known(BaseTrigger):
+    """Knows its moment."""
+
+    def __init__(self) -> None:
+        pass
+
+    def due(self) -> float:
+        return time.time() + 0.2
+
+    def payload(self) -> int:
+        return threading.get_ident()
+
+
+class Many(BaseTrigger):
+    """Is asked for with others."""
+
+    source = "one"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @classmethod
+    async def poll_many(cls, waits: list["Many"], services: Any) -> list[TriggerEvent]:
+        return [TriggerEvent([one.number, threading.get_ident()]) for one in waits]
+
+
+async def _closed(_: object) -> None:
+    pass
+
+
+async def test_what_is_lent_works_there_and_a_client_is_the_threads_own() -> None:
+    async with thread() as apart:
+        home = lent()
+        async with home.shared(KEY, object, _closed) as client:
+            found = await stand_in(apart, Borrowing, home).outcome()
+            assert isinstance(found, Fired)
+            assert found.event.startswith("[2,true,")
+            assert str(id(client)) not in found.event
+
+
+class Changing:
+    """Stands in for the API server's versions of an object; notes when they are no longer wanted."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.threads: set[int] = set()
+
+    async def versions(self, *_: object, **__: object) -> AsyncIterator[Mapping[str, Any]]:
+        try:
+            for number in range(10_000):
+                self.threads.add(threading.get_ident())
+                await asyncio.sleep(0.01)
+                yield {"number": number}
+        finally:
+            await asyncio.sleep(0.05)
+            self.notes.append("closed")
+
+
+async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> None:
+    async with thread() as apart:
+
+        async def clients() -> int:
+            owners = (("a", "x"), ("a", "y"), ("b", "x"), ("a", "x"))
+            borrowed = [Afar(replace(lent(), namespace=name, account=account), apart) for name, account in owners]
+            async with AsyncExitStack() as stack:
+                shared = [one.shared(KEY, object, _closed) for one in borrowed]
+                return len({id(await stack.enter_async_context(one)) for one in shared})
+
+        assert await apart.call(clients()) == 3
+
+
+class Places:
+    """Lends one place, once the gate is open; cancelling comes too late to keep it from being taken."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.asked = asyncio.Event()
+        self.log: list[str] = []
+
+    def answering(self) -> "Places":
+        return self
+
+    async def __aenter__(self) -> None:
+        self.asked.set()
+        with suppress(asyncio.CancelledError):
+            await self.gate.wait()
+        self.log.append("taken")
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    async def connect(self, *_: object, **__: object) -> "Places":
+        await self.__aenter__()
+        return self
+
+    def close(self) -> None:
+        self.log.append("given back")
+
+
+@pytest.mark.parametrize("what", ["a place", "a connection"])
+async def test_what_comes_when_nobody_wants_it_any_more_is_given_back(what: str) -> None:
+    async with thread() as apart:
+        places = Places()
+        services = Afar(cast("Lent", places), apart)
+
+        async def look() -> None:
+            if what == "a connection":
+                await services.connect("example.org", 1, seconds=1.0, meter=Meter(1))
+            async with services.answering():
+                pass
+
+        looking = asyncio.create_task(apart.call(look()))
+        await places.asked.wait()
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        places.gate.set()
+        await until(lambda: places.log == ["taken", "given back"])
+
+
+async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_them() -> None:
+    changing = Changing()
+    async with thread() as apart:
+        afar = Afar(changing, apart)  # type: ignore[arg-type]
+
+        async def three() -> list[int]:
+            found = []
+            async for version in afar.versions("v1", "Pod", "p"):
+                found.append(version["number"])
+                if len(found) == 3:
+                    break
+            return found
+
+        assert await apart.call(three()) == [0, 1, 2]
+        await until(lambda: changing.notes == ["closed"])
+        raised: list[BaseException] = []
+        endless = asyncio.create_task(apart.call(_all(afar, raised)))
+        await until(lambda: len(changing.threads) == 1)
+        await asyncio.sleep(0.05)
+        endless.cancel()
+        await until(lambda: changing.notes == ["closed", "closed"] and raised != [])
+        assert isinstance(raised[0], asyncio.CancelledError)
+    assert changing.threads == {threading.get_ident()}
+
+
+async def _all(afar: Any, raised: list[BaseException]) -> None:
+    try:
+        async for _ in afar.versions("v1", "Pod", "p"):
+            pass
+    except BaseException as error:
+        raised.append(error)
+        raise
+
+
+async def test_a_moment_is_waited_for_and_its_payload_made_there() -> None:
+    async with thread() as apart:
+        found = await stand_in(apart, Known).outcome()
+    assert isinstance(found, Fired)
+    assert found.event != str(threading.get_ident())
+
+
+async def test_waits_on_one_source_are_asked_for_there() -> None:
+    async with thread() as apart:
+        found = await asyncio.gather(*(stand_in(apart, Many, number=number).outcome() for number in range(3)))
+    assert {type(one) for one in found} == {Fired}
+    assert str(threading.get_ident()) not in "".join(one.event for one in found if isinstance(one, Fired))

@@ -1,0 +1,159 @@
+"""A trigger in the thread that its class has to itself: real threads, real time."""
+
+import asyncio
+import io
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.model.outcome import Failed, Fired
+from torpor_triggerer.usercode.registry import Registry, TriggerClass
+
+from tests.support.thread_triggers import stand_in, thread, until
+from tests.support.trigger_services import lent, sources
+
+
+class Noting(BaseTrigger):
+    """Notes in which thread what is called."""
+
+    shareable = False
+
+    def __init__(self, notes: list[tuple[str, int]], does: str = "fires", **given: Any) -> None:
+        self.notes = notes
+        self.does = does
+        self.note("__init__")
+        if does == "refuses":
+            raise ValueError("it makes no sense")
+
+    def note(self, what: str) -> None:
+        self.notes.append((what, threading.get_ident()))
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        self.note("run")
+        self.last_look = "not yet"
+        if self.does == "waits":
+            try:
+                await self.services.sleep(1e6)
+            finally:
+                await asyncio.sleep(0.1)
+                self.note("ended")
+        if self.does == "hangs":
+            time.sleep(2)  # noqa: ASYNC251 - that is the point
+        if self.does == "exits":
+            raise SystemExit(3)
+        if self.does == "speaks":
+            logging.getLogger("a.library").warning("spoken")
+        yield TriggerEvent({"by": self.does})
+
+    async def cleanup(self) -> None:
+        self.note("cleanup")
+
+    async def on_kill(self) -> None:
+        self.note("on_kill")
+
+
+async def test_it_is_made_run_and_cleaned_up_in_its_thread() -> None:
+    notes: list[tuple[str, int]] = []
+    async with thread() as apart:
+        made = stand_in(apart, Noting, notes=notes)
+        assert await made.outcome() == Fired(event='{"by":"fires"}')
+        await made.cleanup()
+        assert made.last_look == "not yet"
+    assert [what for what, _ in notes] == ["__init__", "run", "cleanup"]
+    assert len({where for _, where in notes}) == 1
+    assert threading.get_ident() not in {where for _, where in notes}
+
+
+async def test_it_fails_as_it_would_in_the_loop_of_all() -> None:
+    async with thread() as apart:
+        refused = await stand_in(apart, Noting, notes=[], does="refuses").outcome()
+        exited = await stand_in(apart, Noting, notes=[], does="exits").outcome()
+        after = await stand_in(apart, Noting, notes=[]).outcome()
+    assert isinstance(refused, Failed)
+    assert (refused.reason, refused.message) == (
+        "TriggerInvalid",
+        "trigger noting refuses its kwargs: ValueError: it makes no sense",
+    )
+    assert isinstance(exited, Failed)
+    assert exited.message.startswith("SystemExit: 3")
+    assert isinstance(after, Fired)
+
+
+async def test_who_gives_up_on_it_ends_it_there_and_its_end_is_told_after_that() -> None:
+    notes: list[tuple[str, int]] = []
+    async with thread() as apart:
+        made = stand_in(apart, Noting, notes=notes, does="waits")
+        task = asyncio.create_task(made.outcome())
+        await until(lambda: "run" in dict(notes))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await made.on_kill()
+        await made.cleanup()
+    assert task.cancelled()
+    assert [what for what, _ in notes] == ["__init__", "run", "ended", "on_kill", "cleanup"]
+
+
+async def test_what_never_ran_there_is_made_to_be_killed_and_not_to_be_cleaned_up() -> None:
+    notes: list[tuple[str, int]] = []
+    async with thread() as apart:
+        made = stand_in(apart, Noting, notes=notes)
+        await made.cleanup()
+        assert notes == []
+        await made.on_kill()
+    assert [what for what, _ in notes] == ["__init__", "on_kill"]
+
+
+async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
+    notes: list[tuple[str, int]] = []
+    async with thread() as apart:
+        made = stand_in(apart, Noting, notes=notes, does="hangs")
+        task = asyncio.create_task(made.outcome())
+        await until(lambda: "run" in dict(notes))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await made.cleanup()
+        assert "cleanup" not in dict(notes)
+
+
+async def test_it_runs_as_a_part_of_another() -> None:
+    registry = Registry({"noting": cast("TriggerClass", Noting)})
+    async with thread() as apart:
+        registry.stand_in("noting", lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
+        made = registry.make("noting", {"notes": []}, lent(sources()))
+        assert [event.payload async for event in made.run()] == [{"by": "fires"}]
+
+
+async def test_its_lines_are_its_waits_there_too() -> None:
+    journal = Journal()
+    page = journal.page(_Owner())
+    handler = journal.handler(io.StringIO())
+    logging.getLogger().addHandler(handler)
+    try:
+        async with thread() as apart:
+            with page.speaking():
+                await stand_in(apart, Noting, notes=[], does="speaks").outcome()
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert any(line.endswith("spoken") for line in page.lines)
+
+
+class _Owner:
+    tag = "[workflows/a a1 s0]"
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "interval"),
+    [({"interval": "5s"}, 5.0), ({"poke_interval": 7}, 7.0), ({"interval": "soon"}, None), ({}, 5.0)],
+)
+async def test_it_says_how_often_it_looks_without_being_made(kwargs: dict[str, Any], interval: float | None) -> None:
+    async with thread() as apart:
+        made = stand_in(apart, Noting, notes=[], **kwargs)
+        assert (made.interval, made.shareable) == (interval, False)

@@ -1,0 +1,156 @@
+"""Who keeps an event loop, told from a thread beside it: real threads, real time."""
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from torpor_triggerer.isolation import watchdog
+from torpor_triggerer.isolation.watchdog import Block, Pulse, Told, Watchdog
+from torpor_triggerer.usercode import attribution
+from torpor_triggerer.usercode.attribution import Mark
+
+
+class Trigger:
+    async def sleeps(self) -> None:
+        await asyncio.sleep(0.01)
+        time.sleep(0.6)  # noqa: ASYNC251 - that is the point
+
+    async def computes(self) -> None:
+        await asyncio.sleep(0.01)
+        sum(range(50_000_000))
+
+    async def is_in_the_way_of_the_collector(self) -> None:
+        await asyncio.sleep(0.01)
+        for phase in ("start", "stop"):
+            for note in gc.callbacks:
+                note(phase, {})
+            time.sleep(0.6 if phase == "start" else 0.0)  # noqa: ASYNC251 - as a collection of a million objects
+
+    async def is_busy(self) -> None:
+        for _ in range(100):
+            time.sleep(0.001)  # noqa: ASYNC251 - that is the point
+            await asyncio.sleep(0)
+
+
+def mark(subject: object) -> Mark:
+    return Mark(class_name="odd", subject=subject)
+
+
+@asynccontextmanager
+async def watched(began: list[Block], ended: list[Block]) -> AsyncIterator[None]:
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(attribution.factory)
+    dog = Watchdog()
+    dog.watch(Pulse(loop, threading.get_ident(), Told(began=began.append, ended=ended.append)))
+    dog.start()
+    try:
+        yield
+        await asyncio.sleep(0.3)
+    finally:
+        dog.stop()
+
+
+async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -> None:
+    began: list[Block] = []
+    ended: list[Block] = []
+    trigger = Trigger()
+    async with watched(began, ended):
+        await attribution.running(mark(trigger), trigger.sleeps())
+    assert [one.sight.mark.subject for one in began] == [trigger]
+    assert [one.sight.places[0].function for one in ended] == ["Trigger.sleeps"]
+    assert ended[0].seconds > 0.4
+    assert ended[0].started == began[0].started
+
+
+async def test_it_is_told_while_it_lasts() -> None:
+    told_at: list[float] = []
+    loop = asyncio.get_running_loop()
+    dog = Watchdog()
+    told = Told(began=lambda _: told_at.append(time.monotonic()), ended=lambda _: None)
+    dog.watch(Pulse(loop, threading.get_ident(), told))
+    dog.start()
+    await asyncio.sleep(0.1)
+    attribution.call(mark(1), lambda: time.sleep(1))
+    over = time.monotonic()
+    dog.stop()
+    assert told_at[0] < over
+
+
+async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> None:
+    ended: list[Block] = []
+    trigger = Trigger()
+    for _ in range(5):  # where other threads wait for the interpreter too, one of them may come first
+        async with watched([], ended):
+            await attribution.running(mark(trigger), trigger.computes())
+        if ended:
+            break
+    assert [one.sight.mark.subject for one in ended] == [trigger]
+
+
+async def test_who_happens_to_be_under_way_while_garbage_is_collected_is_not_blamed() -> None:
+    began: list[Block] = []
+    async with watched(began, []):
+        trigger = Trigger()
+        await attribution.running(mark(trigger), trigger.is_in_the_way_of_the_collector())
+        assert began == []
+        await attribution.running(mark(trigger), trigger.sleeps())
+    assert len(began) == 1
+
+
+async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
+    began: list[Block] = []
+    async with watched(began, []):
+        await asyncio.gather(*(attribution.running(mark(number), Trigger().is_busy()) for number in range(10)))
+    assert began == []
+
+
+async def test_many_short_calls_in_one_step_are_nobodys_fault() -> None:
+    began: list[Block] = []
+    async with watched(began, []):
+        for number in range(100):
+            attribution.call(mark(number), lambda: time.sleep(0.005))
+    assert began == []
+
+
+@contextmanager
+def kept(pulse: Pulse, times: list[float]) -> Iterator[None]:
+    """The loop asked at the first of these moments and looked at in the others, while one step keeps it."""
+
+    def looks() -> None:
+        for now in times:
+            pulse.look(now)
+
+    attribution.call(mark(1), looks)
+    yield
+
+
+async def test_a_process_that_stood_still_blames_nobody() -> None:
+    began: list[Block] = []
+    pulse = Pulse(asyncio.get_running_loop(), threading.get_ident(), Told(began=began.append, ended=lambda _: None))
+    now = time.monotonic()
+    with kept(pulse, [now, now + 60, now + 60.05]):
+        assert began == []
+    with kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.29]):
+        assert began == []
+    with kept(pulse, [now + 60.3, now + 60.4, now + 60.55]):
+        assert [round(one.seconds, 2) for one in began] == [0.25]
+
+
+async def test_a_loop_that_is_closed_is_no_longer_looked_after() -> None:
+    dog = Watchdog()
+
+    def lives_and_ends() -> None:
+        loop = asyncio.new_event_loop()
+        dog.watch(Pulse(loop, threading.get_ident(), Told(began=lambda _: None, ended=lambda _: None)))
+        loop.close()
+
+    thread = threading.Thread(target=lives_and_ends)
+    thread.start()
+    thread.join()
+    dog.start()
+    await asyncio.sleep(4 * watchdog.TICK)
+    assert dog._pulses == []
+    dog.stop()

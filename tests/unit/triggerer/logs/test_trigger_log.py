@@ -1,0 +1,218 @@
+"""Log lines of triggers: whose they are, which are kept, and what never stands in them."""
+
+import asyncio
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from torpor_triggerer.logs import redaction
+from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, Journal, Page
+from torpor_triggerer.model.deferred_taskrun import Wait, parse
+from torpor_triggerer.services.client_pool import Clients
+from torpor_wire import typed_json
+
+log = logging.getLogger("a.library")
+
+
+def wait(name: str = "drop-abcde") -> Wait:
+    return parse(
+        {
+            "metadata": {
+                "name": name,
+                "namespace": "workflows",
+                "uid": "u",
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                "resourceVersion": "1",
+            },
+            "spec": {"workflow": {"name": "w", "uid": "u"}, "task": "t", "python": "m:f", "image": "i"},
+            "status": {"state": "Deferred", "attempt": 2, "segment": 1, "launch": 0},
+        }
+    )
+
+
+@pytest.fixture
+def written() -> Iterator[tuple[Journal, io.StringIO]]:
+    """A journal, and what its handler wrote."""
+    journal, stream = Journal(), io.StringIO()
+    handler = journal.handler(stream)
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    yield journal, stream
+    root.removeHandler(handler)
+    root.setLevel(before)
+
+
+Written = tuple[Journal, io.StringIO]
+
+
+def failing(text: str) -> None:
+    try:
+        raise LookupError(text)
+    except LookupError:
+        log.warning("it failed:\n%s", text, exc_info=True)
+
+
+def test_each_line_says_whose_it_is_also_those_of_a_traceback(written: Written) -> None:
+    journal, stream = written
+    log.info("nobody's")
+    with journal.page(wait()).speaking():
+        failing("no row")
+    nobodys, *lines = stream.getvalue().splitlines()
+    assert nobodys.endswith(" INFO a.library: nobody's")
+    assert len(lines) > 4
+    assert all(" WARNING a.library: [workflows/drop-abcde a2 s1] " in line for line in lines)
+    assert lines[-1].endswith("LookupError: no row")
+
+
+async def test_tasks_and_threads_that_a_trigger_starts_speak_for_it(written: Written) -> None:
+    journal, stream = written
+
+    async def inner(said: str) -> None:
+        log.info(said)
+
+    async def conduct(page: Page, said: str) -> None:
+        page.open()
+        await asyncio.create_task(inner(said))
+        await asyncio.to_thread(log.info, said)
+
+    await asyncio.gather(conduct(journal.page(wait("one")), "1"), conduct(journal.page(wait("two")), "2"))
+    log.info("nobody's")
+    tags = sorted(line.partition("a.library: ")[2] for line in stream.getvalue().splitlines())
+    assert tags == [*["[workflows/one a2 s1] 1"] * 2, *["[workflows/two a2 s1] 2"] * 2, "nobody's"]
+
+
+def test_the_last_lines_are_kept_and_no_more(written: Written) -> None:
+    page = written[0].page(wait())
+    assert not Journal().page(wait()).lines
+    with page.speaking():
+        for number in range(LINES + 5):
+            log.info("line %d %s", number, "x" * 1000)
+        log.debug("below the level")
+    assert len(page.lines) == LINES
+    numbers = [int(line.split()[5]) for line in page.lines]
+    assert numbers == list(range(5, LINES + 5))
+    assert {len(line) for line in page.lines} == {LINE_MAX}
+
+
+def test_nothing_that_is_logged_reaches_a_terminal_raw_or_begins_a_line_of_its_own(written: Written) -> None:
+    journal, stream = written
+    said = "\x1b[2J\x9b0m\r2026-01-01 INFO forged\n2026-01-01 INFO forged"
+    log.warning("%s", said)
+    page = journal.page(wait())
+    with page.speaking():
+        log.warning("%s", said)
+    assert all(character == "\n" or character.isprintable() for character in stream.getvalue())
+    assert all(line.isprintable() for line in page.lines)
+    assert not [line for line in stream.getvalue().splitlines() if line.startswith("2026-01-01 INFO forged")]
+
+
+def test_a_secret_is_blacked_out_wherever_it_comes_up(written: Written) -> None:
+    journal, stream = written
+    page = journal.page(wait())
+    page.hide(["hunter2 & co\n"])
+    with page.speaking():
+        failing("hunter2 & co")
+        log.info("%r, %s", "hunter2 & co\n", json.dumps("hunter2 & co\n"))
+        log.info("hunter2%20%26%20co, hunter2+%26+co, aHVudGVyMiAmIGNv")
+    log.info("nobody's: hunter2 & co")
+    assert "unter2" not in stream.getvalue() + "".join(page.lines)
+    assert "aHVud" not in stream.getvalue()
+    assert "LookupError: ***" in stream.getvalue()
+
+
+def test_a_line_that_cannot_be_formatted_does_not_show_what_it_was_made_of(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, stream = written
+    others = [one for one in logging.getLogger().handlers if getattr(one, "stream", None) is not stream]
+    for one in others:
+        logging.getLogger().removeHandler(one)
+    try:
+        log.info("%d", "hunter2")
+    finally:
+        for one in others:
+            logging.getLogger().addHandler(one)
+    assert "cannot be written" in stream.getvalue()
+    assert "hunter2" not in stream.getvalue() + capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        ("postgresql://u:p%40ss@db/x", "failed for p@ss, p%40ss at db"),
+        ("Bearer abc.def", "the token abc.def is stale"),
+        ("-----BEGIN KEY-----\nMIIBVgIBADANBgkq\n-----END KEY-----\n", "bad line MIIBVgIBADANBgkq"),
+        ("ééé", "\\u00e9\\u00e9\\u00e9, ééé, %C3%A9%C3%A9%C3%A9"),
+    ],
+)
+def test_what_is_secret_in_a_secret_is_blacked_out_too(secret: str, shown: str) -> None:
+    found = redaction.black_out(shown, redaction.of([secret]))
+    assert "***" in found
+    assert not any(part in found for part in ("p@ss", "p%40ss", "abc.def", "MIIB", "é", "u00e9", "C3"))
+
+
+def test_a_secret_that_is_the_beginning_of_another_leaves_no_end_of_it() -> None:
+    assert redaction.black_out("abcdef, abc", redaction.of(["abc", "abcdef"])) == "***, ***"
+
+
+def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
+    assert redaction.black_out("some words", redaction.of(["", "\n"])) == "some words"
+
+
+@pytest.mark.parametrize(
+    ("event", "cleaned"),
+    [
+        ({"echo": "Bearer hunter2hunter2", "n": [1, "hunter2hunter2"]}, {"echo": "Bearer ***", "n": [1, "***"]}),
+        ({"hunter2hunter2": 1}, {"***": 1}),
+        ({"short": "abc", "n": 1.0}, {"short": "abc", "n": 1.0}),
+    ],
+)
+def test_an_event_loses_what_can_be_nothing_but_a_secret(event: Any, cleaned: Any) -> None:
+    text = redaction.clean(json.dumps(event), redaction.of(["hunter2hunter2", "abc"]))
+    assert text == json.dumps(cleaned, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2])
+def test_a_secret_within_bytes_is_found_wherever_it_stands_in_them(offset: int) -> None:
+    begin = b"x" * offset
+    text = redaction.clean(
+        typed_json.text({"raw": begin + b"hunter2hunter2 and more"}), redaction.of(["hunter2hunter2"])
+    )
+
+    assert typed_json.decode(json.loads(text)) == {"raw": begin + b"*** and more"}
+
+
+def test_a_secret_that_is_a_value_of_a_type_becomes_text_and_the_event_can_still_be_read() -> None:
+    secret = UUID(int=5)
+    event = {"id": secret, "rows": (1, str(secret)), "odd": {"__type": "bytes", "__var": "?"}}
+    text = redaction.clean(typed_json.text(event), redaction.of([str(secret), "datetime"]))
+
+    assert typed_json.decode(json.loads(text)) == {"id": "***", "rows": (1, "***"), "odd": event["odd"]}
+
+
+async def test_what_a_shared_client_starts_speaks_for_nobody_and_shows_no_secret(written: Written) -> None:
+    journal, stream = written
+    page = journal.page(wait())
+    page.hide(["hunter2-hunter2"])
+
+    async def background() -> None:
+        log.info("lost hunter2-hunter2")
+
+    async def close(task: asyncio.Task[None]) -> None:
+        await task
+
+    clients = Clients()
+    with page.speaking():
+        async with clients.lend("key", lambda: asyncio.create_task(background()), close):
+            log.info("has it")
+    await clients.closed()
+    assert [line.partition("a.library: ")[2] for line in stream.getvalue().splitlines()] == [
+        "[workflows/drop-abcde a2 s1] has it",
+        "lost ***",
+    ]

@@ -1,0 +1,207 @@
+"""Where waits may be led: names are resolved first, addresses judged then, and what was judged is connected to."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+
+import pytest
+from torpor.triggers.services import Request
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, Meter
+from torpor_triggerer.fairness.namespace_shares import Shares
+from torpor_triggerer.model import outcome
+from torpor_triggerer.model.outcome import Failed
+from torpor_triggerer.network import addresses, connections
+from torpor_triggerer.network.addresses import Addresses
+from torpor_triggerer.network.connections import Network
+from torpor_triggerer.network.resolver import Found, Resolver
+from torpor_triggerer.network.sessions import Owner
+from torpor_triggerer.services import http
+from torpor_wire.reason import Reason
+
+OWNER = Owner("workflows", "torpor-task")
+
+
+def names(known: Mapping[str, Sequence[str]]) -> Resolver:
+    def lookup(host: str) -> Sequence[Found]:
+        return [Found(socket.AF_INET6 if ":" in one else socket.AF_INET, one) for one in known[host]]
+
+    return Resolver(lookup)
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("127.0.0.1", "loopback"),
+        ("127.8.9.10", "loopback"),
+        ("0.0.0.0", "unspecified"),
+        ("169.254.169.254", "link-local"),
+        ("169.254.170.2", "link-local"),
+        ("100.100.100.200", "metadata"),
+        ("224.0.0.1", "multicast"),
+        ("255.255.255.255", "reserved"),
+        ("::", "unspecified"),
+        ("::1", "loopback"),
+        ("fe80::1%eth0", "link-local"),
+        ("fd00:ec2::254", "metadata"),
+        ("ff02::1", "multicast"),
+        ("::ffff:127.0.0.1", "loopback"),
+        ("::127.0.0.1", "loopback"),
+        ("::ffff:169.254.169.254", "link-local"),
+        ("64:ff9b::7f00:1", "loopback"),
+        ("2002:7f00:1::", "loopback"),
+    ],
+)
+def test_addresses_that_no_author_has_a_reason_to_name_are_denied(address: str, why: str) -> None:
+    assert why in Addresses.of().refusal(address)
+
+
+@pytest.mark.parametrize("address", ["10.1.2.3", "192.168.0.1", "93.184.216.34", "2001:db8::1", "fd12::1"])
+def test_other_addresses_are_open(address: str) -> None:
+    assert Addresses.of().refusal(address) == ""
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "address", "is_open"),
+    [
+        (["127.0.0.0/8"], [], "127.0.0.1", True),
+        (["127.0.0.1"], [], "127.0.0.2", False),
+        (["0.0.0.0/0"], [], "127.0.0.1", False),
+        ([], ["10.0.0.0/8"], "10.1.2.3", False),
+        (["10.1.0.0/16"], ["10.0.0.0/8"], "10.1.2.3", True),
+        (["10.0.0.0/8"], ["10.1.0.0/16"], "10.1.2.3", False),
+        (["10.0.0.0/8"], ["10.0.0.0/8"], "10.1.2.3", False),
+        (["10.0.0.0/8"], ["0.0.0.0/0", "::/0"], "93.184.216.34", False),
+        (["10.0.0.0/8"], ["0.0.0.0/0", "::/0"], "2001:db8::1", False),
+        (["10.0.0.0/8"], ["0.0.0.0/0", "::/0"], "10.1.2.3", True),
+        ([], ["10.0.0.0/8"], "::ffff:10.1.2.3", False),
+    ],
+)
+def test_the_most_specific_network_counts(allow: list[str], deny: list[str], address: str, is_open: bool) -> None:
+    assert (Addresses.of(allow=allow, deny=deny).refusal(address) == "") is is_open
+
+
+def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> None:
+    environ = {
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+        "TORPOR_ARCHIVE_SERVICE_HOST": "10.96.7.7",
+        "HEADLESS_SERVICE_HOST": "None",
+        "POD_IPS": "10.244.0.5,fd00::5",
+        "HOST_IPS": "192.168.5.1",
+    }
+    found = Addresses.of(own=addresses.own(environ))
+    refused = [found.refusal(one) for one in ("10.96.0.1", "10.96.7.7", "10.244.0.5", "fd00::5", "192.168.5.1")]
+    assert all(refused)
+    assert found.refusal("10.244.0.6") == ""
+
+
+async def test_a_name_that_means_a_denied_address_is_refused_and_nothing_is_connected() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        made = Network(resolver=names({"inside.example": ["127.0.0.1"]}))
+        with pytest.raises(AddressDeniedError, match=r"inside\.example \(127\.0\.0\.1\): loopback; --allow-networks"):
+            await made.connect("a", "inside.example", server.getsockname()[1], seconds=5, meter=Meter(0))
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+async def test_of_several_addresses_of_a_name_only_those_that_are_open_are_tried() -> None:
+    made = Network(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
+    assert [one.address for one in await made.resolve("a", "both.example")] == ["10.0.0.1"]
+
+
+async def test_what_was_judged_is_what_is_connected_to_whatever_the_name_means_then() -> None:
+    answers = iter([["10.0.0.1"], ["127.0.0.1"]])
+    made = Network(resolver=Resolver(lambda _: [Found(socket.AF_INET, one) for one in next(answers)]))
+    found = await made.resolve("a", "rebinds.example")
+    assert [one.at(80) for one in found] == [("10.0.0.1", 80)]
+    with pytest.raises(AddressDeniedError):
+        await made.connect("a", "rebinds.example", 80, seconds=5, meter=Meter(0))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/", "http://[::1]:1/", "http://[::ffff:127.0.0.1]:1/", "http://inside.example:1/"]
+)
+async def test_http_does_not_connect_to_a_denied_address(url: str) -> None:
+    async with http.connect(Network(resolver=names({"inside.example": ["127.0.0.1"]}))) as client:
+        with pytest.raises(AddressDeniedError, match="the triggerer does not connect to"):
+            await client.request(Request("GET", url, {}, 5.0), OWNER)
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1"])
+async def test_other_ways_to_write_an_address_are_judged_as_what_they_mean(host: str) -> None:
+    async with http.connect(Network()) as client:
+        with pytest.raises(OSError, match=r"does not connect to|canonical"):
+            await client.request(Request("GET", f"http://{host}:1/", {}, 5.0), OWNER)
+    with pytest.raises(AddressDeniedError):
+        await Network().connect("a", host, 1, seconds=5, meter=Meter(0))
+
+
+async def test_a_name_that_never_resolves_is_given_up_and_its_thread_counts_for_its_namespace() -> None:
+    ends = threading.Event()
+
+    def lookup(host: str) -> Sequence[Found]:
+        if host.startswith("hangs"):
+            ends.wait()
+        return [Found(socket.AF_INET, "10.0.0.1")]
+
+    resolver = Resolver(lookup, limit=16, seconds=0.2)
+    hanging = [asyncio.create_task(resolver.find("greedy", f"hangs-{number}")) for number in range(50)]
+    await asyncio.sleep(0.05)
+    assert [one.address for one in await resolver.find("other", "known.example")] == ["10.0.0.1"]
+    found = await asyncio.gather(*hanging, return_exceptions=True)
+    assert {str(one) for one in found} == {
+        f"the name hangs-{number} was not resolved within 0.2 s" for number in range(50)
+    }
+    ends.set()
+
+
+async def test_one_name_is_looked_up_once_for_all_of_a_namespace_who_ask_at_a_time() -> None:
+    asked: list[str] = []
+    ends = threading.Event()
+
+    def lookup(host: str) -> Sequence[Found]:
+        asked.append(host)
+        ends.wait()
+        return [Found(socket.AF_INET, "10.0.0.1")]
+
+    resolver = Resolver(lookup)
+    tasks = [asyncio.create_task(resolver.find("a", "x.example")) for _ in range(20)]
+    await asyncio.sleep(0.05)
+    ends.set()
+    assert len(await asyncio.gather(*tasks)) == 20
+    assert asked == ["x.example"]
+
+
+async def test_a_connection_has_its_place_until_it_is_closed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        made = Network(addresses=Addresses.of(allow=["127.0.0.0/8"]), sockets=Shares(2))
+        port = server.getsockname()[1]
+        opened = [await made.connect("a", "127.0.0.1", port, seconds=5, meter=Meter(0)) for _ in range(2)]
+        with pytest.raises(OSError, match="2 of this namespace are open"):
+            await made.connect("a", "127.0.0.1", port, seconds=0.1, meter=Meter(0))
+        opened[0].close()
+        opened[0].close()
+        opened.append(await made.connect("b", "127.0.0.1", port, seconds=5, meter=Meter(0)))
+        assert (made.sockets.held("a"), made.sockets.held("b")) == (1, 1)
+        for one in opened:
+            one.close()
+
+
+async def test_a_place_among_the_requests_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
+    made = Network(requests=Shares(1))
+    async with made.hold(made.requests, "a"):
+        with pytest.raises(OSError, match="requests of this namespace are under way, which is its share"):
+            async with made.hold(made.requests, "b"):
+                raise AssertionError
+    async with made.hold(made.requests, "b"):
+        assert made.requests.held("b") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(AnswerTooLargeError("too large"), "AnswerTooLarge"), (AddressDeniedError("denied"), "AddressDenied")],
+)
+def test_a_wait_that_fails_for_a_limit_says_so_and_no_more(error: Exception, reason: str) -> None:
+    assert outcome.raised(error) == Failed(reason=Reason(reason), message=str(error))

@@ -1,0 +1,125 @@
+"""What `/metrics` says of a replica, and that it says it all and no more."""
+
+import re
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from torpor_triggerer.reporting.metrics import Metrics, Standing
+from torpor_triggerer.usercode.registry import BUILT_IN
+
+from tests.support.triggerer_world import answer, world
+
+_PAGE = Path(__file__).resolve().parents[4] / "docs/metrics.md"
+_ROW = re.compile(r"^\| `(torpor_\w+)` \| (\w+) \|", re.MULTILINE)
+Labels = dict[str, str]
+
+
+def read(metrics: Metrics, name: str, **labels: str) -> float:
+    """The one sample of that name with these labels; 0 where there is none."""
+    found = [
+        sample.value
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    ]
+    assert len(found) <= 1, found
+    return found[0] if found else 0.0
+
+
+async def test_each_class_has_its_own_count_of_what_runs_and_of_what_came_of_it() -> None:
+    async with world() as made:
+        replica = await made.start()
+        made.taskrun("waits")
+        made.taskrun("soon", "duration", {"duration": "5s"})
+        made.taskrun("fails", kwargs={"does": "raises", "name": "fails"})
+        await made.rest()
+        assert read(replica.metrics, "torpor_triggers_running", **{"class": "odd"}) == 1
+        assert read(replica.metrics, "torpor_triggers_running", **{"class": "time"}) == 1
+        await made.pass_time(6)
+        assert read(replica.metrics, "torpor_triggers_running", **{"class": "time"}) == 0
+        assert read(replica.metrics, "torpor_triggers_fired_total", **{"class": "time", "pool": "default"}) == 1
+        assert read(replica.metrics, "torpor_triggers_failed_total", reason="TriggerFailed") == 1
+
+
+async def test_an_outcome_that_another_wrote_first_is_counted_as_lost_and_not_as_fired() -> None:
+    async with world() as made:
+        replica = await made.start()
+        made.taskrun("soon", "duration", {"duration": "5s"})
+        await made.rest()
+        made.fake.hold_watches()
+        made.edit("soon", segment=1)
+        await made.pass_time(6)
+        assert read(replica.metrics, "torpor_triggers_lost_total") == 1
+        assert read(replica.metrics, "torpor_triggers_fired_total") == 0
+
+
+async def test_of_waits_that_share_a_trigger_all_but_one_are_shared() -> None:
+    async with world() as made:
+        replica = await made.start()
+        made.web.answers = [answer(404)]
+        for number in range(5):
+            made.taskrun(f"t{number}", "http", {"url": "http://here/"})
+        made.taskrun("other", "http", {"url": "http://there/"})
+        await made.rest()
+        assert read(replica.metrics, "torpor_triggers_running", **{"class": "http"}) == 6
+        assert read(replica.metrics, "torpor_triggers_shared", **{"class": "http"}) == 4
+
+
+@pytest.mark.parametrize(
+    ("class_name", "kwargs"), [("duration", {"duration": "5s"}), ("odd", {"does": "fires in a minute"})]
+)
+async def test_how_late_a_fire_was_is_from_its_moment_until_it_is_written(class_name: str, kwargs: Labels) -> None:
+    async with world(latency=0.3) as made:
+        replica = await made.start()
+        await made.pass_time(5)
+        made.taskrun("soon", class_name, kwargs | ({"name": "soon"} if class_name == "odd" else {}))
+        await made.pass_time(70)
+        assert read(replica.metrics, "torpor_fire_lateness_seconds_count") == 1
+        assert 0.3 <= read(replica.metrics, "torpor_fire_lateness_seconds_sum") < 1
+
+
+async def test_what_strangers_call_their_classes_makes_no_labels() -> None:
+    async with world() as made:
+        replica = await made.start()
+        for number in range(30):
+            made.taskrun(f"t{number}", f"no.such.Class{number}", {})
+        await made.rest()
+        await made.pass_time(1)
+        text = replica.metrics.text().decode()
+        assert "no.such" not in text
+        assert read(replica.metrics, "torpor_triggers_failed_total", reason="TriggerUnknown") == 30
+
+
+async def test_a_replica_says_what_it_owns_and_how_often_it_began_to_watch_again() -> None:
+    async with world(capacity=7) as made:
+        one = await made.start("one")
+        two = await made.start("two")
+        await made.pass_time(3)
+        assert read(one.metrics, "torpor_members") == read(two.metrics, "torpor_members") == 2
+        assert read(one.metrics, "torpor_shards_owned") + read(two.metrics, "torpor_shards_owned") == 256
+        assert read(one.metrics, "torpor_capacity") == 7
+        before = read(one.metrics, "torpor_watch_restarts_total")
+        made.fake.compact()
+        made.fake.end_watches()
+        await made.pass_time(30)
+        assert read(one.metrics, "torpor_watch_restarts_total") > before
+
+
+def test_a_label_from_outside_cannot_break_the_text() -> None:
+    metrics = Metrics("default", ['a"b\n'])
+    metrics.blocked('a"b\n')
+    metrics.blocked("other")
+    assert read(metrics, "torpor_loop_blocked_total", **{"class": 'a"b\n'}) == 1
+    assert read(metrics, "torpor_loop_blocked_total", **{"class": "unregistered"}) == 1
+
+
+def test_the_page_explains_every_metric_with_its_kind_and_no_other() -> None:
+    metrics = Metrics("default", BUILT_IN)
+    metrics.watch(Standing)
+    metrics.watch_process()
+    told = {
+        (family.name + ("_total" if family.type == "counter" else ""), family.type)
+        for family in metrics._registry.collect()
+    }
+    assert {(name, kind) for name, kind in _ROW.findall(_PAGE.read_text())} == told

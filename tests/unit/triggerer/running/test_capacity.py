@@ -1,0 +1,190 @@
+"""More waits than room: the oldest run, the others queue, say so, and take the room that frees in order of age."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor_triggerer.running.scheduler import Room
+from torpor_wire import times
+
+from tests.support.fake_api import Fault
+from tests.support.triggerer_world import World, world
+from tests.unit.triggerer.reporting.test_metrics import read
+
+AGES = st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 4)), max_size=60)
+
+
+@given(AGES, st.integers(1, 5))
+def test_whatever_comes_and_goes_the_oldest_run_and_each_change_is_told(steps: list[Any], capacity: int) -> None:
+    room: Room[tuple[int, int]] = Room(capacity, lambda one: one)
+    asking, running = set[tuple[int, int]](), set[tuple[int, int] | None]()
+    for comes, *age in steps:
+        one = (age[0], age[1])
+        if comes:
+            running = (running | {one}) - {room.enter(one)}
+            asking.add(one)
+        else:
+            running = (running - {one} | {room.leave(one)}) - {None}
+            asking.discard(one)
+        assert running == set(sorted(asking)[:capacity])
+        assert [*room.queue()] == sorted(asking)[capacity:]
+
+
+def waits(made: World, *ages: int) -> None:
+    """A wait for each age in seconds, in the order of their names: t0, t1 and so on."""
+    for number, age in enumerate(ages):
+        made.taskrun(f"t{number}", status={"deferredAt": f"2023-11-14T22:13:{19 - age:02}Z"})
+
+
+def running(made: World, count: int) -> set[str]:
+    """Those whose trigger was run, and nothing else since."""
+    return {f"t{number}" for number in range(count) if made.called(f"t{number}")[-1:] == ["run"]}
+
+
+async def test_of_many_that_a_list_brings_the_oldest_run_whatever_their_names() -> None:
+    async with world(capacity=3) as made:
+        waits(made, 1, 8, 2, 7, 3, 6)
+        replica = await made.start()
+        assert running(made, 6) == {"t1", "t3", "t5"}
+        assert read(replica.metrics, "torpor_triggers_running", **{"class": "odd"}) == 3
+        assert read(replica.metrics, "torpor_triggers_queued", **{"class": "odd"}) == 3
+
+
+async def test_room_that_frees_is_taken_by_the_oldest_that_queues() -> None:
+    async with world(capacity=2) as made:
+        waits(made, 1, 9, 3, 8, 2)
+        await made.start()
+        for gone, then in (("t1", {"t3", "t2"}), ("t3", {"t2", "t4"}), ("t4", {"t2", "t0"})):
+            made.edit(gone, cancel="2023-11-14T22:13:20Z")
+            await made.rest()
+            assert running(made, 5) == then
+
+
+async def test_a_wait_that_comes_later_queues_behind_those_that_run() -> None:
+    async with world(capacity=2) as made:
+        waits(made, 5, 6)
+        await made.start()
+        made.taskrun("t2")
+        await made.rest()
+        assert running(made, 3) == {"t0", "t1"}
+        assert made.called("t2") == []
+
+
+async def test_a_wait_that_queues_and_is_cancelled_kills_what_it_began_without_waiting_for_room() -> None:
+    async with world(capacity=1) as made:
+        waits(made, 5, 4)
+        await made.start()
+        made.edit("t1", cancel="2023-11-14T22:13:20Z")
+        await made.rest()
+        assert made.called("t1") == ["on_kill", "cleanup"]
+        assert made.stands("t1") == ("Cancelled", "Cancelled")
+        assert running(made, 2) == {"t0"}
+
+
+async def test_one_that_was_cancelled_before_it_was_seen_needs_no_room_either() -> None:
+    async with world(capacity=1) as made:
+        waits(made, 5, 4)
+        made.edit("t1", cancel="2023-11-14T22:13:20Z")
+        await made.start()
+        assert made.stands("t1") == ("Cancelled", "Cancelled")
+        assert running(made, 2) == {"t0"}
+
+
+async def test_what_is_being_written_makes_no_way() -> None:
+    """Its event was there, and may not come a second time."""
+    async with world(capacity=1) as made:
+        made.taskrun("t0", kwargs={"does": "fires in a minute", "name": "t0"})
+        await made.start()
+        made.fake.inject(Fault(status=503, path="/t0/status", times=3))
+        await made.pass_time(60.1)
+        made.taskrun("t1", status={"deferredAt": "2023-11-14T22:13:00Z"})
+        await made.pass_time(10)
+        assert made.stands("t0")[0] == "Scheduled"
+        assert made.called("t0").count("run") == 1
+        assert running(made, 2) == {"t1"}
+
+
+async def test_what_queues_says_so_and_that_no_more_once_it_has_room() -> None:
+    async with world(capacity=1, progress_rate=2.0) as made:
+        waits(made, 5, 4, 3)
+        await made.start()
+        await made.pass_time(20)
+        assert made.stands("t2") == ("Deferred", "Queued")
+        assert made.status("t2")["message"] == (
+            "Waiting for room: 1 wait runs on this replica, and 1 older one queues; "
+            "the pool needs more replicas or capacity"
+        )
+        assert made.status("t1")["message"].startswith("Waiting for room: 1 wait runs on this replica; ")
+        written = made.patches("t2")
+        await made.pass_time(300)
+        assert made.patches("t2") == written
+        made.edit("t0", cancel="2023-11-14T22:13:20Z")
+        await made.pass_time(20)
+        assert made.stands("t1") == ("Deferred", "Waiting")
+        assert made.status("t1")["message"] == f"Waiting for {made.status('t1')['trigger']['waitsFor']}"
+
+
+async def test_a_thousand_that_queue_say_so_within_the_budget_the_oldest_first() -> None:
+    async with world(capacity=1, progress_rate=2.0) as made:
+        waits(made, 9, *[5] * 200)
+        await made.start()
+        await made.pass_time(30)
+        told = [number for number in range(201) if made.stands(f"t{number}")[1] == "Queued"]
+        assert 40 <= len(told) <= 62
+
+
+async def test_a_wait_whose_beginning_somebody_has_changed_has_one_place_all_the_same() -> None:
+    async with world(capacity=1) as made:
+        waits(made, 5, 4)
+        replica = await made.start()
+        made.edit("t0", deferredAt="2023-11-14T22:13:18Z")
+        await made.rest()
+        assert running(made, 2) == {"t1"}
+        made.edit("t1", cancel="2023-11-14T22:13:20Z")
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+        assert read(replica.metrics, "torpor_triggers_queued", **{"class": "odd"}) == 0
+
+
+async def test_a_wait_that_claims_an_older_beginning_takes_nobodys_place() -> None:
+    """The policy lets its writer lie by ten minutes; who came later queues all the same."""
+    async with world(capacity=1) as made:
+        made.taskrun("t0")
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t1", status={"deferredAt": times.rfc3339(made.now - 590)})
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+
+
+async def test_a_wait_from_before_its_taskrun_was_made_is_as_old_as_that() -> None:
+    async with world(capacity=1) as made:
+        made.taskrun("t0")
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t1", status={"deferredAt": "1970-01-01T00:00:00Z"})
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+
+
+async def test_a_wait_of_the_future_is_as_old_as_the_moment_at_which_it_was_seen() -> None:
+    async with world(capacity=1) as made:
+        made.taskrun("t0", status={"deferredAt": "2090-01-01T00:00:00Z"})
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t1")
+        await made.rest()
+        assert running(made, 2) == {"t0"}
+
+
+async def test_what_has_waited_long_elsewhere_keeps_its_place_when_it_is_taken_over() -> None:
+    async with world(capacity=1) as made:
+        made.taskrun("t1", status={"state": "Running"})
+        since = times.rfc3339(made.now)
+        await made.start()
+        await made.pass_time(60)
+        made.taskrun("t0")
+        await made.pass_time(660)
+        made.edit("t1", state="Deferred", deferredAt=since)
+        await made.rest()
+        assert running(made, 2) == {"t1"}

@@ -1,0 +1,240 @@
+"""One replica: each wait runs, and fires or fails as it should, whatever its trigger does."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from torpor_wire import typed_json
+
+from tests.support.triggerer_world import answer, begun, world
+
+
+async def test_a_moment_fires_when_it_comes_and_not_before() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "90s"})
+        await made.pass_time(89.9)
+        assert made.stands("a") == ("Deferred", None)
+        await made.pass_time(0.2)
+        status = made.status("a")
+        assert (status["state"], status["segment"], status["event"]) == ("Scheduled", 1, '"2023-11-14T22:14:50.000Z"')
+        assert "trigger" not in status
+        assert made.patches("a") == 1
+
+
+async def test_a_moment_that_has_passed_fires_at_once() -> None:
+    async with world() as made:
+        await begun(made, "a", "time", {"at": "2001-01-01T00:00:00Z"})
+        assert made.stands("a") == ("Scheduled", None)
+
+
+async def test_a_duration_written_by_hand_counts_from_the_deferral() -> None:
+    async with world() as made:
+        made.taskrun("a", "time", {"at": "2001-01-01T00:00:00Z"})
+        from torpor_wire import trigger  # noqa: PLC0415
+
+        key = trigger.key("duration", {"duration": "60s"}, namespace="workflows", pool="default")
+        by_hand = {"class": "duration", "kwargs": '{"duration":"60s"}', "key": key, "shard": trigger.shard(key)}
+        made.edit("a", trigger=by_hand)
+        await made.pass_time(40)
+        await made.start()
+        await made.pass_time(19)
+        assert made.stands("a") == ("Deferred", None)
+        await made.pass_time(2)
+        assert made.stands("a") == ("Scheduled", None)
+
+
+async def test_a_task_that_is_a_wait_ends_with_the_event_as_its_result() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "fires"}, spec={"trigger": {"class": "odd"}})
+        status = made.status("a")
+        assert (status["state"], status["result"]) == ("Succeeded", '{"b":1,"a":1.0,"none":null}')
+        assert status["conditions"][0]["status"] == "True"
+
+
+async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "fires", "name": "a"})
+        assert made.status("a")["event"] == '{"b":1,"a":1.0,"none":null}'
+        assert made.called("a") == ["run", "cleanup"]
+
+
+@pytest.mark.parametrize(
+    ("does", "reason", "words"),
+    [
+        ("raises", "TriggerFailed", ["LookupError: no such row", "odd.py:", "in run"]),
+        ("exits", "TriggerFailed", ["SystemExit: 3"]),
+        ("cancels itself", "TriggerFailed", ["CancelledError"]),
+        ("ends", "TriggerEnded", ["without an event"]),
+        ("yields 2 MB", "EventInvalid", ["2097154 bytes", "4096 fit"]),
+        ("yields an object", "EventInvalid", ["not JSON", "$ is a object"]),
+        ("yields no event", "EventInvalid", ["yielded a dict"]),
+        ("is refused", "TriggerInvalid", ["refuses its kwargs", "`does` makes no sense"]),
+        ("exits at once", "TriggerInvalid", ["SystemExit: 3"]),
+    ],
+)
+async def test_whatever_a_trigger_does_wrong_fails_its_taskrun_and_says_so(
+    does: str, reason: str, words: list[str]
+) -> None:
+    async with world() as made:
+        made.taskrun("healthy", "duration", {"duration": "5s"})
+        await begun(made, "a", kwargs={"does": does, "name": "a"})
+        status = made.status("a")
+        assert made.stands("a") == ("Failed", reason)
+        assert all(word in status["message"] for word in words), status["message"]
+        assert made.events("a") == [(reason, status["message"])]
+        assert made.called("a") == ([] if reason == "TriggerInvalid" else ["run", "cleanup"])
+        await made.pass_time(6)
+        assert made.stands("healthy") == ("Scheduled", None)
+
+
+async def test_a_trigger_that_fails_is_tried_again_as_the_task_says() -> None:
+    async with world() as made:
+        spec = {"python": "m:f", "retries": {"limit": 1, "delay": "7s"}}
+        await begun(made, "a", kwargs={"does": "raises"}, spec=spec)
+        assert made.stands("a") == ("UpForRetry", "TriggerFailed")
+        made.taskrun("b", kwargs={"does": "raises"}, spec=spec, status={"attempt": 2})
+        await made.rest()
+        assert made.stands("b") == ("Failed", "TriggerFailed")
+
+
+async def test_a_trigger_that_cannot_be_made_is_not_tried_again() -> None:
+    async with world() as made:
+        await begun(made, "a", "http", {"url": "nonsense"}, spec={"python": "m:f", "retries": {"limit": 3}})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+
+
+@pytest.mark.parametrize(
+    ("does", "event", "result"),
+    [
+        ("yields a moment", {"at": datetime(2026, 1, 1, tzinfo=UTC)}, '{"at":"2026-01-01T00:00:00+00:00"}'),
+        (
+            "yields values of many types",
+            {"rows": (1, 2), "sum": Decimal("1.10"), "seen": {"a", "b"}},
+            '{"rows":[1,2],"sum":"1.10","seen":["a","b"]}',
+        ),
+        ("yields data that looks like a type", {"__type": "set", "__var": [1]}, '{"__type":"set","__var":[1]}'),
+    ],
+)
+async def test_an_event_keeps_its_types_for_a_pod_and_is_plain_json_as_a_result(
+    does: str, event: object, result: str
+) -> None:
+    async with world() as made:
+        await begun(made, "pod", kwargs={"does": does})
+        await begun(made, "wait", kwargs={"does": does}, spec={"trigger": {"class": "odd"}})
+        spec = {"trigger": {"class": "odd"}, "result": "event"}
+        await begun(made, "judged", kwargs={"does": does}, spec=spec)
+        await made.pass_time(1)
+        assert typed_json.decode(json.loads(made.status("pod")["event"])) == event
+        assert made.status("wait")["result"] == result
+        assert json.loads(made.status("judged")["result"]) == json.loads(result)
+
+
+async def test_a_cleanup_that_fails_changes_nothing() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "fails to clean up", "name": "a"}, timeout=5)
+        await made.pass_time(6)
+        assert made.stands("a") == ("Failed", "DeferralTimeout")
+
+
+@pytest.mark.parametrize(
+    ("class_name", "kwargs", "over", "reason", "words"),
+    [
+        ("nope", {}, {}, "TriggerUnknown", ["'nope'", "there are ", "kubernetes, ", "--trigger"]),
+        ("os:system", {"command": "true"}, {}, "TriggerUnknown", ["no trigger is registered", "triggerPool"]),
+        ("broken", {}, {}, "TriggerUnknown", ["registered, but not usable", "ModuleNotFoundError"]),
+        ("http", {"uri": "x"}, {}, "TriggerInvalid", ["unexpected keyword argument 'uri'", "it takes url, method"]),
+        ("time", {"at": "tomorrow"}, {}, "TriggerInvalid", ["'tomorrow' is no moment"]),
+        ("odd", {}, {"kwargs": "{"}, "TriggerInvalid", ["not JSON"]),
+        ("odd", {}, {"kwargs": "[1]"}, "TriggerInvalid", ["no JSON object"]),
+        ("odd", {}, {"kwargs": "[" * 4000}, "TriggerInvalid", ["not JSON"]),
+        ("odd", {}, {"kwargs": '{"a":NaN}'}, "TriggerInvalid", ["not JSON", "$.a is nan"]),
+        ("odd", {}, {"kwargs": '{"does":"other"}'}, "TriggerInvalid", ["do not follow from its class and kwargs"]),
+        ("odd", {}, {"class": "http"}, "TriggerInvalid", ["do not follow"]),
+        ("odd", {}, {"shard": 999}, None, []),
+    ],
+)
+async def test_what_stands_on_a_taskrun_is_not_believed(
+    class_name: str, kwargs: object, over: dict[str, object], reason: str | None, words: list[str]
+) -> None:
+    async with world() as made:
+        made.taskrun("healthy", "duration", {"duration": "5s"})
+        await begun(made, "a", class_name, kwargs, trigger=over)
+        if reason is None:
+            assert made.stands("a") == ("Deferred", None)
+            assert made.events("a")[0][0] == "StatusInvalid"
+        else:
+            assert made.stands("a") == ("Failed", reason)
+            assert all(word in made.status("a")["message"] for word in words), made.status("a")["message"]
+        await made.pass_time(6)
+        assert made.stands("healthy") == ("Scheduled", None)
+
+
+async def test_http_waits_until_it_is_answered_as_asked() -> None:
+    async with world() as made:
+        made.web.answers = [
+            OSError("refused"),
+            answer(503),
+            answer(200, {"state": "busy"}),
+            answer(200, {"state": "done"}),
+        ]
+        kwargs = {"url": "http://x/", "body_condition": "response.json.state == 'done'", "interval": "2s"}
+        await begun(made, "a", "http", kwargs)
+        await made.pass_time(1)
+        assert (made.web.asked, made.stands("a")) == (1, ("Deferred", None))
+        await made.pass_time(9)
+        assert made.web.asked == 4
+        assert made.status("a")["event"] == '{"status":200,"headers":{},"json":{"state":"done"}}'
+
+
+async def test_a_condition_that_cannot_be_read_is_refused_before_it_runs() -> None:
+    async with world() as made:
+        await begun(made, "a", "http", {"url": "http://x/", "body_condition": "response.json =="})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert made.web.asked == 0
+
+
+async def test_an_interval_that_is_no_number_of_seconds_does_not_keep_a_trigger_from_running() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "looks absurdly seldom", "name": "a"}, timeout=5)
+        made.taskrun("b", kwargs={"does": "looks absurdly seldom", "name": "a", "interval": 1})
+        await made.pass_time(1)
+        assert made.called("a") == ["run"]
+        assert "cannot be" not in made.said.getvalue()
+
+
+async def test_a_moment_that_is_none_disturbs_no_other() -> None:
+    async with world() as made:
+        await begun(made, "a", "odd_clock", {"does": "is due at no moment", "name": "a"})
+        made.taskrun("b", "duration", {"duration": "20s"})
+        await made.pass_time(21)
+        assert made.stands("b")[0] == "Scheduled"
+        assert made.called("a") == ["run"]
+
+
+async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_waiting() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
+        await made.pass_time(1)
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert made.status("a")["message"].endswith("$.timeout is nan, which JSON cannot say")
+
+
+async def test_a_trigger_that_cancels_its_own_task_fails_its_waits_and_keeps_no_newcomer() -> None:
+    async with world() as made:
+        kwargs = {"does": "cancels its own task", "name": "a"}
+        for name in ("a", "b"):
+            made.taskrun(name, kwargs=kwargs)
+        await made.start()
+        await made.pass_time(1)
+        made.taskrun("c", kwargs=kwargs)
+        await made.pass_time(1)
+        assert [made.stands(name) for name in "abc"] == [("Failed", "TriggerFailed")] * 3
+        assert made.called("a") == ["run", "cleanup"] * 2
+
+
+async def test_a_replica_that_crashes_writes_nothing_more() -> None:
+    async with world() as made:
+        await begun(made, "a")
+        await made.crash()
+        assert (made.stands("a")[0], made.patches("a")) == ("Deferred", 0)

@@ -1,0 +1,235 @@
+"""One replica: what people see of its waits while they last and when they end, and what that may cost."""
+
+import asyncio
+import re
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from torpor_triggerer.batching.batches import Looks
+from torpor_triggerer.reporting.events import Budget
+from torpor_triggerer.running.progress import Progress
+from torpor_wire import constants, times
+from torpor_wire.secret_ref import SecretRef
+
+from tests.support.fake_api import Fault, VirtualClock, settle
+from tests.support.triggerer_world import World, answer, begun, world
+
+URL = {"url": "http://x/", "interval": "20s"}
+
+
+def explained(made: World) -> int:
+    """Writes that only say what is waited for."""
+    patches = [one.body for one in made.fake.writes() if one.method == "PATCH" and one.path.endswith("/status")]
+    return sum(any(op["path"] == "/status/reason" and op["value"] == "Waiting" for op in patch) for patch in patches)
+
+
+async def test_a_wait_says_what_its_last_look_found_how_often_it_looked_and_when_it_does_again() -> None:
+    async with world() as made:
+        made.web.answers = [answer(404)]
+        await begun(made, "a", "http", URL)
+        await made.pass_time(9)
+        assert explained(made) == 0
+        await made.pass_time(2)
+        status = made.status("a")
+        assert (status["state"], status["reason"]) == ("Deferred", "Waiting")
+        expected = r"Waiting for http http://x/ 20s: http://x/ answered 404, 1 try, last at (\S+)Z, next at (\S+)Z"
+        found = re.fullmatch(expected, status["message"])
+        assert found is not None
+        began, last, following = (times.epoch(f"{text}Z") for text in (status["deferredAt"][:19], *found.groups()))
+        assert began <= last <= began + 2
+        assert 18 <= following - last <= 24
+        assert status["conditions"][0]["reason"] == "Waiting"
+        assert f"[workflows/a a1 s0] {status['message']}" in made.said.getvalue()
+
+
+async def test_a_fire_leaves_nothing_of_that() -> None:
+    async with world() as made:
+        made.web.answers = [answer(503), answer(200)]
+        await begun(made, "a", "http", URL)
+        await made.pass_time(30)
+        assert made.stands("a") == ("Scheduled", None)
+        assert made.status("a").get("message") is None
+        assert explained(made) == 1
+
+
+async def test_a_sentence_that_changes_is_said_once_a_minute() -> None:
+    async with world() as made:
+        made.web.answers = [answer(status) for status in range(400, 500)]
+        await begun(made, "a", "http", {"url": "http://x/", "interval": "5s"})
+        await made.pass_time(12)
+        assert explained(made) == 1
+        await made.pass_time(57)
+        assert explained(made) == 1
+        await made.pass_time(3)
+        assert explained(made) == 2
+        await made.pass_time(600)
+        assert 9 <= explained(made) <= 12
+
+
+async def test_where_only_the_tries_are_counted_on_it_is_said_every_ten_minutes() -> None:
+    async with world() as made:
+        made.web.answers = [answer(404)]
+        await begun(made, "a", "http", {"url": "http://x/", "interval": "5s"})
+        await made.pass_time(600)
+        assert explained(made) == 1
+        await made.pass_time(20)
+        assert explained(made) == 2
+        assert re.search(r" 1[12][0-9] tries, last at \S+Z, next at \S+Z$", made.status("a")["message"])
+
+
+async def test_all_waits_together_write_two_sentences_a_second() -> None:
+    async with world() as made:
+        made.web.answers = [answer(503)]
+        for number in range(300):
+            made.taskrun(f"t{number}", "http", {"url": f"http://x/{number}", "interval": "10m"})
+        await made.start()
+        await made.pass_time(10)
+        await made.pass_time(30)
+        assert 50 <= explained(made) <= 64
+        await made.pass_time(150)
+        assert explained(made) == 300
+        assert {made.stands(f"t{number}") for number in range(300)} == {("Deferred", "Waiting")}
+
+
+async def test_a_rate_of_nothing_writes_nothing() -> None:
+    async with world(progress_rate=0.0, event_rate=0.0) as made:
+        made.web.answers = [answer(503)]
+        made.taskrun("b", kwargs={"does": "raises"})
+        await begun(made, "a", "http", URL)
+        await made.pass_time(100)
+        assert explained(made) == 0
+        assert made.events("a", "Normal") == made.events("b") == []
+
+
+async def test_a_sentence_that_cannot_be_written_harms_nobody() -> None:
+    async with world() as made:
+        made.web.answers = [answer(503), answer(404), answer(200)]
+        made.fake.inject(Fault(status=403, method="PATCH", path="/a/status", times=2))
+        await begun(made, "a", "http", {"url": "http://x/", "interval": "60s"})
+        await made.pass_time(200)
+        assert made.stands("a") == ("Scheduled", None)
+
+
+async def test_no_secret_stands_in_a_sentence() -> None:
+    async with world() as made:
+        made.secret("db", password="hunter2-hunter2")
+        made.readers.add((constants.TASK_ACCOUNT, "db"))
+        reference = SecretRef("db", "password").written()
+        await begun(made, "a", kwargs={"does": "looks and shows what it was given", "x": reference})
+        await made.pass_time(12)
+        message = made.status("a")["message"]
+        assert ": it is not {'x': '***'}: {\"x\": \"***\"}, 1 try, last at " in message
+
+
+async def test_that_it_waits_and_that_it_fired_are_events() -> None:
+    async with world() as made:
+        await begun(made, "a", "duration", {"duration": "3s"})
+        moment = "until 2023-11-14T22:13:23.000Z"
+        assert made.events("a", "Normal") == [("Waiting", f"waits {moment}")]
+        await made.pass_time(4)
+        assert min(made.events("a", "Normal")) == ("Fired", f"the wait is over: {moment}")
+
+
+async def test_that_a_task_goes_on_after_a_timeout_is_an_event() -> None:
+    async with world() as made:
+        resume = {"next": {"method": "m:f", "kwargs": "{}", "onTimeout": "m:late"}}
+        await begun(made, "a", timeout=5, status=resume)
+        await made.pass_time(6)
+        reason, note = min(made.events("a", "Normal"))
+        assert (reason, note) == ("TimedOut", "odd a waits did not happen before the deadline, and the task goes on")
+
+
+async def test_a_wait_that_is_taken_over_is_not_told_again() -> None:
+    async with world() as made:
+        made.taskrun("a")
+        await made.pass_time(6)
+        await made.start()
+        assert made.called("a") == ["run"]
+        assert made.events("a", "Normal") == []
+
+
+async def test_events_without_room_are_dropped_and_counted_and_no_fire_waits_for_them() -> None:
+    async with world(event_rate=1.0) as made:
+        for number in range(100):
+            made.taskrun(f"t{number}", "time", {"at": "2001-01-01T00:00:00Z"})
+        made.fake.inject(Fault(status=503, path="/events", times=3))
+        await made.start()
+        assert {made.stands(f"t{number}") for number in range(100)} == {("Scheduled", None)}
+        assert sum(len(made.events(f"t{number}", "Normal")) for number in range(100)) == 2
+        await made.pass_time(60)
+        for number in range(100, 110):
+            made.taskrun(f"t{number}", "time", {"at": "2001-01-01T00:00:00Z"})
+        await made.rest()
+        dropped = re.findall(r"(\d+) Events had no room", made.said.getvalue())
+        assert dropped == ["1", "196"]
+
+
+async def test_what_went_wrong_is_told_when_there_is_room_again() -> None:
+    async with world(event_rate=1.0) as made:
+        for number in range(20):
+            made.taskrun(f"t{number}", kwargs={"does": "raises", "name": f"t{number}"})
+        await made.start()
+        await made.pass_time(1)
+        assert sum(len(made.events(f"t{number}")) for number in range(20)) <= 7
+        await made.pass_time(30)
+        assert all(made.events(f"t{number}") for number in range(20))
+
+
+async def test_a_bug_in_telling_ends_no_wait_and_no_triggerer() -> None:
+    async with world(sealing=True) as made:
+        made.web.answers = [answer(404), answer(200)]
+        request = made.fake.request
+
+        async def broken(method: str, path: str, **given: Any) -> Any:
+            explains = method == "PATCH" and "Waiting" in str(given.get("body"))
+            if path.endswith("/events") or "torpor-seal" in path or explains:
+                raise ZeroDivisionError("nobody thought of it")
+            return await request(method, path, **given)
+
+        made.fake.request = broken  # type: ignore[method-assign]
+        await begun(made, "a", "http", URL)
+        await made.pass_time(30)
+        assert made.stands("a") == ("Scheduled", None)
+        made.taskrun("b", "duration", {"duration": "1s"})
+        await made.pass_time(2)
+        assert made.stands("b") == ("Scheduled", None)
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0])
+async def test_a_budget_gives_as_much_as_its_rate(rate: float) -> None:
+    from torpor_triggerer.reporting.events import Budget  # noqa: PLC0415
+
+    async with world() as made:
+        budget = Budget(made.clock, rate=rate, burst=3.0)
+        taken = 0
+        for _ in range(1000):
+            taken += budget.take()
+            await made.pass_time(0.1)
+        assert taken in {int(3 + 100 * rate), int(3 + 100 * rate) - 1}
+
+
+async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -> None:
+    clock = VirtualClock()
+    told: list[str] = []
+
+    async def tell(run: Any, _: str) -> None:
+        told.append(run.wait.namespace)
+
+    def wait(namespace: str) -> Any:
+        facts = {"last_look": "not yet", "left": False, "reporting": False, "verdict": None, "told": None, "asks": ""}
+        of_wait = SimpleNamespace(namespace=namespace, name="t", awaited="for x", deferred_at=clock.now() - 60)
+        page = SimpleNamespace(black_out=str, speaking=nullcontext)
+        return SimpleNamespace(**facts, wait=of_wait, page=page, looks=Looks())
+
+    runs = [wait("greedy") for _ in range(2000)]
+    budget = Budget.of_sentences(clock, 2.0)
+    progress = asyncio.create_task(Progress(clock, budget, runs=lambda: runs, tell=tell).run())
+    await settle()
+    await clock.advance(10)
+    runs.append(wait("other"))
+    await clock.advance(5)
+    assert "other" in told
+    assert told.count("greedy") > 10
+    progress.cancel()

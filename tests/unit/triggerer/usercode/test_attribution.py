@@ -1,0 +1,82 @@
+"""Whose code runs in a loop, as it is seen from outside of it."""
+
+import asyncio
+import sys
+
+import pytest
+from torpor_triggerer.usercode import attribution
+from torpor_triggerer.usercode.attribution import Mark, Sight
+
+MARK = Mark(class_name="odd", subject="one")
+
+
+class Trigger:
+    async def looks(self) -> Sight | None:
+        return attribution.read(sys._getframe())
+
+    async def looks_after_a_while(self) -> Sight | None:
+        await asyncio.sleep(0)
+        return self.look()
+
+    def look(self) -> Sight | None:
+        return attribution.read(sys._getframe())
+
+    async def looks_in_a_task(self) -> Sight | None:
+        return await asyncio.wait_for(self.looks_after_a_while(), 60)
+
+    async def exits_in_a_task(self) -> None:
+        await asyncio.wait_for(self.exits(), 60)
+
+    async def exits(self) -> None:
+        await asyncio.sleep(0)
+        sys.exit(3)
+
+
+def seen(sight: Sight | None) -> tuple[object, set[type], str]:
+    assert sight is not None
+    return sight.mark.subject, set(sight.types), sight.places[0].function
+
+
+async def test_a_strangers_code_is_seen_as_theirs_and_where_it_is() -> None:
+    sight = await attribution.running(MARK, Trigger().looks_after_a_while())
+    assert seen(sight) == ("one", {Trigger}, "Trigger.look")
+    assert sight is not None
+    assert str(sight.places[0]).startswith("test_marks.py:")
+
+
+async def test_so_is_what_it_calls_at_once_and_what_its_tasks_do() -> None:
+    asyncio.get_running_loop().set_task_factory(attribution.factory)
+    assert seen(attribution.call(MARK, Trigger().look)) == ("one", {Trigger}, "Trigger.look")
+    assert seen(await attribution.running(MARK, Trigger().looks_in_a_task())) == ("one", {Trigger}, "Trigger.look")
+
+
+async def test_what_bears_no_mark_is_nobodys_also_afterwards() -> None:
+    asyncio.get_running_loop().set_task_factory(attribution.factory)
+    assert await Trigger().looks() is None
+    await attribution.running(MARK, Trigger().looks_in_a_task())
+    assert await Trigger().looks_in_a_task() is None
+
+
+async def test_no_two_steps_are_the_same() -> None:
+    first = attribution.call(MARK, Trigger().look)
+    second = attribution.call(MARK, Trigger().look)
+    assert first is not None
+    assert second is not None
+    assert first.step is not second.step
+
+
+async def test_a_task_of_a_strangers_that_exits_fails_and_the_loop_goes_on() -> None:
+    asyncio.get_running_loop().set_task_factory(attribution.factory)
+    with pytest.raises(attribution.ExitedError, match="SystemExit: 3"):
+        await attribution.running(MARK, Trigger().exits_in_a_task())
+
+
+async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing_behind() -> None:
+    asyncio.get_running_loop().set_task_factory(attribution.factory)
+
+    async def changes_its_mind() -> None:
+        task = asyncio.create_task(Trigger().looks_after_a_while())
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    await attribution.running(MARK, changes_its_mind())

@@ -1,0 +1,67 @@
+"""Which classes may run here, and what is said of those that cannot."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor_triggerer.usercode import registry
+from torpor_triggerer.usercode.registry import BUILT_IN, Unknown, load
+
+
+class Looks(BaseTrigger):
+    blocking = True
+
+    def look(self) -> Any:
+        return "seen"
+
+
+class RunsItself(Looks):
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        yield TriggerEvent("seen")
+
+
+class Stranger:
+    blocking = True
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        yield TriggerEvent("seen")
+
+
+class NeedsMuch(BaseTrigger):
+    requires = ("asyncio", "no_such_package")
+    extra = "acme[much]"
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        yield TriggerEvent("seen")
+
+
+def said(name: str) -> str:
+    found = load({name: f"{__name__}:{name}"}).find(name)
+    return found.message if isinstance(found, Unknown) else ""
+
+
+def test_every_class_of_torpors_own_can_be_loaded() -> None:
+    registry = load({})
+    assert [name for name in BUILT_IN if isinstance(registry.find(name), Unknown)] == []
+
+
+def test_a_class_that_blocks_leaves_its_running_to_us() -> None:
+    assert said("Looks") == ""
+    assert "without a run() of its own" in said("RunsItself")
+    assert "without a run() of its own" in said("Stranger")
+
+
+def test_a_class_whose_package_is_missing_is_registered_and_says_what_to_install() -> None:
+    assert "it needs no_such_package; install acme[much] in the triggerer's image" in said("NeedsMuch")
+
+
+def test_torpors_own_name_the_extra_that_brings_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    known = load({})
+    for name in ("sql", "redis", "object"):
+        found = known.find(name)
+        assert isinstance(found, Unknown)
+        extra = {"object": "objects"}.get(name, name)
+        assert f"install torpor[{extra}] in the triggerer's image" in found.message
+    assert not isinstance(known.find("http"), Unknown)

@@ -1,0 +1,114 @@
+"""One replica: tasks that are only a wait, and what they make of their event."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tests.support.triggerer_world import World, begun, world
+
+EVENT = '{"b":1,"a":1.0,"none":null}'
+
+
+def only_a_wait(**fields: Any) -> dict[str, Any]:
+    return {"trigger": {"class": "odd"}, "retries": {"limit": 1}, **fields}
+
+
+async def ended(made: World, **fields: Any) -> dict[str, Any]:
+    await begun(made, "a", kwargs={"does": "fires", "name": "a"}, spec=only_a_wait(**fields))
+    return made.status("a")
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("event.b + 1", "2"),
+        ("event", '{"a":1.0,"b":1,"none":null}'),
+        ("event.none", "null"),
+        ("[event.a, event.b == 1 ? 'one' : 'more']", '[1.0,"one"]'),
+    ],
+)
+async def test_the_result_is_what_its_expression_makes_of_the_event(result: str, text: str) -> None:
+    async with world() as made:
+        status = await ended(made, result=result)
+        assert (status["state"], status["result"]) == ("Succeeded", text)
+
+
+async def test_without_a_result_it_is_the_event_itself() -> None:
+    async with world() as made:
+        status = await ended(made, failWhen="event.b > 1")
+        assert (status["state"], status["result"]) == ("Succeeded", EVENT)
+
+
+async def test_params_are_those_that_stand_beside_the_expression() -> None:
+    async with world() as made:
+        arguments = [{"name": "params", "value": '{"day":"2026-11-20"}'}]
+        status = await ended(made, result="params.day + '!'", arguments=arguments)
+        assert status["result"] == '"2026-11-20!"'
+
+
+async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
+    async with world() as made:
+        status = await ended(made, failWhen="event.b == 1", result="event.b")
+        assert made.stands("a") == ("UpForRetry", "FailWhen")
+        assert status["message"] == f"failWhen is true: event.b == 1; the event: {EVENT}"
+        assert made.called("a") == ["run", "cleanup"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "reason", "words"),
+    [
+        ({"result": "event.missing"}, "UpForRetry", "ExpressionFailed", "result: "),
+        ({"failWhen": "event.missing"}, "UpForRetry", "ExpressionFailed", "failWhen: "),
+        (
+            {"failWhen": "event.b"},
+            "UpForRetry",
+            "ExpressionFailed",
+            "failWhen yields a int, not true or false: event.b",
+        ),
+        ({"result": "event."}, "Failed", "ExpressionInvalid", "result: "),
+        ({"result": "secrets.x"}, "Failed", "ExpressionInvalid", "result: "),
+    ],
+)
+async def test_an_expression_that_does_not_work_fails_it_and_says_which(
+    fields: dict[str, str], state: str, reason: str, words: str
+) -> None:
+    async with world() as made:
+        status = await ended(made, **fields)
+        assert made.stands("a") == (state, reason)
+        assert words in status["message"]
+        assert next(iter(fields.values())) in status["message"]
+
+
+async def test_a_result_over_its_limit_fails_it() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "yields 3 kB"}, spec=only_a_wait(result="[event, event, event]"))
+        assert made.stands("a") == ("Failed", "ResultInvalid")
+        assert made.status("a")["message"].startswith(
+            "the result is 9226 bytes of JSON and 8192 fit, and no archive is installed"
+        )
+
+
+async def test_the_expressions_of_a_task_with_a_function_are_not_the_triggerers() -> None:
+    async with world() as made:
+        status = await ended(made, python="m:f", image="i", result="event.b", failWhen="true")
+        assert (status["state"], status["event"]) == ("Scheduled", EVENT)
+
+
+async def test_an_outcome_that_cannot_be_written_for_an_unknown_reason_is_tried_again() -> None:
+    async with world() as made:
+        made.taskrun("a", "duration", {"duration": "1s"})
+        await made.start()
+        request = made.fake.request
+        tries: list[float] = []
+
+        async def broken(method: str, path: str, **given: Any) -> Any:
+            if method == "PATCH" and "/status" in path and len(tries) < 4:
+                tries.append(made.now)
+                raise ZeroDivisionError("nobody thought of it")
+            return await request(method, path, **given)
+
+        made.fake.request = broken  # type: ignore[method-assign]
+        await made.pass_time(30)
+        assert made.stands("a") == ("Scheduled", None)
+        assert [round(after - before) for before, after in itertools.pairwise(tries)] == [1, 2, 4]

@@ -1,0 +1,206 @@
+"""`any_of` and `all_of`: what fires, what fails, and that nothing of the others is left behind."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from torpor.triggers import AllOf, AnyOf, Approval, Duration, Http, Tcp, Time
+from torpor.triggers.support import concurrent
+from torpor_wire import times
+
+from tests.support.triggerer_world import World, answer, world
+
+
+def odd(name: str, does: str = "waits") -> dict[str, Any]:
+    return {"class": "odd", "kwargs": {"does": does, "name": name}}
+
+
+def until(made: World, seconds: float) -> dict[str, Any]:
+    return {"class": "time", "kwargs": {"at": times.rfc3339(made.now + seconds)}}
+
+
+async def begun(made: World, class_name: str, *triggers: Any, **given: Any) -> None:
+    made.taskrun("a", class_name, {"triggers": list(triggers)}, **given)
+    await made.start()
+
+
+def event_of(made: World) -> Any:
+    return json.loads(made.status("a")["event"])
+
+
+async def test_the_first_of_several_fires_and_is_named() -> None:
+    async with world() as made:
+        await begun(made, "any_of", odd("x"), until(made, 60), odd("y"))
+        await made.pass_time(61)
+        at = times.rfc3339(made.now - 1)
+        assert event_of(made) == {"index": 1, "class": "time", "event": at}
+        assert made.called("x") == made.called("y") == ["run", "cleanup"]
+
+
+async def test_all_of_several_fire_when_the_last_does() -> None:
+    async with world() as made:
+        await begun(made, "all_of", until(made, 60), odd("x", "fires"), until(made, 30))
+        await made.pass_time(59)
+        assert made.stands("a")[0] == "Deferred"
+        await made.pass_time(2)
+        moments = [times.rfc3339(made.now - 1), times.rfc3339(made.now - 31)]
+        assert event_of(made) == {"events": [moments[0], {"b": 1, "a": 1.0, "none": None}, moments[1]]}
+        assert made.called("x") == ["run", "cleanup"]
+
+
+async def test_they_hold_each_other() -> None:
+    async with world() as made:
+        both = {"class": "all_of", "kwargs": {"triggers": [odd("x", "fires"), until(made, 30)]}}
+        await begun(made, "any_of", both, until(made, 60))
+        await made.pass_time(31)
+        found = event_of(made)
+        assert (found["index"], found["class"]) == (0, "all_of")
+        assert found["event"]["events"][0] == {"b": 1, "a": 1.0, "none": None}
+        assert made.called("x") == ["run", "cleanup"]
+
+
+@pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
+async def test_any_of_goes_on_without_what_fails_and_fails_with_the_last(does: str) -> None:
+    async with world() as made:
+        await begun(made, "any_of", odd("x", does), until(made, 60))
+        await made.pass_time(30)
+        assert made.stands("a")[0] == "Deferred"
+        made.taskrun("b", "any_of", {"triggers": [odd("y", does), odd("z", does)]})
+        await made.rest()
+        assert made.stands("b") == ("Failed", "TriggerFailed")
+        assert "triggers[1] (odd): " in made.status("b")["message"]
+        await made.pass_time(31)
+        assert event_of(made)["index"] == 1
+
+
+@pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
+async def test_all_of_fails_with_the_first_and_leaves_nothing_running(does: str) -> None:
+    async with world() as made:
+        await made.start()
+        tasks = len(asyncio.all_tasks())
+        made.taskrun("a", "all_of", {"triggers": [odd("x"), odd("y", does)]})
+        await made.rest()
+        assert made.stands("a") == ("Failed", "TriggerFailed")
+        assert "triggers[1] (odd): " in made.status("a")["message"]
+        assert made.called("x") == ["run", "cleanup"]
+        assert len(asyncio.all_tasks()) == tasks
+
+
+async def test_a_cancellation_kills_those_that_have_not_fired() -> None:
+    async with world() as made:
+        await begun(made, "all_of", odd("x"), odd("y", "fires"), odd("z", "fails to clean up"))
+        made.edit("a", cancel=times.rfc3339(made.now))
+        await made.rest()
+        assert made.stands("a") == ("Cancelled", "Cancelled")
+        assert made.called("x") == ["run", "on_kill", "cleanup"]
+        assert made.called("y") == ["run", "cleanup"]
+        assert made.called("z") == ["run", "on_kill", "cleanup"]
+
+
+async def test_a_handover_kills_nothing_and_the_wait_goes_on_elsewhere() -> None:
+    async with world() as made:
+        await begun(made, "any_of", odd("x"), until(made, 120))
+        await made.stop("one")
+        assert made.called("x") == ["run", "cleanup"]
+        await made.start("two")
+        await made.pass_time(121)
+        assert event_of(made)["index"] == 1
+
+
+async def test_one_that_does_not_stop_does_not_hold_up_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(concurrent, "STOP_SECONDS", 0.01)
+    async with world() as made:
+        await begun(made, "any_of", odd("x", "ignores its cancellation"), until(made, 5))
+        await made.pass_time(6)
+        await asyncio.sleep(0.1)
+        await made.rest()
+        assert event_of(made)["index"] == 1
+
+
+async def test_a_wait_that_lasts_too_long_says_what_each_of_them_saw() -> None:
+    async with world() as made:
+        made.web.answers = [answer(404)]
+        http = {"class": "http", "kwargs": {"url": "http://x/"}}
+        await begun(made, "any_of", http, {"class": "approval"}, timeout=60)
+        await made.pass_time(61)
+        assert "http://x/ answered 404; nobody has answered yet" in made.status("a")["message"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "words"),
+    [
+        ({"class": "http", "kwargs": {"url": "x"}}, "triggers[1] (http): url 'x' is not an address"),
+        ({"class": "http", "kwargs": {"uri": "x"}}, "triggers[1] (http): "),
+        ({"class": "nope"}, "triggers[1] (nope): no trigger is registered as 'nope'"),
+        (
+            {"class": "taskrun", "kwargs": {"name": "a"}},
+            "triggers[1] (taskrun): TaskRun 'a' would wait for its own end",
+        ),
+        ({"class": "any_of", "kwargs": {"triggers": []}}, "triggers is empty"),
+        (odd("x", "is refused"), "triggers[1] (odd): `does` makes no sense"),
+    ],
+)
+async def test_one_that_cannot_wait_is_named_before_any_does(trigger: Any, words: str) -> None:
+    async with world() as made:
+        await begun(made, "all_of", odd("y"), trigger)
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert words in made.status("a")["message"]
+        assert made.called("y") == []
+
+
+async def test_events_that_do_not_fit_together_are_left_out_the_largest_first() -> None:
+    async with world() as made:
+        made.web.answers = [answer(200, "x" * 3000), answer(200, "y" * 2000), answer(200, "z")]
+        await begun(made, "all_of", *({"class": "http", "kwargs": {"url": f"http://x/{name}"}} for name in "abc"))
+        await made.rest()
+        found = event_of(made)
+        assert found["truncated"] is True
+        assert sum(one is None for one in found["events"]) == 1
+        assert "z" in {one["text"] for one in found["events"] if one}
+
+
+async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
+    async with world() as made:
+        made.web.answers = [answer(200, "x" * 4020)]
+        await begun(made, "any_of", {"class": "http", "kwargs": {"url": "http://x/"}})
+        found = event_of(made)
+        assert (found["index"], found["class"]) == (0, "http")
+        assert found["event"] is None or len(json.dumps(found)) <= 4096
+
+
+def test_triggers_are_written_as_they_stand() -> None:
+    made = AnyOf([Http("http://x/"), AllOf([Duration("1m"), Approval("Deploy?")]), {"class": "pkg.Own"}])
+    name, kwargs = made.serialize()
+    minute = kwargs["triggers"][1]["kwargs"]["triggers"][0]
+    assert (name, minute["class"]) == ("any_of", "time")
+    assert kwargs["triggers"][0] == {"class": "http", "kwargs": {"url": "http://x/"}}
+    assert kwargs["triggers"][2] == {"class": "pkg.Own", "kwargs": {}}
+    assert AnyOf(**json.loads(json.dumps(kwargs))).serialize() == (name, kwargs)
+
+
+HTTP = Http("http://x/")
+
+
+@pytest.mark.parametrize(
+    ("triggers", "error", "words"),
+    [
+        ({"class": "http"}, TypeError, "triggers takes a list, not dict"),
+        ([], ValueError, "nothing to wait for"),
+        (["http"], ValueError, r"triggers\[0\] is neither a trigger nor \{class"),
+        ([HTTP, Http], ValueError, r"triggers\[1\] is neither"),
+        ([{"class": "http", "kwarg": {}}], ValueError, r"triggers\[0\] is neither"),
+        ([{"class": "http", "kwargs": []}], TypeError, r"triggers\[0\]: kwargs takes names and values, not list"),
+        ([{"class": "all_of"}], TypeError, "triggers takes a list, not NoneType"),
+        ([HTTP] * 17, ValueError, "triggers are 17 in all; 16 fit"),
+        ([AnyOf([HTTP] * 9), AnyOf([HTTP] * 9)], ValueError, "triggers are 18 in all"),
+        ([AnyOf([AllOf([HTTP])])], ValueError, "triggers are 3 deep"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(triggers: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        AnyOf(triggers)
+
+
+def test_sixteen_two_deep_fit() -> None:
+    AnyOf([AllOf([HTTP] * 8), AllOf([Time("2026-01-01T00:00:00Z"), Tcp("db", 1)] * 4)])

@@ -1,0 +1,135 @@
+"""`workflow` and `taskrun`: the end of another run."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor.triggers import TaskRunEnd, WorkflowEnd
+from torpor_api.client.resources import TASKRUNS, WORKFLOWS, Resource
+from torpor_wire import conditions
+from torpor_wire.state import TERMINAL, State
+
+from tests.support.triggerer_world import World, world
+
+KINDS = {"workflow": WORKFLOWS, "taskrun": TASKRUNS}
+
+
+def stands(made: World, resource: Resource, state: str, **status: Any) -> None:
+    """A run named `other` that is in this state, begun or changed."""
+    said = {"reason": status.pop("reason", None), "message": status.pop("message", None)}
+    words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
+    stands = {"type": "Succeeded", "status": words.get(state, "Unknown"), **{k: v for k, v in said.items() if v}}
+    body = {"status": {"state": state, "conditions": [stands], **status}}
+    if made.fake.get(resource, "workflows", "other") is None:
+        made.fake.put(resource, {"metadata": {"name": "other", "namespace": "workflows"}, **body})
+    else:
+        made.fake.edit(resource, "workflows", "other", body)
+
+
+async def event_of(made: World, class_name: str, **status: Any) -> dict[str, Any]:
+    """The event of a wait for a run that ends so."""
+    made.taskrun("a", class_name, {"name": "other"})
+    await made.start()
+    stands(made, KINDS[class_name], "Running")
+    await made.rest()
+    assert made.stands("a")[0] == "Deferred"
+    stands(made, KINDS[class_name], **status)
+    await made.rest()
+    found: dict[str, Any] = json.loads(made.status("a")["event"])
+    assert found.pop("uid") == (made.fake.get(KINDS[class_name], "workflows", "other") or {})["metadata"]["uid"]
+    return found
+
+
+@pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
+async def test_it_fires_at_whatever_end_with_how_that_was(class_name: str) -> None:
+    async with world() as made:
+        found = await event_of(made, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
+        assert found == {
+            "name": "other",
+            "state": "Failed",
+            "reason": "TaskFailed",
+            "message": "load: no such file",
+        }
+
+
+async def test_the_result_of_a_taskrun_is_in_its_event() -> None:
+    async with world() as made:
+        found = await event_of(made, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
+        assert (found["state"], found["result"]) == ("Succeeded", {"rows": [1, 2.5, None]})
+
+
+async def test_a_result_that_does_not_fit_is_left_out_and_said_to_be() -> None:
+    async with world() as made:
+        found = await event_of(made, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
+        assert "result" not in found
+        assert found["truncated"] is True
+
+
+async def test_one_that_has_ended_before_is_not_waited_for() -> None:
+    async with world() as made:
+        stands(made, WORKFLOWS, "Succeeded")
+        made.taskrun("a", "workflow", {"name": "other", "state": "succeeded"})
+        await made.start()
+        assert made.stands("a")[0] == "Scheduled"
+
+
+@pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
+async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: str) -> None:
+    async with world() as made:
+        made.taskrun("a", class_name, {"name": "other", "state": "succeeded"})
+        await made.start()
+        stands(made, KINDS[class_name], "Cancelled", reason="Cancelled", message="spec.cancel was set")
+        await made.rest()
+        assert made.stands("a") == ("Failed", "TriggerFailed")
+        assert "other has cancelled: Cancelled: spec.cancel was set" in made.status("a")["message"]
+
+
+@pytest.mark.parametrize(
+    ("states", "said"), [([], "there is no Workflow other"), (["Running", "Finishing"], "Workflow other is Finishing")]
+)
+async def test_a_wait_that_lasts_too_long_says_how_it_stands(states: list[str], said: str) -> None:
+    async with world() as made:
+        made.taskrun("a", "workflow", {"name": "other"}, timeout=60)
+        await made.start()
+        for state in states:
+            stands(made, WORKFLOWS, state)
+            await made.rest()
+        await made.pass_time(61)
+        assert said in made.status("a")["message"]
+
+
+async def test_a_taskrun_that_would_wait_for_itself_is_told_so() -> None:
+    async with world() as made:
+        made.taskrun("a", "taskrun", {"name": "a"})
+        await made.start()
+        assert made.stands("a") == ("Failed", "TriggerInvalid")
+        assert "would wait for its own end" in made.status("a")["message"]
+
+
+@pytest.mark.parametrize("state", State)
+def test_the_condition_that_says_the_end_is_the_one_that_is_written(state: State) -> None:
+    written = conditions.succeeded(
+        state, created="2026-01-01T00:00:00Z", completed="2026-01-01T00:00:00Z", reason=None, message=None
+    )
+    waiting = TaskRunEnd("other")
+    ended = waiting._event({"metadata": {}, "status": {"state": state.value, "conditions": [written]}}) is not None
+    assert ended is (state in TERMINAL)
+
+
+def test_only_what_was_given_is_stored() -> None:
+    assert WorkflowEnd("run").serialize() == ("workflow", {"name": "run"})
+    assert TaskRunEnd("run", state="succeeded").serialize() == ("taskrun", {"name": "run", "state": "succeeded"})
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "error", "words"),
+    [
+        ({"name": ""}, ValueError, "name has 0 characters"),
+        ({"name": 1}, TypeError, "name takes text"),
+        ({"state": "Failed"}, ValueError, "state is succeeded, or left out"),
+        ({"state": []}, ValueError, "state is succeeded, or left out"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(kwargs: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        WorkflowEnd(**{"name": "run", **kwargs})

@@ -1,0 +1,190 @@
+"""The process of a task pod: its signals, its end, and what it imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from torpor_wire import constants
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAUNCH = {
+    constants.ENV_NAMESPACE: "default",
+    constants.ENV_TASKRUN: "ingest-load-abcde",
+    constants.ENV_TASKRUN_UID: "taskrun-uid",
+    constants.ENV_CREATED: "2023-11-14T22:13:00Z",
+    constants.ENV_ATTEMPT: "1",
+    constants.ENV_SEGMENT: "0",
+    constants.ENV_LAUNCH: "0",
+    constants.ENV_POD_NAME: "ingest-load-abcde-a1-s0",
+    constants.ENV_POD_UID: "pod-uid",
+}
+
+PROCESS = """
+import json, os, sys
+from torpor.runtime import launch, main
+from torpor.runtime.http import Answer
+
+class Server:
+    def __call__(self, method, path, body=None):
+        states = [op["value"] for op in body if op["op"] == "add" and op["path"] == "/status/state"]
+        print("patched to", *states, flush=True)
+        spec = {"workflow": {"name": "w", "uid": "u"}, "task": "load", "python": "authored:load"}
+        spec["arguments"] = json.loads(os.environ.get("ARGUMENTS", "[]"))
+        return Answer(200, {"metadata": {"uid": "taskrun-uid"}, "spec": spec, "status": {"state": "Running"}})
+    def close(self):
+        pass
+
+main.main(lambda: main.run(main.world(Server()), launch.read(os.environ, "nonce")))
+"""
+
+
+def start(tmp_path: Path, source: str, **environment: str) -> subprocess.Popen[str]:
+    (tmp_path / "authored.py").write_text(source)
+    given = os.environ | LAUNCH | {"PYTHONUNBUFFERED": "1", "PYTHONPATH": str(tmp_path)} | environment
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS], env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
+    out, err = process.communicate(timeout=30)
+    assert "Traceback" not in err or "authored" in err, err
+    return process.returncode, out.splitlines()
+
+
+def test_a_success_ends_with_code_zero(tmp_path: Path) -> None:
+    process = start(tmp_path, "def load(): print('at work')")
+
+    assert ended(process) == (0, ["patched to Running", "at work", "patched to Succeeded"])
+
+
+def test_a_failure_that_is_reported_ends_with_code_one(tmp_path: Path) -> None:
+    process = start(tmp_path, "def load(): raise ValueError")
+
+    assert ended(process) == (1, ["patched to Running", "patched to Failed"])
+
+
+GUARDED = """
+import time
+def load():
+    try:
+        print('at work')
+        time.sleep(60)
+    except BaseException as error:
+        print('told to end by', type(error).__name__)
+        {then}
+"""
+ASYNC = "import asyncio\nasync def load():\n    print('at work')\n    await asyncio.sleep(60)"
+
+
+def deleted(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
+    """Sends SIGTERM once the task is at work."""
+    assert process.stdout is not None
+    while process.stdout.readline() != "at work\n":
+        pass
+    process.send_signal(signal.SIGTERM)
+    return ended(process)
+
+
+def test_a_pod_that_is_deleted_lets_the_task_clean_up_and_reports_nothing(tmp_path: Path) -> None:
+    process = start(tmp_path, GUARDED.format(then="raise"))
+
+    assert deleted(process) == (143, ["told to end by Terminated"])
+
+
+def test_a_pod_that_is_deleted_ends_an_async_task_as_well(tmp_path: Path) -> None:
+    assert deleted(start(tmp_path, ASYNC)) == (143, [])
+
+
+def test_a_failure_on_the_way_out_of_a_deleted_pod_is_not_reported(tmp_path: Path) -> None:
+    process = start(tmp_path, GUARDED.format(then="raise OSError('authored')"))
+
+    assert deleted(process) == (143, ["told to end by Terminated"])
+
+
+def test_a_result_that_is_ready_when_the_pod_is_deleted_is_reported(tmp_path: Path) -> None:
+    process = start(tmp_path, GUARDED.format(then="return 1"))
+
+    assert deleted(process) == (0, ["told to end by Terminated", "patched to Succeeded"])
+
+
+def test_a_thread_left_behind_does_not_keep_the_pod(tmp_path: Path) -> None:
+    source = "import threading, time\ndef load(): threading.Thread(target=time.sleep, args=(60,)).start()"
+
+    assert ended(start(tmp_path, source))[0] == 0
+
+
+def test_what_the_task_registered_for_the_exit_is_run(tmp_path: Path) -> None:
+    source = "import atexit\ndef load(): atexit.register(print, 'at exit')"
+
+    assert ended(start(tmp_path, source))[1][-1] == "at exit"
+
+
+def test_a_forked_child_that_returns_reports_nothing(tmp_path: Path) -> None:
+    source = "import os\ndef load():\n    child = os.fork()\n    if child: os.waitpid(child, 0)"
+
+    assert ended(start(tmp_path, source))[1].count("patched to Succeeded") == 1
+
+
+def test_a_bug_of_the_runtime_does_not_look_like_a_reported_failure(tmp_path: Path) -> None:
+    process = start(tmp_path, "def load(): pass", **{constants.ENV_ATTEMPT: "first"})
+    _, err = process.communicate(timeout=30)
+
+    assert process.returncode == 2
+    assert "attempt, segment and launch are numbers" in err
+
+
+def test_outside_of_a_pod_it_says_so_in_one_line() -> None:
+    bare = {name: value for name, value in os.environ.items() if name != "KUBERNETES_SERVICE_HOST"}
+    done = subprocess.run(
+        [sys.executable, "-m", "torpor"], env=bare, capture_output=True, text=True, check=False, timeout=30
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "runs in pods that Torpor creates" in done.stderr
+
+
+def test_the_startup_report_comes_before_user_code_and_lists_the_modules(tmp_path: Path) -> None:
+    process = start(tmp_path, "print('imported')\ndef load(): pass", TORPOR_STARTUP_REPORT="1")
+    code, lines = ended(process)
+
+    assert code == 0
+    assert lines[2] == "imported"
+    report = json.loads(lines[1])
+    assert 5 < report["cpu_ms"] < report["startup_ms"] + 20
+    assert report["startup_ms"] < 30_000
+    assert "torpor.runtime.main" in report["modules"]
+    assert "authored" not in report["modules"]
+
+
+@pytest.mark.parametrize("imported", ["pass", "from torpor import BaseSensor"])
+def test_a_start_imports_nothing_heavy(imported: str) -> None:
+    script = f"import sys, torpor.runtime.main; {imported}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[1:1] = {sys.path!r}; {script}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    heavy = {"asyncio", "dataclasses", "email", "http.client", "inspect", "logging", "pathlib", "random", "traceback"}
+
+    assert heavy & set(done.stdout.split()) == set()
+
+
+def test_reducing_in_one_frame_imports_nothing_of_several(tmp_path: Path) -> None:
+    arguments = [{"name": "rows", "from": {"task": "list", "field": "results", "count": 3, "missing": "1"}}]
+    modules = {"torpor_wire.instance_paths", "dataclasses"}
+    source = f"import sys\ndef load(rows): print(len(rows), *{modules} & set(sys.modules))"
+    process = start(tmp_path, source, ARGUMENTS=json.dumps(arguments))
+
+    assert ended(process) == (0, ["patched to Running", "2", "patched to Succeeded"])

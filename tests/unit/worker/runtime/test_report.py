@@ -1,0 +1,156 @@
+"""The report: what the task came to is stored once, whatever answers get lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torpor.runtime.http import Answer
+
+    from tests.unit.worker.conftest import Cluster, Pod, Troubles
+
+DONE = "def load(): return 1"
+WAITING = """
+from torpor import defer
+class Drop:
+    def serialize(self): return "time", {"at": "2030-01-01T00:00:00Z"}
+def load(): return defer(Drop(), then=after)
+def after(event): return event
+"""
+
+
+def claimed(write: Callable[[], Answer]) -> Answer:
+    return write()
+
+
+@pytest.mark.parametrize("source", [DONE, WAITING, "def load(): raise ValueError('no')"])
+def test_a_report_whose_answer_was_lost_after_it_was_stored_is_not_repeated(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], source: str
+) -> None:
+    pod = task(source)
+    cluster.troubles = [claimed, trouble.after]
+
+    assert pod.run() == (1 if "raise" in source else 0)
+    assert pod.status["state"] in {"Succeeded", "Deferred", "Failed"}
+    assert [method for method, _ in cluster.requests] == ["PATCH", "PATCH", "GET"]
+
+
+def test_a_report_is_repeated_for_minutes_until_it_is_stored(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+) -> None:
+    pod = task(DONE)
+    cluster.troubles = [claimed, *[trouble.before, trouble.answered(500), trouble.answered(401)] * 8]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Succeeded"
+
+
+def test_a_report_is_given_up_after_five_minutes(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task(DONE)
+    began = cluster.clock
+    cluster.troubles = [claimed, *[trouble.before] * 200]
+
+    assert pod.run() == 2
+    assert 300 <= cluster.clock - began < 311
+    assert "could not be stored" in capsys.readouterr().err
+
+
+def test_a_report_is_not_repeated_blindly_while_the_taskrun_cannot_be_read(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+) -> None:
+    pod = task(DONE)
+    cluster.troubles = [claimed, trouble.after]
+    cluster.reads = [trouble.before, trouble.answered(500)]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Succeeded"
+
+
+def test_a_wait_that_was_stored_and_fired_before_we_looked_is_not_written_again(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task(WAITING)
+
+    def fired(write: Callable[[], Answer]) -> Answer:
+        write()
+        pod.fire("early")
+        return trouble.before(write)
+
+    cluster.troubles = [claimed, fired]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Scheduled"
+    assert pod.status["segment"] == 1
+    assert "dropped" not in capsys.readouterr().err
+
+
+def test_what_was_cancelled_while_it_ran_stays_cancelled(
+    task: Callable[..., Pod], cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task(DONE)
+
+    def cancelled(write: Callable[[], Answer]) -> Answer:
+        pod.status["state"] = "Cancelled"
+        return write()
+
+    cluster.troubles = [claimed, cancelled]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Cancelled"
+    assert "its outcome is dropped" in capsys.readouterr().err
+
+
+def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+) -> None:
+    pod = task(DONE, spec={"retries": {"limit": 3}})
+    refusal = trouble.answered(422, message="status.result: Too long", details={"causes": [{"reason": "FieldValue"}]})
+    cluster.troubles = [claimed, refusal]
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "Failed"
+    assert pod.status["reason"] == "ReportRefused"
+    assert "status.result: Too long" in pod.status["message"]
+
+
+def test_a_report_that_is_forbidden_while_the_api_server_starts_is_stored_after(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+) -> None:
+    pod = task(DONE)
+    forbidden = trouble.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
+    cluster.troubles = [claimed, forbidden, forbidden]
+
+    assert pod.run() == 0
+    assert pod.status["state"] == "Succeeded"
+
+
+def test_a_report_that_the_fence_forbids_is_said_in_the_log(
+    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = task(DONE)
+    cluster.troubles = [claimed, trouble.answered(403, message="denied by policy")]
+
+    assert pod.run() == 2
+    assert "could not be stored: HTTP 403: denied by policy" in capsys.readouterr().err
+
+
+def test_a_failure_is_tried_again_as_the_policy_says(task: Callable[..., Pod]) -> None:
+    retries = {"limit": 2, "delay": "5s", "backoff": 3, "maxDelay": "1m"}
+    pod = task("def load(): raise OSError('busy')", spec={"retries": retries})
+
+    assert pod.run() == 1
+    assert pod.status["state"] == "UpForRetry"
+    assert pod.at("retryAt") == pod.cluster.clock + 5
+    pod.status.update(state="Scheduled", attempt=2)
+    pod.run()
+    assert pod.at("retryAt") == pod.cluster.clock + 15
+    pod.status.update(state="Scheduled", attempt=3)
+    pod.run()
+    assert pod.status["state"] == "Failed"
+    assert "completionTime" in pod.status

@@ -1,0 +1,182 @@
+"""A sensor whose poke is async, on both sides: deferred by its pod, and run in the triggerer without a class for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from torpor import BaseSensor, Context, DeferralError, PokeResult
+from torpor.context import Elsewhere
+from torpor_triggerer.model.deferred_taskrun import parse
+from torpor_triggerer.model.outcome import Ended, Failed, Fired
+from torpor_triggerer.usercode import invoke, registry, validation
+
+from tests.support.fake_api import VirtualClock
+from tests.support.fake_services import lent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.worker.conftest import Cluster, Pod
+
+NAMES = {f"{__name__}.{name}": f"{__name__}:{name}" for name in ("Key", "Blocking", "Rude", "Broken")}
+
+
+class Key(BaseSensor):
+    """There at the third look, wherever that is."""
+
+    looked: list[str]
+
+    def __init__(self, path: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.path = path
+        self.looked = []
+
+    async def poke(self, context: Context) -> PokeResult:
+        await asyncio.sleep(0)
+        self.looked.append(context.namespace)
+        return PokeResult(len(self.looked) > 2, {"path": self.path, "looked": self.looked})
+
+
+class Blocking(Key):
+    """Would hold the loop of the triggerer."""
+
+    def poke(self, context: Context) -> bool:  # type: ignore[override]
+        return True
+
+
+class Rude(Key):
+    """Asks who it is for."""
+
+    async def poke(self, context: Context) -> Any:
+        return context["taskrun"] == "no"
+
+
+class Broken(Key):
+    """Raises once it is in the triggerer."""
+
+    async def poke(self, context: Context) -> Any:
+        if isinstance(context, Elsewhere):
+            raise OSError("no route to host")
+        return False
+
+
+def source(name: str) -> str:
+    return f"from {__name__} import {name} as load"
+
+
+async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Ended | None:
+    """What comes of the pod's wait in a triggerer that has the classes above, after so long."""
+    pod.cluster.taskruns[pod.name]["metadata"]["namespace"] = "workflows"
+    waiting = parse(pod.cluster.taskruns[pod.name])
+    call = validation.read(waiting)
+    assert isinstance(call, validation.Call), call
+    made = validation.admit(waiting, call, registry.load(NAMES), lent(clock=clock))
+    if made.problem is not None:
+        return made.problem
+    running = asyncio.create_task(invoke.first_event(made.trigger))
+    await clock.advance(seconds)
+    if running.done():
+        return running.result()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    return None
+
+
+@pytest.fixture
+def deferred(task: Callable[..., Pod]) -> Callable[..., Any]:
+    """A pod that has deferred; in a thread, since it has an event loop of its own."""
+
+    async def make(name: str, **arguments: Any) -> Pod:
+        pod = task(source(name), **arguments)
+        # The key is of a namespace, and the fake pod's is another than what lends here.
+        code = await asyncio.to_thread(lambda: pod.run(pod.launch()._replace(namespace="workflows")))
+        assert code == 0, pod.status
+        return pod
+
+    return make
+
+
+async def test_a_sensor_is_its_own_trigger_and_its_value_comes_back(deferred: Callable[..., Any]) -> None:
+    pod = await deferred("Key", path="a", poke_interval="30s")
+    fired = await triggered(pod, VirtualClock(), 70)
+
+    assert isinstance(fired, Fired), fired
+    pod.fire(json.loads(fired.event))
+    assert await asyncio.to_thread(pod.run) == 0
+    assert json.loads(pod.status["result"]) == {"path": "a", "looked": ["workflows"] * 3}
+
+
+async def test_a_sensor_looks_again_after_its_interval_and_not_before(deferred: Callable[..., Any]) -> None:
+    pod = await deferred("Key", path="a", poke_interval="30s")
+
+    assert await triggered(pod, VirtualClock(), 50) is None
+
+
+async def test_equal_sensors_share_a_poke_whatever_their_intervals(deferred: Callable[..., Any]) -> None:
+    seen = []
+    for path, every in (("a", 30), ("a", 60), ("b", 30)):
+        pod = await deferred("Key", path=path, poke_interval=every)
+        seen.append(pod.status["trigger"]["key"])
+
+    assert seen[0] == seen[1] != seen[2]
+
+
+async def test_a_sensor_that_is_not_registered_names_what_to_do(task: Callable[..., Pod], cluster: Cluster) -> None:
+    pod = task(source("Key") + "\nclass Other(load): pass", name="Other", path="a")
+    await asyncio.to_thread(lambda: pod.run(pod.launch()._replace(namespace="workflows")))
+    failed = await triggered(pod, VirtualClock(), 1)
+
+    assert isinstance(failed, Failed)
+    assert failed.reason == "TriggerUnknown"
+    assert "--trigger" in failed.message
+
+
+async def test_a_sensor_that_blocks_is_refused_by_the_triggerer(task: Callable[..., Pod]) -> None:
+    wait = f"""
+from torpor import defer
+class Asked:
+    def serialize(self): return "{__name__}.Blocking", {{"path": "a"}}
+def load(): return defer(Asked(), then=end)
+def end(event): pass
+"""
+    pod = task(wait)
+    await asyncio.to_thread(lambda: pod.run(pod.launch()._replace(namespace="workflows")))
+    failed = await triggered(pod, VirtualClock(), 1)
+
+    assert isinstance(failed, Failed)
+    assert "poke of Blocking is not async: it would block the triggerer" in failed.message
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Rude", "there is no taskrun in the triggerer, where one poke may serve many TaskRuns"),
+        ("Broken", "OSError: no route to host"),
+    ],
+)
+async def test_a_poke_that_raises_in_the_triggerer_fails_the_wait(
+    deferred: Callable[..., Any], name: str, said: str
+) -> None:
+    failed = await triggered(await deferred(name, path="a"), VirtualClock(), 1)
+
+    assert isinstance(failed, Failed)
+    assert said in failed.message
+
+
+def test_a_sensor_made_of_arguments_without_names_cannot_be_made_again() -> None:
+    with pytest.raises(DeferralError, match="given by name"):
+        Key("a").serialize()
+
+
+def test_the_context_elsewhere_says_what_it_is() -> None:
+    elsewhere = Elsewhere("workflows")
+
+    assert elsewhere["namespace"] == "workflows"
+    assert repr(elsewhere) == "Elsewhere('workflows')"
+    with pytest.raises(LookupError, match="set runs_in_triggerer = False"):
+        elsewhere.get("attempt")
+    with pytest.raises(KeyError, match="the context has"):
+        elsewhere["ti"]

@@ -1,0 +1,1 @@
+"""Triggers with `poll_many`: one poll answers many waits."""

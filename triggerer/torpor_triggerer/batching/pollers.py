@@ -1,0 +1,91 @@
+"""One query for many: triggers whose class has `poll_many`, by what they look at.
+
+Waits share a source that agree in class, namespace, service account and in what the class calls their `source`; so
+nobody is answered with what another may read. A wait may come and go at any time; it costs a future.
+"""
+
+import asyncio
+import math
+from collections.abc import Coroutine, Hashable
+from contextvars import copy_context
+from typing import Any
+
+from torpor.triggers.support import polling
+
+from torpor_triggerer.batching.batches import Looks, Member
+from torpor_triggerer.batching.source import Source, Terms
+
+
+class Polls:
+    """All sources of an event loop. A source's key may hold secrets and is never shown."""
+
+    def __init__(self) -> None:
+        self._context = copy_context()
+        self._sources: dict[Hashable, Source] = {}
+        self._tasks: dict[Source, asyncio.Task[None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def event(self, trigger: Any, looks: Looks, terms: Terms) -> Coroutine[Any, Any, Any]:
+        """What `poll_many` answers for a trigger at last; to be awaited at once. Raises what it fails with.
+
+        No coroutine itself, whose frame would keep the terms for as long as the trigger waits.
+        """
+        member = _member(trigger, looks)
+        self._open(_key(trigger, terms), type(trigger), terms).join(member)
+        return self._answer(member)
+
+    async def ended(self) -> None:
+        """Return when the polling that nobody waits for any more has ended."""
+        closed = [task for source, task in self._tasks.items() if source.closed]
+        if closed:
+            await asyncio.wait(closed)
+
+    async def _answer(self, member: Member) -> Any:
+        try:
+            return await member.answer
+        finally:
+            self._leave(member)
+
+    def _open(self, key: Hashable, kind: Any, terms: Terms) -> Source:
+        found = self._sources.get(key)
+        if found is None or found.closed:
+            found = self._sources[key] = Source(kind, terms, self._expel)
+            # In no wait's context: it outlives whoever happened to be first, and is not theirs in the log.
+            task = self._context.copy().run(asyncio.create_task, found.run(), name=f"poll {kind.__name__}")
+            self._tasks[found] = task
+            task.add_done_callback(lambda _, key=key, source=found: self._forget(key, source))  # type: ignore[misc]
+        return found
+
+    def _forget(self, key: Hashable, source: Source) -> None:
+        del self._tasks[source]
+        if self._sources.get(key) is source:
+            del self._sources[key]
+
+    def _expel(self, source: Source, member: Member) -> None:
+        self._open(object(), source.kind, source.terms).join(member)
+
+    def _leave(self, member: Member) -> None:
+        source: Source = member.home
+        source.members.pop(member, None)
+        if not source.members and not source.closed:
+            source.closed = True
+            self._tasks[source].cancel()
+
+
+def _key(trigger: Any, terms: Terms) -> Hashable:
+    source = getattr(trigger, "source", None)
+    if source is None:
+        return object()
+    key = (type(trigger), terms.owner, source)
+    hash(key)
+    return key
+
+
+def _member(trigger: Any, looks: Looks) -> Member:
+    interval = float(getattr(trigger, "interval", polling.INTERVAL))
+    if not math.isfinite(interval) or interval < polling.INTERVAL_MIN:
+        raise ValueError(f"interval is {interval:g} seconds; {polling.INTERVAL_MIN:g} is the least")
+    answer = asyncio.get_running_loop().create_future()
+    return Member(trigger=trigger, answer=answer, looks=looks, interval=interval)

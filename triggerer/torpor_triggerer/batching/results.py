@@ -1,0 +1,105 @@
+"""The border to a stranger's `poll_many`: whatever it gives or raises becomes an outcome of the waits it was asked for.
+
+One that does not come to an end is given up on, and nothing that it raises ends the loop or passes for our own
+cancellation.
+"""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from torpor.triggers.services import Services
+
+from torpor_triggerer.model.outcome import said
+from torpor_triggerer.usercode import attribution, invoke
+from torpor_triggerer.usercode.attribution import Mark
+
+POLL_SECONDS = 120.0
+END_SECONDS = 5.0
+
+
+async def of(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
+    """An answer for each of the triggers, or what became of the poll as a whole.
+
+    Its limit is in the machine's time, as are those of the requests that it makes.
+    """
+    working = asyncio.ensure_future(_polled(kind, triggers, services))
+    try:
+        await asyncio.wait((working,), timeout=POLL_SECONDS)
+    finally:
+        if not working.done():
+            working.cancel()
+            # Else a client would be closed that it still uses.
+            await asyncio.wait((working,), timeout=END_SECONDS)
+    if working.done() and not working.cancelled():
+        return working.result()
+    return TimeoutError(f"not done within {POLL_SECONDS:g} s")
+
+
+def tell(waiting: "asyncio.Future[Any]", answer: object) -> None:
+    """Give a wait its answer: an event, or an error."""
+    if isinstance(answer, BaseException):
+        fail(waiting, answer)
+    elif not _is_event(answer):
+        fail(waiting, TypeError(f"poll_many() gave a {type(answer).__name__} in place of an event, an error or None"))
+    elif not waiting.done():
+        waiting.set_result(answer)
+
+
+def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
+    """End a wait with an error."""
+    if not waiting.done():
+        waiting.set_exception(_bearable(error))
+        waiting.exception()  # so that nobody complains where the wait has gone at this very moment
+
+
+def say(trigger: Any, trouble: OSError) -> None:
+    """Let a wait say that there was no answer, and why."""
+    with suppress(Exception):
+        trigger.last_look = said(trouble) or type(trouble).__name__
+
+
+def retry_after(trouble: OSError) -> float:
+    """For how many seconds the source asks to be left in peace."""
+    try:
+        asked = float(getattr(trouble, "retry_after", 0.0))
+    except Exception:  # noqa: BLE001 - whatever a stranger wrote there
+        return 0.0
+    return asked if math.isfinite(asked) else 0.0
+
+
+async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
+    mark = Mark(class_name=kind.__qualname__, subject=triggers)
+    try:
+        found = list(await attribution.running(mark, _many(kind, triggers, services)))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if invoke.is_ours(error):
+            raise
+        return _bearable(error)
+    if len(found) != len(triggers):
+        return RuntimeError(f"poll_many() gave {len(found)} answers to {len(triggers)} waits")
+    return found
+
+
+async def _many(kind: Any, triggers: Sequence[Any], services: Services) -> Any:
+    return await kind.poll_many(triggers, services)
+
+
+def _bearable(error: BaseException) -> Exception:
+    """What a future takes, and what ends no loop where it is raised."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {said(error)}")
+    bearable.__cause__ = error
+    return bearable
+
+
+def _is_event(answer: object) -> bool:
+    try:
+        return hasattr(answer, "payload")
+    except Exception:  # noqa: BLE001 - a stranger's property
+        return False

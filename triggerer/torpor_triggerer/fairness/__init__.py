@@ -1,0 +1,1 @@
+"""Shares scarce resources of the process between namespaces."""

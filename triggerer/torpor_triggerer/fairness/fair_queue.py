@@ -1,0 +1,39 @@
+"""A bounded queue whose places and turns namespaces share (`shares`): each has its turn, however many it has put."""
+
+import asyncio
+from collections import deque
+from typing import Generic, TypeVar
+
+from torpor_triggerer.fairness.namespace_shares import Shares
+
+T = TypeVar("T")
+
+
+class FairQueue(Generic[T]):
+    """First in, first out for one owner; round robin for several."""
+
+    def __init__(self, limit: int) -> None:
+        self._room = Shares(limit)
+        self._lines: dict[str, deque[T]] = {}
+        self._filled = asyncio.Event()
+
+    def put(self, owner: str, one: T) -> bool:
+        """Whether there was a place for it."""
+        if not self._room.try_acquire(owner):
+            return False
+        self._lines.setdefault(owner, deque()).append(one)
+        self._filled.set()
+        return True
+
+    async def get(self) -> T:
+        """The next one, as soon as there is one."""
+        await self._filled.wait()
+        owner = next(iter(self._lines))
+        line = self._lines.pop(owner)
+        one = line.popleft()
+        if line:
+            self._lines[owner] = line  # as the last
+        elif not self._lines:
+            self._filled.clear()
+        self._room.release(owner)
+        return one

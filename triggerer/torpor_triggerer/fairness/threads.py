@@ -1,0 +1,66 @@
+"""Worker threads for what blocks, so many at a time.
+
+A thread cannot be stopped, so one that hangs keeps its place until it ends, whoever has given up on it; what still
+hangs when the process ends must not hold that up, so each is a daemon thread rather than one of an executor.
+Namespaces share the threads, so that one whose calls hang leaves some to the others.
+"""
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from torpor_triggerer.fairness.namespace_shares import Shares
+
+T = TypeVar("T")
+
+THREADS = 32
+
+log = logging.getLogger(__name__)
+
+
+class Threads:
+    """Calls functions in threads, `limit` at a time; the rest wait for their turn."""
+
+    def __init__(self, limit: int = THREADS) -> None:
+        self._limit = limit
+        self._room = Shares(limit)
+
+    async def call(self, work: Callable[[], T], owner: str = "") -> T:
+        """What `work` returns or raises; where the caller is cancelled, `work` goes on and nobody hears of its end."""
+        if not self._room.try_acquire(owner):
+            log.debug("the share of %r in %d threads is busy; what blocks waits for its turn", owner, self._limit)
+            await self._room.acquire(owner)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        try:
+            context = contextvars.copy_context()
+            threading.Thread(target=self._work, args=(work, done, context, owner), daemon=True).start()
+        except BaseException:
+            self._room.release(owner)
+            raise
+        return await done
+
+    def _work(
+        self, work: Callable[[], Any], done: "asyncio.Future[Any]", context: contextvars.Context, owner: str
+    ) -> None:
+        try:
+            found, error = context.run(work), None
+        except BaseException as raised:  # noqa: BLE001 - whoever awaits it is to have it, whatever it is
+            found, error = None, raised
+        try:
+            done.get_loop().call_soon_threadsafe(self._end, owner, done, found, error)
+        except RuntimeError:
+            log.debug("a thread has outlived the loop")
+
+    def _end(self, owner: str, done: "asyncio.Future[Any]", found: object, error: BaseException | None) -> None:
+        self._room.release(owner)
+        if done.done():
+            return
+        if error is None:
+            done.set_result(found)
+        else:
+            # A future takes no StopIteration: it would end the coroutine that awaits it as if it had returned.
+            done.set_exception(RuntimeError("it raised StopIteration") if isinstance(error, StopIteration) else error)

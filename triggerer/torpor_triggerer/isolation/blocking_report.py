@@ -1,0 +1,78 @@
+"""What follows for the waits where a trigger has blocked the loop of all: they are told, and begun anew where it moves.
+
+Told by an Event each, within the Events' budget: of those whose very trigger it was, the first few, once a minute for
+a class. An Event needs the loop, so it comes when the block is over; what hangs for good is named in the log.
+"""
+
+import logging
+from collections.abc import Collection
+
+from torpor_api.timing import Clock
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.isolation.placement import Blocked
+from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.reporting.events import Notices
+from torpor_triggerer.running.scheduler import Runner
+from torpor_triggerer.running.state import Run
+
+TOLD_MAX = 20
+TELL_EVERY = 60.0
+
+log = logging.getLogger(__name__)
+
+
+class Blame:
+    """For one process."""
+
+    def __init__(self, runner: Runner, notices: Notices, clock: Clock) -> None:
+        self._runner = runner
+        self._notices = notices
+        self._clock = clock
+        self._told_at: dict[str, float] = {}
+
+    def lay(self, blocked: Blocked) -> None:
+        """Tell of one block, once the loop goes on. Never raises."""
+        try:
+            guilty = _whose(self._runner.runs, blocked.subject)
+            self._tell(guilty, blocked)
+            if blocked.moved:
+                self._runner.begin_anew(lambda run: _moves(run, blocked, guilty))
+        except Exception:
+            log.exception("nothing follows from a block of trigger %s", blocked.class_name)
+
+    def _tell(self, guilty: Collection[Run], blocked: Blocked) -> None:
+        message = _message(blocked)
+        log.warning("%s", message)
+        now = self._clock.monotonic()
+        if not blocked.moved and now - self._told_at.get(blocked.class_name, float("-inf")) < TELL_EVERY:
+            return
+        self._told_at[blocked.class_name] = now
+        for run in list(guilty)[:TOLD_MAX]:
+            self._notices.warn(run.wait, Reason.LOOP_BLOCKED, message)
+            with run.page.speaking():
+                log.warning("%s", message)
+
+
+def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
+    """Those whose trigger was at work, by itself or with thousands of others, or was being made."""
+    some = {id(one) for one in (subject if isinstance(subject, list | tuple) else (subject,))}
+    return {run: None for run in runs if id(run.trigger) in some or id(run.wait) in some}
+
+
+def _moves(run: Run, blocked: Blocked, guilty: Collection[Run]) -> bool:
+    """Whether what runs for it is still of the class as it was, as a part of another perhaps."""
+    named = run.wait.asked is not None and run.wait.asked.class_name == blocked.class_name
+    return (named or run in guilty) and run.trigger is not None and not isinstance(run.trigger, StandIn)
+
+
+def _message(blocked: Blocked) -> str:
+    follows = (
+        "it runs in a thread of its own from now on"
+        if blocked.moved
+        else "at the third time within an hour it gets a thread of its own"
+    )
+    return (
+        f"trigger {blocked.class_name} blocked the event loop for {blocked.seconds:.1f} s, at {blocked.place}: "
+        f"all other waits of this replica were late by as much; {follows}"
+    )

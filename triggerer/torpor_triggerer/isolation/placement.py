@@ -1,0 +1,194 @@
+"""Where triggers run: in the loop of all, or in a thread of their class's own once the class has blocked that loop.
+
+A block cannot be cut short, only kept from happening again: so a class is moved at its third block within an hour, or
+at its first that is long enough for the pod's probes to fail. It stays there until the process ends. What runs of it at
+that moment begins anew there, as in another replica.
+"""
+
+import asyncio
+import logging
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_api.timing import Clock
+
+from torpor_triggerer.isolation.thread_loop import Apart
+from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.isolation.watchdog import Block, Pulse, Told, Watchdog
+from torpor_triggerer.model import outcome
+from torpor_triggerer.model.outcome import Ended
+from torpor_triggerer.reporting.health import LATE
+from torpor_triggerer.usercode import attribution, invoke
+from torpor_triggerer.usercode.attribution import Mark, Sight
+from torpor_triggerer.usercode.registry import Registry
+
+BLOCKS = 3
+WITHIN = 3600.0
+LONG = LATE
+TELL_EVERY = 60.0
+SWITCH_SECONDS = 0.0005
+"""How long one thread's Python code may keep another waiting: a tenth of the default, since what is moved may compute
+without end, and the loop of all would wait as long after each of its own system calls."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """Who has blocked the loop of all, for how long (seconds), and whether that was once too often."""
+
+    class_name: str
+    subject: object
+    place: str
+    seconds: float
+    moved: bool
+
+
+class Hosts:
+    """Implements `conduct.Hosts`. `blocked` counts by class how often it kept a loop; `apart` has a thread for some.
+
+    `on_begin` is told of each block when it is seen, in the watchdog's thread; `on_blocked`, in the loop of all once it
+    goes on, of each that kept this loop.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        registry: Registry,
+        *,
+        seconds: float,
+        on_begin: Callable[[str], None],
+        on_blocked: Callable[[Blocked], None],
+    ) -> None:
+        self.blocked: Counter[str] = Counter()
+        self.apart: dict[str, Apart] = {}
+        self._registry = registry
+        self._seconds = seconds
+        self._clock = clock
+        self._on_begin = on_begin
+        self._on_blocked = on_blocked
+        self._blocks: dict[str, deque[float]] = {}
+        self._watchdog = Watchdog()
+        self._pulses: dict[str, Pulse] = {}
+        self._told_at: dict[str, float] = {}
+        self._home: asyncio.AbstractEventLoop | None = None
+
+    @contextmanager
+    def watched(self, apart: Collection[str] = ()) -> Iterator[None]:
+        """Watch the running loop, and let these classes run apart from the first. A simulation does without."""
+        interval = sys.getswitchinterval()
+        self._home = asyncio.get_running_loop()
+        self._home.set_task_factory(attribution.factory)
+        self._watchdog.watch(Pulse(self._home, threading.get_ident(), self._told))
+        for class_name in apart:
+            if class_name in self._registry.usable:
+                self._move(class_name, self._home)
+            else:
+                log.warning("no class is registered as %r, to be run apart", class_name)
+        self._watchdog.start()
+        try:
+            yield
+        finally:
+            sys.setswitchinterval(interval)
+            self._watchdog.stop()
+            for one in self.apart.values():
+                one.stop()
+
+    async def first_event(self, class_name: str, trigger: Any) -> Ended:
+        """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+        try:
+            if isinstance(trigger, StandIn):
+                return await trigger.outcome()
+            return await attribution.running(Mark(class_name=class_name, subject=trigger), invoke.first_event(trigger))
+        except (Exception, asyncio.CancelledError) as error:
+            if invoke.is_ours(error):
+                raise
+            log.exception("the trigger broke what runs it")
+            return outcome.raised(error)
+
+    async def tell(self, class_name: str, trigger: Any, method: str) -> None:
+        """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
+        if invoke.answers(trigger, method):
+            telling = invoke.tell(self._clock, trigger, method, seconds=self._seconds)
+            await attribution.running(Mark(class_name=class_name, subject=trigger), telling)
+
+    @property
+    def _told(self) -> Told:
+        return Told(began=self._begin, ended=self._end)
+
+    def _begin(self, block: Block) -> None:
+        """In the watchdog's thread: said at once, for the loop may never go on."""
+        class_name = self._class_name(block.sight)
+        self.blocked[class_name] += 1
+        self._on_begin(class_name)
+        if not block.apart:
+            log.warning("trigger %s blocks the event loop, at %s", class_name, self._place(block.sight))
+        elif block.started - self._told_at.get(class_name, float("-inf")) > TELL_EVERY:
+            self._told_at[class_name] = block.started
+            log.info("trigger %s blocks the thread that it has to itself, at %s", class_name, self._place(block.sight))
+
+    def _end(self, block: Block) -> None:
+        """In the watchdog's thread: thousands may be waiting to be made, in one step, of a class that blocks then."""
+        if block.apart or self._home is None:
+            return
+        class_name = self._class_name(block.sight)
+        moved = self._is_too_much(class_name, block) and class_name in self._registry.usable
+        if moved and class_name not in self.apart:
+            self._move(class_name, self._home)
+            log.warning("trigger %s has a thread to itself from now on", class_name)
+        blocked = Blocked(
+            class_name=class_name,
+            subject=block.sight.mark.subject,
+            place=self._place(block.sight),
+            seconds=block.seconds,
+            moved=moved,
+        )
+        self._home.call_soon_threadsafe(self._on_blocked, blocked)
+
+    def _is_too_much(self, class_name: str, block: Block) -> bool:
+        blocks = self._blocks.setdefault(class_name, deque(maxlen=BLOCKS))
+        blocks.append(block.started)
+        often = len(blocks) == BLOCKS and block.started - blocks[0] <= WITHIN
+        return often or block.seconds >= LONG or class_name in self.apart
+
+    def _move(self, class_name: str, home: asyncio.AbstractEventLoop) -> None:
+        sys.setswitchinterval(SWITCH_SECONDS)
+        apart = self.apart[class_name] = Apart(class_name, home, self._watch, self._complaint)
+        self._registry.stand_in(class_name, lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
+
+    def _watch(self, apart: Apart) -> None:
+        """In the thread that is to be watched."""
+        pulse = Pulse(apart.loop, threading.get_ident(), self._told, apart.class_name)
+        self._pulses[apart.class_name] = pulse
+        self._watchdog.watch(pulse)
+
+    def _complaint(self, class_name: str) -> str:
+        pulse = self._pulses.get(class_name)
+        block = pulse.block if pulse else None
+        if block is None:
+            return ""
+        return f"its thread has been blocked for {block.seconds:.0f} s, at {self._place(block.sight)}"
+
+    def _class_name(self, sight: Sight) -> str:
+        """The innermost registered class whose method is under way, else whoever was begun."""
+        subject = sight.mark.subject
+        asked = subject[:1] if isinstance(subject, list | tuple) else (subject,)
+        for found in (*sight.types, *map(type, asked)):
+            name = self._registry.name_of(found, sight.mark.class_name)
+            if name:
+                return name
+        return sight.mark.class_name or type(sight.mark.subject).__qualname__
+
+    def _place(self, sight: Sight) -> str:
+        """The innermost line of the class's own module, and where it is called from there."""
+        if not sight.places:
+            return "its construction"
+        files = self._registry.file_of(self._class_name(sight))
+        own = next((place for place in sight.places if place.file == files), sight.places[-1])
+        inner = sight.places[0]
+        return str(own) if own == inner else f"{own}, in {inner}"

@@ -1,0 +1,216 @@
+"""What triggers borrow, for those that run in a thread of their own: each call is carried to the loop of all and back.
+
+Only a client that they share is not: it belongs to the loop that it was made in, so each thread has its own.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from torpor.triggers.services import Answer, Request, TaskRunRef
+from torpor.triggers.support.metering import Meter
+from torpor_wire.canonical import Json
+
+from torpor_triggerer.batching.batches import Looks
+from torpor_triggerer.batching.source import Terms
+from torpor_triggerer.isolation.thread_loop import Apart
+from torpor_triggerer.network.metered_socket import MeteredSocket
+from torpor_triggerer.network.proxy import Session
+from torpor_triggerer.services.client_pool import Kept
+from torpor_triggerer.services.services import Lent
+
+T = TypeVar("T")
+
+
+class Afar:
+    """Implements `torpor.triggers.services.Services` by what was lent at home; `kept` as there."""
+
+    def __init__(self, lent: Lent, apart: Apart, kept: Kept | None = None) -> None:
+        self.lent = lent
+        self._apart = apart
+        self._kept = kept
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the TaskRun."""
+        return self.lent.namespace
+
+    @property
+    def taskrun(self) -> TaskRunRef:
+        """The TaskRun that waits."""
+        return self.lent.taskrun
+
+    def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
+        """A trigger of a registered class, which runs here too unless it has a thread of its own."""
+        made = self.lent.make(class_name, kwargs)
+        if hasattr(made, "bind"):
+            made.bind(self)
+        return made
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.lent.now()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds; here, since a thread that is woken up by another is woken up late."""
+        await self.lent.sleep(seconds)
+
+    def jitter(self) -> float:
+        """A number from 0 to 1."""
+        return self.lent.jitter()
+
+    def check(self, expression: str, roots: frozenset[str]) -> None:
+        """Raise ValueError for an expression that cannot work."""
+        self.lent.check(expression, roots)
+
+    async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
+        """The value of an expression."""
+        return await self._apart.at_home(_of(self.lent.evaluate(expression, variables)))
+
+    async def request(self, asked: Request) -> Answer:
+        """One HTTP request."""
+        return await self._apart.at_home(_of(self.lent.request(asked)))
+
+    async def reach(self, host: str, port: int, *, seconds: float) -> str:
+        """Open a TCP connection and close it."""
+        return await self._apart.at_home(_of(self.lent.reach(host, port, seconds=seconds)))
+
+    async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+        """A TCP connection, for use in this thread."""
+        connecting = self.lent.connect(host, port, seconds=seconds, meter=meter)
+        return await self._borrowed(connecting, lambda connected: connected.close())
+
+    async def proxy(self, meter: Meter) -> "RemoteProxy":
+        """A way to servers for a client that opens connections by itself."""
+        session = await self._borrowed(self.lent.proxy(meter), lambda session: self._at_home_later(session.close()))
+        return RemoteProxy(session, self._apart)
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[None]:
+        """Held while an answer is read and judged."""
+        held = self.lent.answering()
+        leave = partial(held.__aexit__, None, None, None)
+        await self._borrowed(held.__aenter__(), lambda _: self._at_home_later(leave()))
+        try:
+            yield
+        finally:
+            await asyncio.shield(self._apart.at_home(_of(leave())))
+
+    async def _borrowed(self, work: Awaitable[T], give_back: Callable[[T], object]) -> T:
+        """What is taken at home; whoever is cancelled meanwhile may have it already, or get it still: given back."""
+        borrowing = asyncio.run_coroutine_threadsafe(_of(work), self._apart.home)
+
+        def unwanted(done: "Future[T]") -> None:
+            if not done.cancelled() and done.exception() is None:
+                give_back(done.result())
+
+        try:
+            return await asyncio.shield(asyncio.wrap_future(borrowing))
+        except asyncio.CancelledError:
+            borrowing.add_done_callback(unwanted)
+            raise
+
+    def _at_home_later(self, work: Awaitable[object]) -> None:
+        asyncio.run_coroutine_threadsafe(_of(work), self._apart.home)
+
+    @property
+    def answer_bytes(self) -> int:
+        """How large an answer may be."""
+        return self.lent.answer_bytes
+
+    @property
+    def longest_request(self) -> float:
+        """For how many seconds one request may be waited for."""
+        return self.lent.longest_request
+
+    async def versions(
+        self, api_version: str, kind: str, name: str, *, managed: bool = False
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
+        """An object of the namespace as it is and each time it changes, each asked for when it is wanted."""
+        versions = self.lent.versions(api_version, kind, name, managed=managed)
+        turn = asyncio.Lock()
+        try:
+            while (version := await self._apart.at_home(_next(versions, turn))) is not None:
+                yield version
+        finally:
+            await self._apart.at_home(_close(versions, turn))
+
+    async def polled(self, trigger: Any) -> Any:
+        """The event of a trigger whose class has `poll_many`: asked for here, with those that wait here."""
+        clock, jitter = self.lent.sources.api.clock, self.lent.sources.api.jitter
+        terms = Terms((self.lent.namespace, self.lent.account), clock, jitter, self._lend)
+        return await self._apart.polls.event(trigger, self.lent.looks, terms)
+
+    def _lend(self, until: AsyncExitStack) -> "Afar":
+        return Afar(replace(self.lent, looks=Looks()), self._apart, Kept(self._apart.clients, until))
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns or raises, from one of the worker threads that all share."""
+        return await self._apart.at_home(_of(self.lent.in_thread(work)))
+
+    def shared(
+        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+    ) -> AbstractAsyncContextManager[T]:
+        """This thread's one client of this namespace and service account for a key."""
+        clients = self._kept or self._apart.clients
+        return clients.lend((self.lent.owner, key), connect, close, self.lent.namespace)
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The folders that waits of this namespace may look into."""
+        return self.lent.folders
+
+    @property
+    def lends_identity(self) -> bool:
+        """Whether waits may use the identity of this pod."""
+        return self.lent.lends_identity
+
+
+class RemoteProxy:
+    """A session of the proxy, which runs in the loop of all."""
+
+    def __init__(self, session: Session, apart: Apart) -> None:
+        self.url = session.url
+        self._session = session
+        self._apart = apart
+
+    @property
+    def denied(self) -> str:
+        """Why an address was."""
+        return self._session.denied
+
+    @denied.setter
+    def denied(self, why: str) -> None:
+        self._session.denied = why
+
+    @property
+    def failed(self) -> str:
+        """Why an address was not connected to."""
+        return self._session.failed
+
+    @failed.setter
+    def failed(self, why: str) -> None:
+        self._session.failed = why
+
+    async def close(self) -> None:
+        """The client is done."""
+        await self._apart.at_home(_of(self._session.close()))
+
+
+async def _of(work: Awaitable[T]) -> T:
+    return await work
+
+
+async def _next(versions: AsyncGenerator[Mapping[str, Any], None], turn: asyncio.Lock) -> Mapping[str, Any] | None:
+    async with turn:
+        return await anext(versions, None)
+
+
+async def _close(versions: AsyncGenerator[Mapping[str, Any], None], turn: asyncio.Lock) -> None:
+    """After whoever still asks for one, though nobody waits for the answer: both at once are an error."""
+    async with turn:
+        await versions.aclose()

@@ -1,0 +1,161 @@
+"""A trigger that stands in for one whose class has a thread of its own: made there, run there, told its end there.
+
+In the loop of all it is a trigger like any other, also as a part of another. Whoever gives up on it goes on at once,
+whatever its thread does.
+"""
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, assert_never
+
+from torpor.triggers import BaseTrigger, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
+from torpor.triggers.support import arguments, sharing
+from torpor_wire import typed_json
+
+from torpor_triggerer.isolation.services_proxy import Afar
+from torpor_triggerer.isolation.thread_loop import Apart
+from torpor_triggerer.model.outcome import Done, Ended, Failed, Fired, Skipped
+from torpor_triggerer.services.services import Lent
+from torpor_triggerer.usercode import attribution, invoke, validation
+from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.registry import TriggerClass
+
+LONGEST_SLEEP = 30.0
+
+
+class StandInError(Exception):
+    """The trigger has failed there; the message says how."""
+
+
+class StandIn:
+    """In place of what `made_by` makes of the kwargs."""
+
+    def __init__(self, apart: Apart, made_by: TriggerClass, kwargs: Mapping[str, Any]) -> None:
+        self._apart = apart
+        self._made_by = made_by
+        self._kwargs = kwargs
+        self._services: Afar | None = None
+        self._trigger: Any = None
+        self._problem: Failed | None = None
+        self._running: asyncio.Task[Any] | None = None
+
+    def bind(self, services: Lent | Afar) -> None:
+        """Keep what is lent until it is made."""
+        self._services = Afar(services.lent if isinstance(services, Afar) else services, self._apart)
+
+    async def outcome(self) -> Ended:
+        """What comes of it; CancelledError where whoever waits for it is cancelled."""
+        return await self._apart.call(self._run())
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """As a trigger that is a part of another is run."""
+        match await self.outcome():
+            case Fired(event=event):
+                yield TriggerEvent(typed_json.decode(json.loads(event)))
+            case Done(result=result):
+                yield TaskSuccessEvent(typed_json.decode(json.loads(result or "null")))
+            case Skipped(message=message):
+                yield TaskSkippedEvent(message)
+            case Failed(message=message):
+                raise StandInError(message)
+            case other:
+                assert_never(other)
+
+    async def cleanup(self) -> None:
+        """Once it no longer runs, and if it was made at all."""
+        await self._apart.call(self._tell("cleanup"))
+
+    async def on_kill(self) -> None:
+        """Also where it never ran here: what it began elsewhere is to end."""
+        await self._apart.call(self._kill())
+
+    @property
+    def shareable(self) -> bool:
+        """As `conduct.shareable` says of the trigger itself."""
+        counts = "timeout" in self._kwargs and not _is_ours(self._made_by)
+        says = sharing.class_decides(self._made_by)
+        return says and not counts and getattr(self._made_by, "shareable", False) is True
+
+    @property
+    def interval(self) -> float | None:
+        """Every how many seconds it is asked to look, where it is."""
+        for name in ("interval", "poke_interval"):
+            if name in self._kwargs:
+                return _seconds(self._kwargs[name])
+        return _seconds(getattr(self._made_by, "interval", None))
+
+    @property
+    def last_look(self) -> str:
+        """What keeps its thread, if anything does, and what it found before."""
+        return "; ".join(part for part in (self._apart.complaint, self._said("last_look")) if part)
+
+    @property
+    def asks(self) -> str:
+        """What a person can do about it while it waits."""
+        return self._said("asks")
+
+    def _said(self, name: str) -> str:
+        """What it computes to say it is not asked for, since that is not to be done here."""
+        if isinstance(inspect.getattr_static(type(self._trigger), name, ""), str):
+            found = getattr(self._trigger, name, "")
+            return found if isinstance(found, str) else ""
+        return ""
+
+    async def _run(self) -> Ended:
+        self._running = asyncio.current_task()
+        self._make()
+        if self._problem is not None:
+            return self._problem
+        due = invoke.due(self._trigger)
+        if due is None:
+            return await attribution.running(self._mark, invoke.first_event(self._trigger))
+        await self._until(due)
+        return invoke.payload(self._trigger)
+
+    async def _until(self, moment: float) -> None:
+        """By the wall clock, which may be set meanwhile."""
+        left = moment - self._lent.now()
+        if left > 0:
+            await asyncio.sleep(min(left, LONGEST_SLEEP))
+            await self._until(moment)
+
+    async def _kill(self) -> None:
+        self._make()
+        await self._tell("on_kill")
+
+    async def _tell(self, method: str) -> None:
+        if self._running is not None:
+            await asyncio.wait((self._running,))
+        if invoke.answers(self._trigger, method):
+            await attribution.running(self._mark, getattr(self._trigger, method)())
+
+    def _make(self) -> None:
+        if self._trigger is None and self._problem is None:
+            made = validation.make(
+                self._apart.class_name, self._made_by, lambda: self._made_by(**self._kwargs), self._lent
+            )
+            self._trigger, self._problem = made.trigger, made.problem
+
+    @property
+    def _lent(self) -> Afar:
+        if self._services is None:
+            raise RuntimeError("it was never bound")
+        return self._services
+
+    @property
+    def _mark(self) -> Mark:
+        return Mark(class_name=self._apart.class_name, subject=self._trigger)
+
+
+def _is_ours(made_by: TriggerClass) -> bool:
+    """Whether it is one of Torpor's own base class."""
+    return isinstance(made_by, type) and issubclass(made_by, BaseTrigger)
+
+
+def _seconds(given: Any) -> float | None:
+    try:
+        return arguments.seconds(given, "interval")
+    except (TypeError, ValueError):
+        return None

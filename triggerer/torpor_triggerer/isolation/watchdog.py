@@ -1,0 +1,222 @@
+"""A thread that sees when an event loop is late, and whose code keeps it.
+
+Twenty times a second it asks each loop for a sign of life, unless that is seen to wait for something to do. A loop
+that gives none is looked at: one that is busy is in another step each time, and nobody's fault; one that is found in
+the same step again is kept by whoever's step that is.
+
+It runs beside whatever hangs, so it waits for no loop, and what it finds is told from its own thread.
+"""
+
+import asyncio
+import gc
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+from torpor_triggerer.usercode import attribution
+from torpor_triggerer.usercode.attribution import Sight
+
+LONG = 0.05
+"""Seconds; a shorter one keeps nobody."""
+
+
+class Pauses:
+    """Collections of this process that took long, noted from `begin` to `end`."""
+
+    def __init__(self) -> None:
+        self._began: float | None = None
+        self._ended = float("-inf")
+
+    def begin(self) -> None:
+        """Note them from now on."""
+        gc.callbacks.append(self.note)
+
+    def end(self) -> None:
+        """Note no more."""
+        gc.callbacks.remove(self.note)
+
+    def note(self, phase: str, _info: dict[str, Any]) -> None:
+        """As the collector calls it, in whatever thread it runs."""
+        now = time.monotonic()
+        if phase == "start":
+            self._began = now
+        elif self._began is not None:
+            if now - self._began >= LONG:
+                self._ended = now
+            self._began = None
+
+    def since(self, moment: float) -> bool:
+        """Whether one goes on, or has ended, since a moment (monotonic)."""
+        began = self._began
+        goes_on = began is not None and time.monotonic() - began >= LONG
+        return goes_on or self._ended >= moment
+
+
+TICK = 0.05
+LATE = 0.2
+BURNT = LATE / 2
+_RUN_ONCE = asyncio.BaseEventLoop._run_once.__code__  # type: ignore[attr-defined]  # noqa: SLF001 - the loop itself
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What keeps a loop, or kept it: since when (monotonic), for how many seconds.
+
+    `apart` is the class that has this loop to itself; empty for the loop of all.
+    """
+
+    sight: Sight
+    started: float
+    seconds: float
+    apart: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Who is told, in the watchdog's thread: of what begins to keep a loop, and of what no longer does."""
+
+    began: Callable[[Block], None]
+    ended: Callable[[Block], None]
+
+
+class Pulse:
+    """One loop, which must be running in the thread `thread` when it is made."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, thread: int, told: Told, apart: str = "") -> None:
+        self.block: Block | None = None
+        self._loop = loop
+        self._thread = thread
+        self._told = told
+        self._apart = apart
+        self._cpu_clock = time.pthread_getcpuclockid(thread)
+        self._cpu = time.clock_gettime(self._cpu_clock)
+        self.looked_at = self._asked_at = time.monotonic()
+        self._answered_at: float | None = self._asked_at
+        self._step: FrameType | None = None
+        self._began: float | None = None
+
+    def look(self, now: float, *, paused: bool = False) -> None:
+        """Whether it lives. Raises RuntimeError where the loop is closed, OSError where its thread has ended.
+
+        `paused`: it was held up since the last look by what is no trigger's, so that what was seen says nothing.
+        """
+        before = self.looked_at
+        slept, burnt = self._since(now)
+        if paused:
+            self._asked_at, self._began = now, None
+        elif slept >= LATE and burnt:
+            self._after_the_fact(before, now)
+        elif self._answered_at is not None:
+            self._end(self._answered_at)
+            if not _is_idle(self._frame()):
+                self._ask(now)
+        elif slept >= LATE:
+            self._asked_at, self._began = now, None  # the whole process stood still, this thread too
+        else:
+            self._judge(now, at_once=False)
+
+    def _after_the_fact(self, before: float, now: float) -> None:
+        """What computes without ever letting another thread run is seen when it does: it has not got far since."""
+        if self._answered_at is not None:
+            self._end(self._answered_at)
+            self._ask(before)
+        self._judge(now, at_once=True)
+
+    def _judge(self, now: float, *, at_once: bool) -> None:
+        """`at_once`: one look is enough."""
+        sight = attribution.read(self._frame())
+        step = sight.step if sight else None
+        if self._began is None or step is not self._step:
+            self._end(now)
+            self._began = self._asked_at if self._began is None else now
+            self._step = step
+            if not at_once:
+                return
+        lasts = now - self._began
+        if sight is not None and lasts >= LATE:
+            began = self.block is None
+            self.block = Block(sight=sight, started=self._began, seconds=lasts, apart=self._apart)
+            if began:
+                self._told.began(self.block)
+
+    def _end(self, at: float) -> None:
+        if self.block is not None:
+            ended = replace(self.block, seconds=at - self.block.started)
+            self.block = None
+            self._told.ended(ended)
+
+    def _ask(self, now: float) -> None:
+        self._asked_at, self._answered_at = now, None
+        self._step = self._began = None
+        self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        self._answered_at = time.monotonic()
+
+    def _frame(self) -> FrameType | None:
+        return sys._current_frames().get(self._thread)  # noqa: SLF001 - the one way there is
+
+    def _since(self, now: float) -> tuple[float, bool]:
+        """Seconds since the last look, and whether the loop's thread computed meanwhile.
+
+        Code in Python gives way to other threads each 5 ms, so one that did not held the interpreter to itself.
+        """
+        slept, self.looked_at = now - self.looked_at, now
+        cpu = time.clock_gettime(self._cpu_clock)
+        burnt, self._cpu = cpu - self._cpu >= BURNT, cpu
+        return slept, burnt
+
+
+def _is_idle(frame: FrameType | None) -> bool:
+    """Whether a loop waits for something to do; to see that costs a third of waking it up to ask."""
+    return frame is not None and frame.f_back is not None and frame.f_back.f_code is _RUN_ONCE
+
+
+class Watchdog:
+    """Looks after loops; one for a process."""
+
+    def __init__(self) -> None:
+        self._pulses: list[Pulse] = []
+        self._pauses = Pauses()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Look from now on."""
+        self._pauses.begin()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stopped = True
+        self._thread.join()
+        self._pauses.end()
+
+    def watch(self, pulse: Pulse) -> None:
+        """Look after this loop too."""
+        self._pulses.append(pulse)
+
+    def _run(self) -> None:
+        while not self._stopped:
+            time.sleep(TICK)
+            for pulse in tuple(self._pulses):
+                self._look(pulse)
+
+    def _look(self, pulse: Pulse) -> None:
+        try:
+            began = time.monotonic()
+            pulse.look(began, paused=self._pauses.since(pulse.looked_at))
+            if time.monotonic() - began >= LATE:  # it was kept from its work in the midst of it
+                pulse.look(time.monotonic(), paused=self._pauses.since(began))
+        except (RuntimeError, OSError):
+            self._pulses.remove(pulse)
+            log.debug("a loop is closed, or its thread has ended")
+        except Exception:
+            log.exception("a loop cannot be looked after")

@@ -1,0 +1,1 @@
+"""Attributes log lines to TaskRuns and redacts secrets."""

@@ -1,0 +1,191 @@
+"""Keeps the process's logging as it was set up, whatever the modules of trigger classes do to it.
+
+Some libraries configure logging for the whole process when they are imported; Airflow does. A handler that is not
+Torpor's writes lines without the TaskRun that they are of, and with secrets in plain. So everything is put back after
+the classes are loaded and once a second, and what is printed or written to the standard streams becomes log lines.
+
+This guards against libraries, not against malice: the code of a trigger class runs in this process and is trusted.
+"""
+
+import io
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Never, TextIO
+
+from torpor_api.timing import Clock
+
+from torpor_triggerer.logs import structlog_bridge
+from torpor_triggerer.logs.trigger_log import Journal
+
+CHECK_SECONDS = 1.0
+TELL_EVERY = 60.0
+LEVEL = logging.INFO
+_LINE_MAX = 64 * 1024
+_TOLD = 12
+
+log = logging.getLogger(__name__)
+
+
+class LogGuard:
+    """The handler of the root logger, and the standard streams."""
+
+    def __init__(self, journal: Journal, stream: TextIO) -> None:
+        self._root = logging.getLogger()
+        self._stream = stream
+        self._handler = journal.handler(stream)
+        self._streams = {
+            name: Lines(self._handler, source, getattr(sys, source)) for name, source in _STANDARD_STREAMS.items()
+        }
+
+    def restore(self) -> tuple[str, ...]:
+        """Put everything back; what had been changed, in words."""
+        found = tuple(self._changes())
+        structlog_bridge.route()
+        return found
+
+    def check(self) -> None:
+        """Put everything back, and say what had been changed."""
+        found = self.restore()
+        if found:
+            _tell(found)
+
+    async def run(self, clock: Clock) -> Never:
+        """Check, for ever; what changes it again and again is told once a minute."""
+        told_at = float("-inf")
+        while True:
+            await clock.sleep(CHECK_SECONDS)
+            try:
+                found = self.restore()
+            except Exception:
+                log.exception("the process's logging cannot be put back")
+                continue
+            if found and clock.monotonic() >= told_at + TELL_EVERY:
+                told_at = clock.monotonic()
+                _tell(found)
+
+    def _changes(self) -> Iterator[str]:
+        yield from self._restore_module()
+        yield from self._restore_root()
+        for name, logger in tuple(self._root.manager.loggerDict.items()):
+            if isinstance(logger, logging.Logger) and _restore_logger(name, logger):
+                yield f"logger {name[:100]}"
+        for name, stream in self._streams.items():
+            if getattr(sys, name) is not stream:
+                setattr(sys, name, stream)
+                yield f"sys.{name}"
+
+    def _restore_module(self) -> Iterator[str]:
+        if self._root.manager.disable > logging.NOTSET:
+            logging.disable(logging.NOTSET)
+            yield "logging.disable"
+        if _diverts(logging.getLoggerClass()) or _diverts(self._root.manager.loggerClass or logging.Logger):
+            logging.setLoggerClass(logging.Logger)
+            self._root.manager.loggerClass = None
+            yield "the class of loggers"
+        if logging.root is not self._root:
+            logging.root = logging.Logger.root = self._root  # type: ignore[assignment]  # typed as its own class
+            yield "logging.root"
+
+    def _restore_root(self) -> Iterator[str]:
+        handler, root = self._handler, self._root
+        if root.handlers != [handler] or root.filters or root.disabled:
+            root.handlers, root.filters, root.disabled = [handler], [], False
+            yield "the handlers of the root logger"
+        if handler.filters or handler.level != logging.NOTSET or handler.stream is not self._stream:
+            handler.filters, handler.stream = [], self._stream
+            handler.setLevel(logging.NOTSET)
+            yield "the handler itself"
+        if root.level != LEVEL:
+            root.setLevel(LEVEL)
+            yield "the level of the root logger"
+
+
+def _tell(found: tuple[str, ...]) -> None:
+    log.warning("the code of a trigger class changed the process's logging; put back: %s", ", ".join(found[:_TOLD]))
+
+
+_STANDARD_STREAMS = {"stdout": "stdout", "stderr": "stderr", "__stdout__": "stdout", "__stderr__": "stderr"}
+"""What in `sys` is replaced, and what its lines are called."""
+
+
+def _restore_logger(name: str, logger: logging.Logger) -> bool:
+    """Let its records reach the root logger, and nobody else; whether they did not."""
+    foreign = [one for one in logger.handlers if not isinstance(one, logging.NullHandler)]
+    is_own = name.partition(".")[0].startswith("torpor")
+    if not (foreign or logger.disabled or not logger.propagate or (is_own and logger.level) or _diverts(type(logger))):
+        return False
+    logger.handlers = [one for one in logger.handlers if one not in foreign]
+    logger.disabled, logger.propagate = False, True
+    if is_own:
+        logger.setLevel(logging.NOTSET)
+    if _diverts(type(logger)):
+        logger.__class__ = logging.Logger
+    return True
+
+
+def _diverts(found: type[logging.Logger]) -> bool:
+    """Whether a class of loggers handles records by itself."""
+    return found.handle is not logging.Logger.handle or found.callHandlers is not logging.Logger.callHandlers
+
+
+class Lines(io.TextIOBase):
+    """In place of a standard stream: each line that is written is a log line of whoever writes it."""
+
+    def __init__(self, handler: logging.Handler, name: str, original: TextIO) -> None:
+        super().__init__()
+        self._handler = handler
+        self._name = name
+        self._original = original
+        self._begun = threading.local()
+        self.buffer = _Bytes(self)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """As the log is written."""
+        return "utf-8"
+
+    @property
+    def name(self) -> str:
+        """As the interpreter calls it."""
+        return f"<{self._name}>"
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def fileno(self) -> int:
+        """Of the stream itself, for what writes to no other, such as the interpreter when it crashes."""
+        return self._original.fileno()
+
+    def write(self, text: str) -> int:
+        """A line is logged once it is whole."""
+        begun = getattr(self._begun, "text", "") + text
+        *lines, rest = begun.split("\n")
+        if len(rest) > _LINE_MAX:
+            lines, rest = [*lines, rest], ""
+        self._begun.text = rest
+        for line in lines:
+            self._handler.handle(logging.LogRecord(self._name, LEVEL, "", 0, "%s", (line,), None))
+        return len(text)
+
+    def close(self) -> None:
+        """It stays open for others."""
+
+
+class _Bytes(io.RawIOBase):
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        content = bytes(memoryview(data))  # type: ignore[arg-type]  # whatever has a buffer
+        self._lines.write(content.decode(errors="replace"))
+        return len(content)
+
+    def close(self) -> None:
+        pass

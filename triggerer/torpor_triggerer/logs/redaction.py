@@ -1,0 +1,106 @@
+"""Secrets blacked out of text, in the spellings in which they come up: as they are, quoted, or encoded. Pure.
+
+An event is data, so there only what is long enough to be nothing else is taken out, and from texts alone.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from typing import Any, TypeAlias
+from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from torpor_wire import typed_json
+
+Blots: TypeAlias = tuple[str, ...]
+
+BLOT = "***"
+IN_EVENTS_MIN = 8
+_SCHEMES = {"basic", "bearer", "token"}
+
+
+def of(secrets: Collection[str]) -> Blots:
+    """What to look for, the longest first, so that no end of one remains where it contains another."""
+    found = {spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()}
+    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
+
+
+def black_out(text: str, blots: Blots) -> str:
+    """The text without them."""
+    for blot in blots:
+        text = text.replace(blot, BLOT)
+    return text
+
+
+def clean(event: str, blots: Blots) -> str:
+    """JSON text without them in its strings."""
+    blots = tuple(blot for blot in blots if len(blot) >= IN_EVENTS_MIN)
+    if not blots:
+        return event
+    return json.dumps(_cleaned(json.loads(event), blots), ensure_ascii=False, separators=(",", ":"))
+
+
+def _cleaned(value: Any, blots: Blots) -> Any:
+    match value:
+        case str():
+            return black_out(value, blots)
+        case list():
+            return [_cleaned(one, blots) for one in value]
+        case dict() if typed_json.type_of(value):
+            return _cleaned_of_type(value, blots)
+        case dict():
+            return {black_out(name, blots): _cleaned(one, blots) for name, one in value.items()}
+        case _:
+            return value
+
+
+def _cleaned_of_type(value: dict[str, Any], blots: Blots) -> Any:
+    """A value whose type is written; a text that is no value of its type any more stays as text.
+
+    Bytes stand as base64, which spells a secret in three ways by its place: it is looked for in the bytes.
+    """
+    found = value["__var"]
+    if typed_json.type_of(value) == "bytes":
+        with suppress(ValueError):
+            return typed_json.encode(_cleaned_bytes(typed_json.decode(value), blots))
+    cleaned = _cleaned(found, blots)
+    return cleaned if isinstance(found, str) and cleaned != found else {**value, "__var": cleaned}
+
+
+def _cleaned_bytes(found: bytes, blots: Blots) -> bytes:
+    for blot in blots:
+        found = found.replace(blot.encode(errors="surrogatepass"), BLOT.encode())
+    return found
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    for part in (secret, secret.strip(), *_passwords(secret.strip())):
+        yield from _encoded(part)
+    lines = [line.strip() for line in secret.splitlines()]
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= IN_EVENTS_MIN)
+
+
+def _passwords(secret: str) -> Iterator[str]:
+    """What is secret in the secret: the password of a URL, the credentials of an Authorization header."""
+    scheme, _, credentials = secret.partition(" ")
+    if scheme.lower() in _SCHEMES and credentials:
+        yield credentials.strip()
+    try:
+        password = urlsplit(secret).password
+    except ValueError:
+        return
+    if password:
+        yield password
+        yield unquote(password)
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    yield secret
+    yield repr(secret)[1:-1]
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield quote_plus(secret)
+    yield b64encode(secret.encode(errors="surrogatepass")).decode()

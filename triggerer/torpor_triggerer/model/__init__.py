@@ -1,0 +1,1 @@
+"""The deferred TaskRun and the outcomes of its trigger. Pure."""

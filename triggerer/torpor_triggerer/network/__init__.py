@@ -1,0 +1,1 @@
+"""Connections to servers: name resolution, allowed addresses, limits."""

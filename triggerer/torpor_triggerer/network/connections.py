@@ -1,0 +1,139 @@
+"""The way from waits to servers: names resolved, addresses judged, connections counted, whichever client asks.
+
+An address is judged after its name was resolved, and what was judged is what is connected to, so that a name which
+means another address a moment later gains nothing. Whoever connects by another way evades all of it.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
+
+from torpor.triggers.support.metering import AddressDeniedError, Meter
+
+from torpor_triggerer.fairness.namespace_shares import Shares
+from torpor_triggerer.network.addresses import Addresses
+from torpor_triggerer.network.metered_socket import MeteredSocket
+from torpor_triggerer.network.resolver import Found, Resolver
+
+REQUESTS = 256
+SOCKETS = 1024
+ANSWERS = 16
+ANSWER_BYTES = 1024**2
+REQUEST_SECONDS = 60.0
+BUSY_SECONDS = 30.0
+_OWNER: ContextVar[str] = ContextVar("owner", default="")
+
+
+@contextmanager
+def on_behalf_of(owner: str) -> Iterator[None]:
+    """Say for whom a client that cannot be told looks names up."""
+    token = _OWNER.set(owner)
+    try:
+        yield
+    finally:
+        _OWNER.reset(token)
+
+
+def current_owner() -> str:
+    """Whose lookup it is."""
+    return _OWNER.get()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """What the waits of a process reach servers by.
+
+    `requests`: HTTP requests under way; `sockets`: connections of other clients, which they keep; `answers`: large
+    answers being read or judged, of `answer_bytes` each; `request_seconds`: the longest that one request may take.
+    """
+
+    addresses: Addresses = field(default_factory=Addresses.of)
+    resolver: Resolver = field(default_factory=Resolver)
+    requests: Shares = field(default_factory=lambda: Shares(REQUESTS))
+    sockets: Shares = field(default_factory=lambda: Shares(SOCKETS))
+    answers: Shares = field(default_factory=lambda: Shares(ANSWERS))
+    answer_bytes: int = ANSWER_BYTES
+    request_seconds: float = REQUEST_SECONDS
+
+    async def resolve(self, owner: str, host: str) -> Sequence[Found]:
+        """The addresses of a host that waits may be connected to.
+
+        Raises OSError where it has none now, of which AddressDeniedError where all that it has are denied.
+        """
+        found = await self.resolver.find(owner, host)
+        open_ones = [one for one in found if not self.addresses.refusal(one.address)]
+        if not open_ones and found:
+            raise AddressDeniedError(self.denial(host, found[0].address))
+        if not open_ones:
+            raise OSError(f"the name {host[:100]} has no address")
+        return open_ones
+
+    def denial(self, host: str, address: str) -> str:
+        """What is said of an address that is denied."""
+        shown = host[:100] if host == address else f"{host[:100]} ({address})"
+        why = self.addresses.refusal(address)
+        return f"the triggerer does not connect to {shown}: {why}; --allow-networks of the triggerer can allow it"
+
+    async def connect(self, owner: str, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+        """A connection that `meter` counts, with a place until it is closed. Raises OSError as `resolve` does."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.sockets.acquire(owner)
+                release = partial(_release, loop, self.sockets, owner)
+                try:
+                    connected = await self._connect(await self.resolve(owner, host), port, meter)
+                except BaseException:
+                    release()
+                    raise
+        except TimeoutError as error:
+            raise OSError(f"no connection within {seconds:g} s{self._why(owner)}") from error
+        connected.on_close = release
+        return connected
+
+    @asynccontextmanager
+    async def hold(self, shares: Shares, owner: str) -> AsyncIterator[None]:
+        """A place in one of the shares, waited for so long and no longer. Raises OSError."""
+        try:
+            async with asyncio.timeout(BUSY_SECONDS):
+                await shares.acquire(owner)
+        except TimeoutError as error:
+            raise OSError(
+                f"{shares.held(owner)} requests of this namespace are under way, which is its share"
+            ) from error
+        try:
+            yield
+        finally:
+            shares.release(owner)
+
+    def _why(self, owner: str) -> str:
+        return "" if self.sockets.is_open(owner) else f": {self.sockets.held(owner)} of this namespace are open"
+
+    async def _connect(self, found: Sequence[Found], port: int, meter: Meter) -> MeteredSocket:
+        """To the first of the addresses that answers."""
+        failed: OSError | None = None
+        for one in found:
+            made = MeteredSocket(one.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            made.setblocking(False)
+            made.meter = meter
+            try:
+                await asyncio.get_running_loop().sock_connect(made, one.at(port))
+            except OSError as error:
+                made.close()
+                failed = error
+            except BaseException:
+                made.close()
+                raise
+            else:
+                return made
+        raise failed or OSError("no address")
+
+
+def _release(loop: asyncio.AbstractEventLoop, shares: Shares, owner: str) -> None:
+    """From whichever thread closes it; a process that ends needs no more."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(shares.release, owner)

@@ -1,0 +1,172 @@
+"""A forward proxy on loopback, for clients that open connections by themselves: the object stores', written in Rust.
+
+They are given its address, so what they reach goes the way of all waits: names, addresses, connections, bytes. Each
+client has a password of its own, by which the proxy knows whose it is; without one it connects nobody.
+"""
+
+import asyncio
+import base64
+import logging
+import secrets
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from torpor.triggers.support.metering import AddressDeniedError, Meter
+
+from torpor_triggerer.network.connections import Network
+
+CONNECT_SECONDS = 5.0
+IDLE_SECONDS = 60.0
+HEAD_MAX = 64 * 1024
+_CHUNK = 64 * 1024
+_HOP_BY_HOP = ("proxy-", "connection:", "keep-alive:")
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """One client's way through; `denied` is why an address was, `failed` why one was not connected to."""
+
+    def __init__(self, proxies: "Proxies", owner: str, meter: Meter, port: int) -> None:
+        self.owner = owner
+        self.meter = meter
+        self.denied = ""
+        self.failed = ""
+        self.password = secrets.token_urlsafe(24)
+        self.url = f"http://torpor:{self.password}@127.0.0.1:{port}"
+        self._proxies = proxies
+
+    async def close(self) -> None:
+        """Connect it no more."""
+        await self._proxies.close(self)
+
+
+class Proxies:
+    """The proxy, which listens while it has clients."""
+
+    def __init__(self) -> None:
+        self._server: asyncio.Server | None = None
+        self._starting = asyncio.Lock()
+        self._sessions: dict[str, Session] = {}
+        self._serving: set[asyncio.Task[None]] = set()
+
+    async def open(self, network: Network, owner: str, meter: Meter) -> Session:
+        """For one client."""
+        async with self._starting:
+            if self._server is None:
+                self._server = await asyncio.start_server(
+                    lambda reader, writer: self._accept(network, reader, writer), "127.0.0.1", 0, limit=HEAD_MAX
+                )
+            session = Session(self, owner, meter, self._server.sockets[0].getsockname()[1])
+            self._sessions[session.password] = session
+            return session
+
+    async def close(self, session: Session) -> None:
+        """Of the last client: the proxy too."""
+        async with self._starting:
+            self._sessions.pop(session.password, None)
+            if self._sessions or self._server is None:
+                return
+            server, self._server = self._server, None
+            server.close()
+            for task in self._serving:
+                task.cancel()
+            await asyncio.gather(*self._serving, return_exceptions=True)
+
+    def _accept(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """No coroutine: one that is cancelled before it begins would leave the connection open."""
+        task = asyncio.create_task(self._serve_or_cut(network, reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+        task.add_done_callback(lambda _: writer.close())
+
+    async def _serve_or_cut(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._serve(network, reader, writer)
+        except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
+            log.debug("a client of the proxy is cut off: %s", error)
+
+    async def _serve(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        line, *fields = head.removesuffix("\r\n\r\n").split("\r\n")
+        method, target, _ = line.split(" ", 2)
+        session = self._sessions.get(_password(fields))
+        if session is None:
+            await _answer(writer, "407 Proxy Authentication Required")
+            return
+        at = urlsplit(f"//{target}" if method == "CONNECT" else target)
+        port = at.port or (443 if method == "CONNECT" else 80)
+        try:
+            made = await network.connect(
+                session.owner, at.hostname or "", port, seconds=CONNECT_SECONDS, meter=session.meter
+            )
+        except AddressDeniedError as error:
+            session.denied = str(error)
+            await _answer(writer, "403 Forbidden")
+            return
+        except OSError as error:
+            session.failed = f"no connection to {at.hostname}:{port}: {error}"
+            await _answer(writer, "502 Bad Gateway")
+            return
+        try:
+            out_reader, out_writer = await asyncio.open_connection(sock=made, limit=_CHUNK)
+        except BaseException:
+            made.close()
+            raise
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            path = at.path + (f"?{at.query}" if at.query else "")
+            out_writer.write(_head(method, path or "/", fields))
+        await _relay((reader, writer), (out_reader, out_writer))
+
+
+async def _relay(
+    inside: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    outside: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+) -> None:
+    """Until either side has closed. Past the limit both are cut, so that nothing passes for complete."""
+    sending = asyncio.create_task(_copy(inside[0], outside[1]))
+    receiving = asyncio.create_task(_copy(outside[0], inside[1]))
+    try:
+        await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
+        if receiving.done() and receiving.exception() is not None:
+            inside[1].transport.abort()
+    finally:
+        sending.cancel()
+        receiving.cancel()
+        outside[1].transport.abort()
+        await asyncio.gather(sending, receiving, return_exceptions=True)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while True:
+        async with asyncio.timeout(IDLE_SECONDS):
+            chunk = await reader.read(_CHUNK)
+        if not chunk:
+            return
+        writer.write(chunk)
+        async with asyncio.timeout(IDLE_SECONDS):
+            await writer.drain()
+
+
+async def _answer(writer: asyncio.StreamWriter, status: str) -> None:
+    writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+    with suppress(OSError):
+        await writer.drain()
+
+
+def _head(method: str, path: str, fields: list[str]) -> bytes:
+    """As the server is asked: once on each connection, so that what is counted is one answer."""
+    kept = [one for one in fields if not one.lower().startswith(_HOP_BY_HOP)]
+    return "\r\n".join([f"{method} {path} HTTP/1.1", *kept, "Connection: close", "", ""]).encode("latin-1")
+
+
+def _password(fields: list[str]) -> str:
+    for one in fields:
+        name, _, value = one.partition(":")
+        if name.lower() == "proxy-authorization":
+            with suppress(ValueError):
+                return base64.b64decode(value.strip().removeprefix("Basic ")).decode().partition(":")[2]
+    return ""

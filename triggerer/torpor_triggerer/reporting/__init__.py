@@ -1,0 +1,1 @@
+"""Writes outcomes, Events, metrics and health."""

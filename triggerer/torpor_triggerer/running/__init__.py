@@ -1,0 +1,1 @@
+"""Runs triggers: scheduling, execution, timers, progress."""

@@ -1,0 +1,1 @@
+"""Resolves Secret references and sealed values in trigger arguments."""

@@ -1,0 +1,160 @@
+"""The Secrets that triggers refer to, read for whoever may read them, and for nobody else.
+
+The triggerer's own rights are those of its installation; a TaskRun's are those of its ServiceAccount. So the API server
+is asked first, each time, whether that account may `get` the Secret. What is not there yet may come to be, as with
+a pod whose Secret is missing.
+"""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import Resource
+from torpor_wire.names import is_object_name
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.model.outcome import Failed
+
+SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
+REVIEWS = Resource(
+    group="authorization.k8s.io",
+    version="v1",
+    plural="subjectaccessreviews",
+    kind="SubjectAccessReview",
+    namespaced=False,
+)
+DENIED_AGAIN = (1.0, 3.0)
+"""Seconds before a denial is asked about again: roles come with the Workflow, or a server is just starting."""
+
+
+class Reference(NamedTuple):
+    """A key of a Secret."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """What is not there yet, for people."""
+
+    message: str
+
+
+class Reader(NamedTuple):
+    """Who wants to read: a ServiceAccount of the namespace that the Secrets are in."""
+
+    namespace: str
+    account: str
+
+
+Texts: TypeAlias = Mapping[Reference, str]
+
+
+class Vault:
+    """Asks and reads, `concurrency` requests at a time."""
+
+    def __init__(self, api: Api, *, concurrency: int = 16) -> None:
+        self._api = api
+        self._room = asyncio.Semaphore(concurrency)
+
+    async def read(self, reader: Reader, references: Collection[Reference]) -> Texts | Missing | Failed:
+        """The texts of these keys, or what of them is missing, or why they may not be read."""
+        texts: dict[Reference, str] = {}
+        try:
+            for name in sorted({reference.name for reference in references}):
+                data = await self._data(reader, name)
+                if not isinstance(data, Mapping):
+                    return data
+                for reference in (one for one in references if one.name == name):
+                    text = _text(data, reference)
+                    if not isinstance(text, str):
+                        return text
+                    texts[reference] = text
+        except errors.ApiError as error:
+            return Missing(message=f"the API server cannot be asked for a Secret: {error.message}")
+        return texts
+
+    async def _data(self, reader: Reader, name: str) -> Mapping[str, Any] | Missing | Failed:
+        denied = await self._denied(reader, name)
+        if denied is not None:
+            return denied
+        try:
+            async with self._room:
+                found = await self._api.get(SECRETS, reader.namespace, name)
+        except errors.NotFound:
+            return Missing(message=f"Secret {name} does not exist in namespace {reader.namespace}")
+        except errors.Forbidden as error:
+            return _forbidden(
+                f"the triggerer may not read Secrets of namespace {reader.namespace}: add manifests/components/secrets "
+                f"(components: [../components/secrets]) to the kustomization that sets it up ({error.message})"
+            )
+        return found.get("data") or {}
+
+    async def _denied(self, reader: Reader, name: str) -> Failed | None:
+        for pause in (*DENIED_AGAIN, None):
+            try:
+                if await self._may(reader, name):
+                    return None
+            except errors.Forbidden as error:
+                return _forbidden(f"the triggerer may not ask who may read Secrets: {error.message}")
+            if pause is not None:
+                await self._api.clock.sleep(pause)
+        return _forbidden(
+            f"ServiceAccount {reader.account} may not get Secret {name} in namespace {reader.namespace}, to which its "
+            f"trigger refers.{commands(reader, name)}"
+        )
+
+    async def _may(self, reader: Reader, name: str) -> bool:
+        namespace, account = reader
+        asked = {
+            "user": f"system:serviceaccount:{namespace}:{account}",
+            "groups": [
+                "system:serviceaccounts",
+                f"system:serviceaccounts:{namespace}",
+                "system:authenticated",
+            ],
+            "resourceAttributes": {
+                "namespace": namespace,
+                "verb": "get",
+                "group": "",
+                "version": "v1",
+                "resource": "secrets",
+                "name": name,
+            },
+        }
+        body = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": asked}
+        async with self._room:
+            status = (await self._api.create(REVIEWS, None, body)).get("status") or {}
+        return status.get("allowed") is True
+
+
+def commands(reader: Reader, name: str) -> str:
+    """What to type, where the names are such that a shell takes them as they are; nothing where they are not."""
+    namespace, account = reader
+    if not (is_object_name(account) and is_object_name(name)):
+        return ""
+    return (
+        f" To allow it: kubectl -n {namespace} create role read-{name} --verb=get --resource=secrets "
+        f"--resource-name={name}, and kubectl -n {namespace} create rolebinding read-{name} --role=read-{name} "
+        f"--serviceaccount={namespace}:{account}"
+    )
+
+
+def _text(data: Mapping[str, Any], reference: Reference) -> str | Missing | Failed:
+    if reference.key not in data:
+        return Missing(message=f"Secret {reference.name} has no key {reference.key}")
+    try:
+        return base64.b64decode(data[reference.key], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        message = f"key {reference.key} of Secret {reference.name} is not text in UTF-8"
+        return Failed(reason=Reason.TRIGGER_INVALID, message=message)
+
+
+def _forbidden(message: str) -> Failed:
+    return Failed(reason=Reason.SECRET_FORBIDDEN, message=message)

@@ -1,0 +1,1 @@
+"""The services that triggers use: HTTP, Kubernetes objects, clients, threads."""

@@ -1,0 +1,123 @@
+"""Clients that waits share: one for each server and way of speaking to it, for as long as anybody uses it.
+
+Whoever leaves last does not wait until it is closed, since an event is not to be late for that; closing has a limit,
+and what cannot be closed is only logged.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from torpor.triggers.support.polling import BusyError
+
+from torpor_triggerer.fairness.namespace_shares import Shares
+
+T = TypeVar("T")
+
+CLOSE_SECONDS = 5.0
+CLIENTS = 512
+"""Each takes some hundred kilobytes."""
+BUSY_SECONDS = 30.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Client:
+    opened: Any
+    owner: str | None
+    users: int = 0
+
+
+class Clients:
+    """All shared clients of this process, by key; a key may hold secrets and is never shown."""
+
+    def __init__(self, limit: int = CLIENTS) -> None:
+        self._room = Shares(limit)
+        self._clients: dict[Hashable, _Client] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    @asynccontextmanager
+    async def lend(
+        self,
+        key: Hashable,
+        connect: Callable[[], T],
+        close: Callable[[T], Awaitable[None]],
+        owner: str | None = None,
+    ) -> AsyncIterator[T]:
+        """The client of a key, made where there is none, of the share of an owner.
+
+        Raises BusyError where the owner has as many as it may.
+        """
+        client = self._clients.get(key)
+        if client is None:
+            client = self._clients[key] = self._open(connect, owner)
+        client.users += 1
+        try:
+            yield client.opened
+        finally:
+            client.users -= 1
+            if client.users == 0:
+                del self._clients[key]
+                if client.owner is not None:
+                    self._room.release(client.owner)
+                self._close(close(client.opened))
+
+    def _open(self, connect: Callable[[], Any], owner: str | None) -> _Client:
+        if owner is not None and not self._room.try_acquire(owner):
+            words = f"its namespace waits on {self._room.held(owner)} servers already, which is its share"
+            raise BusyError(words, BUSY_SECONDS)
+        try:
+            # In no wait's context: what it starts outlives whoever happened to be first, and is not theirs in the log.
+            return _Client(opened=Context().run(connect), owner=owner)
+        except BaseException:
+            if owner is not None:
+                self._room.release(owner)
+            raise
+
+    async def closed(self) -> None:
+        """Return when all that was left has been closed."""
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _close(self, closing: Awaitable[None]) -> None:
+        task = asyncio.create_task(_within(closing))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+class Kept:
+    """The same clients, for one who uses them again and again: each is kept until the stack is unwound."""
+
+    def __init__(self, clients: Clients, until: AsyncExitStack) -> None:
+        self._clients = clients
+        self._until = until
+        self._held: dict[Hashable, Any] = {}
+
+    @asynccontextmanager
+    async def lend(
+        self,
+        key: Hashable,
+        connect: Callable[[], T],
+        close: Callable[[T], Awaitable[None]],
+        owner: str | None = None,
+    ) -> AsyncIterator[T]:
+        """The client of a key. Raises BusyError as there."""
+        if key not in self._held:
+            self._held[key] = await self._until.enter_async_context(self._clients.lend(key, connect, close, owner))
+        yield self._held[key]
+
+
+async def _within(closing: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await closing
+    except Exception as error:  # noqa: BLE001 - a library's; nothing follows from it
+        log.info("a shared client was not closed as it should be: %s", type(error).__name__)

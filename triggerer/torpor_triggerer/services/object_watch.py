@@ -1,0 +1,245 @@
+"""One Kubernetes object of any kind, as it is and each time it changes: read once, then seen by a watch.
+
+All waits for objects of one kind in one namespace share one watch, so that a thousand of them are one connection. Reads
+only namespaced kinds, since the triggerer may read more than who asks. What cannot get better by waiting (no such kind,
+no right to read it) is raised, for a wait that can never end helps nobody.
+"""
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from torpor_api.cache.store import version_of
+from torpor_api.client import discovery, errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import Resource
+
+from torpor_triggerer.services.client_pool import Clients
+
+FIRST_DELAY = 0.2
+LAST_DELAY = 30.0
+LONG = 10.0
+LABEL_WATCH = "torpor.dev/aggregate-to-triggerer-watch"
+_UNSEEN_MAX = 32
+_UNSEEN_BYTES = 256 * 1024
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Subject(NamedTuple):
+    """Which object; `managed` is whether to show who answered a person's wait, and when."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    managed: bool = False
+
+
+class Sight:
+    """The versions of one object that somebody has still to look at; of very many, or large ones, the last."""
+
+    def __init__(self) -> None:
+        self._unseen: deque[tuple[Mapping[str, Any], int]] = deque(maxlen=_UNSEEN_MAX)
+        self._woken = asyncio.Event()
+        self._broken: BaseException | None = None
+
+    def show(self, version: Mapping[str, Any], size: int) -> None:
+        """A version to look at, of about so many bytes."""
+        self._unseen.append((version, size))
+        while len(self._unseen) > 1 and sum(each for _, each in self._unseen) > _UNSEEN_BYTES:
+            self._unseen.popleft()
+        self._woken.set()
+
+    def fail(self, error: BaseException) -> None:
+        """There will be no more."""
+        self._broken = error
+        self._woken.set()
+
+    async def next(self) -> Mapping[str, Any]:
+        """The next version. Raises what has ended the watch, if anything has."""
+        while not self._unseen:
+            if self._broken is not None:
+                raise self._broken
+            self._woken.clear()
+            await self._woken.wait()
+        version, _ = self._unseen.popleft()
+        return version
+
+
+class Watch:
+    """The watch of one kind in one namespace, and who looks at which of its objects.
+
+    Nothing is kept of the others, nor are they listed: a namespace may hold a hundred thousand.
+    """
+
+    def __init__(self, api: Api, resource: Resource, namespace: str) -> None:
+        self._api = api
+        self._resource = resource
+        self._namespace = namespace
+        self._sights: dict[str, set[Sight]] = {}
+        self._failures = 0
+        self._broken: BaseException | None = None
+        self._begun = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+        self._task.add_done_callback(self._ended)
+
+    @contextmanager
+    def looking(self, name: str) -> Iterator[Sight]:
+        """Sees each version of an object that comes from now on."""
+        sight = Sight()
+        self._sights.setdefault(name, set()).add(sight)
+        if self._broken is not None:
+            sight.fail(self._broken)
+        try:
+            yield sight
+        finally:
+            self._sights[name].discard(sight)
+            if not self._sights[name]:
+                del self._sights[name]
+
+    async def begun(self) -> None:
+        """Return once it is known where the watch begins: what is read before that may change unseen."""
+        await self._begun.wait()
+
+    async def close(self) -> None:
+        """End the watch."""
+        self._task.cancel()
+        await asyncio.wait((self._task,))
+
+    async def _run(self) -> None:
+        """Watch for ever. Raises `errors.Forbidden` where it may not from the first: it would try for ever."""
+        version = await self._begin()
+        while True:
+            try:
+                if not version:
+                    position = await self._position()
+                    await self._read_again()
+                    version = position
+                version = await self._follow(version)
+            except errors.Gone:
+                version = ""
+            except errors.ApiError as error:
+                self._failures += 1
+                log.info("%s in %s: watching again: %s", self._resource.plural, self._namespace, error.message)
+            await self._pause()
+
+    async def _begin(self) -> str:
+        """Where to watch from; empty where the API server cannot say now."""
+        try:
+            return await self._position()
+        except errors.Forbidden:
+            raise
+        except errors.ApiError as error:
+            log.info("%s in %s: %s", self._resource.plural, self._namespace, error.message)
+            return ""
+        finally:
+            self._begun.set()
+
+    async def _position(self) -> str:
+        """The resourceVersion of now."""
+        async with aclosing(self._api.pages(self._resource, self._namespace, limit=1)) as pages:
+            return (await anext(pages)).resource_version
+
+    async def _read_again(self) -> None:
+        """What is looked at may have changed unseen."""
+        for name in list(self._sights):
+            item = await _read(self._api, self._resource, self._namespace, name)
+            if item is not None:
+                self._show(name, item)
+
+    async def _follow(self, version: str) -> str:
+        """One watch; where the next goes on. One that was short and brought nothing counts as a failure."""
+        started = self._api.clock.monotonic()
+        self._failures += 1
+        events = self._api.watch(self._resource, self._namespace, resource_version=version)
+        async with aclosing(events):
+            async for event in events:
+                self._failures = 0
+                version = str(event.object["metadata"]["resourceVersion"])
+                if event.type in {"ADDED", "MODIFIED"}:
+                    self._show(event.object["metadata"]["name"], event.object)
+        if self._api.clock.monotonic() - started >= LONG:
+            self._failures = 0
+        return version
+
+    async def _pause(self) -> None:
+        if self._failures:
+            delay = min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(self._failures - 1, 16))
+            await self._api.clock.sleep(delay * (0.5 + self._api.jitter() / 2))
+
+    def _show(self, name: str, version: Mapping[str, Any]) -> None:
+        sights = self._sights.get(name, ())
+        size = len(json.dumps(version)) if sights else 0
+        for sight in sights:
+            sight.show(version, size)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        if task.cancelled():
+            return
+        self._broken = task.exception() or RuntimeError("the watch has ended")
+        for sight in [one for sights in self._sights.values() for one in sights]:
+            sight.fail(self._broken)
+
+
+async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+    """The object's versions, for ever; nothing while it does not exist.
+
+    Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it may not be read.
+    """
+    resource = await _patiently(api, subject, lambda: _resource(api, subject))
+    key = ("kubernetes", resource.api_version, resource.plural, subject.namespace)
+    async with clients.lend(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
+        with watch.looking(subject.name) as sight:
+            known = 0
+            await watch.begun()
+            found = await _patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
+            while True:
+                if found is not None and version_of(found) > known:
+                    known = version_of(found)
+                    yield _shown(resource, found, managed=subject.managed)
+                found = await _patiently(api, subject, sight.next)
+
+
+async def _patiently(api: Api, subject: Subject, ask: Callable[[], Awaitable[T]]) -> T:
+    """What is asked, again and again while the API server cannot say; with a sentence to act on where it will not."""
+    delay = FIRST_DELAY
+    while True:
+        try:
+            return await ask()
+        except errors.Forbidden as error:
+            raise PermissionError(
+                f"the triggerer may not watch {subject.kind}: {error.message}; "
+                f"an administrator can allow it with a ClusterRole labelled {LABEL_WATCH}"
+            ) from error
+        except errors.NotFound as error:
+            raise ValueError(error.message) from error
+        except errors.ApiError as error:
+            log.info("%s %s/%s: looking again: %s", subject.kind, subject.namespace, subject.name, error.message)
+        await api.clock.sleep(delay * (0.5 + api.jitter() / 2))
+        delay = min(LAST_DELAY, 2 * delay)
+
+
+async def _resource(api: Api, subject: Subject) -> Resource:
+    resource = await discovery.resolve(api, subject.api_version, subject.kind)
+    if not resource.namespaced:
+        raise ValueError(f"a {subject.kind} has no namespace, and a workflow can only wait for objects of its own")
+    return resource
+
+
+async def _read(api: Api, resource: Resource, namespace: str, name: str) -> Mapping[str, Any] | None:
+    """The object as it is now, read by itself: the watch may be behind, or have shown it before somebody asked."""
+    page = await api.list(resource, namespace, field_selector=f"metadata.name={name}")
+    return page.items[0] if page.items else None
+
+
+def _shown(resource: Resource, item: Mapping[str, Any], *, managed: bool) -> Mapping[str, Any]:
+    """As `kubectl get -o yaml` shows it: items of a list lack apiVersion and kind; managedFields are left out."""
+    metadata = {name: value for name, value in item["metadata"].items() if managed or name != "managedFields"}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, **item, "metadata": metadata}

@@ -1,0 +1,222 @@
+"""What triggers borrow (`torpor.triggers.services`), over the real sources: API server, expressions, HTTP.
+
+One set of sources for the process, one small value for each wait, since all a wait adds is its namespace.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar, cast
+
+from torpor.triggers.services import Answer, NotYetError, Request, TaskRunRef
+from torpor.triggers.support.metering import Meter
+from torpor_api.client.api import Api
+from torpor_cel import syntax
+from torpor_cel.errors import ExpressionError, Reason
+from torpor_cel.evaluator import Evaluating, Unavailable
+from torpor_cel.value import JSON, Value
+from torpor_wire.canonical import Json
+
+from torpor_triggerer.batching.batches import Looks
+from torpor_triggerer.batching.pollers import Polls
+from torpor_triggerer.batching.source import Terms
+from torpor_triggerer.fairness.threads import Threads
+from torpor_triggerer.model.deferred_taskrun import Turn, Wait
+from torpor_triggerer.network.connections import Network, on_behalf_of
+from torpor_triggerer.network.metered_socket import MeteredSocket
+from torpor_triggerer.network.proxy import Proxies, Session
+from torpor_triggerer.network.sessions import Owner
+from torpor_triggerer.services import http, object_watch
+from torpor_triggerer.services.archive import Put
+from torpor_triggerer.services.client_pool import Clients, Kept
+from torpor_triggerer.usercode.registry import Registry
+
+NAMESPACE = "{namespace}"
+T = TypeVar("T")
+UNAVAILABLE_DELAY = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Web(Protocol):
+    """What sends HTTP requests."""
+
+    async def request(self, asked: Request, owner: Owner) -> Answer:
+        """The answer. Raises OSError where there is none in time, ValueError for headers that may not be set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is lent, made by whoever starts the process. In a folder, `{namespace}` stands for the wait's."""
+
+    api: Api
+    evaluator: Evaluating
+    web: Web
+    network: Network = field(default_factory=Network)
+    proxies: Proxies = field(default_factory=Proxies)
+    threads: Threads = field(default_factory=Threads)
+    clients: Clients = field(default_factory=Clients)
+    polls: Polls = field(default_factory=Polls)
+    folders: tuple[str, ...] = ()
+    lends_identity: bool = False
+    archive: Put | None = None
+
+    def lend(self, wait: Wait, registry: Registry) -> "Lent":
+        """For one wait; `registry` has the classes that it may make others of."""
+        return Lent(
+            namespace=wait.namespace,
+            account=wait.account,
+            name=wait.name,
+            turn=wait.turn,
+            sources=self,
+            registry=registry,
+        )
+
+    async def evaluate(self, expression: str, variables: Mapping[str, Json], namespace: str) -> Value | ExpressionError:
+        """What an expression of a namespace comes to, as soon as there is a process to compute it in."""
+        while True:
+            try:
+                values = cast("Mapping[str, JSON]", variables)
+                return await self.evaluator.evaluate(expression, values, share=namespace)
+            except Unavailable as error:
+                log.warning("no expression can be evaluated, trying again: %s", error)
+                await self.api.clock.sleep(UNAVAILABLE_DELAY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """Implements `torpor.triggers.services.Services`. `kept`: clients that end only when a source does."""
+
+    namespace: str
+    account: str = ""
+    name: str
+    turn: Turn
+    sources: Sources
+    registry: Registry
+    looks: Looks = field(default_factory=Looks)
+    kept: Kept | None = None
+
+    @property
+    def owner(self) -> Owner:
+        """Who waits: what is opened for one of them serves no other."""
+        return Owner(self.namespace, self.account)
+
+    @property
+    def taskrun(self) -> TaskRunRef:
+        """The TaskRun that waits."""
+        return TaskRunRef(self.name, *self.turn)
+
+    def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
+        """A trigger of a registered class."""
+        return self.registry.make(class_name, kwargs, self)
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.sources.api.clock.now()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds. Whoever sleeps has looked, and looks again then."""
+        now = self.now()
+        self.looks.tries += 1
+        self.looks.last_at, self.looks.next_at = now, now + seconds
+        await self.sources.api.clock.sleep(seconds)
+
+    def jitter(self) -> float:
+        """A number from 0 to 1."""
+        return self.sources.api.jitter()
+
+    def check(self, expression: str, roots: frozenset[str]) -> None:
+        """Raise ValueError for an expression that cannot work."""
+        problem = syntax.check(expression, roots=roots)
+        if problem is not None:
+            raise ValueError(f"{expression[:200]!r}: {problem.message}")
+
+    async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
+        """The value of an expression, as soon as there is a process to compute it in."""
+        return _value(await self.sources.evaluate(expression, variables, self.namespace))
+
+    async def request(self, asked: Request) -> Answer:
+        """One HTTP request, of the namespace's share, over the connections of its own account."""
+        network = self.sources.network
+        asked = asked._replace(seconds=min(asked.seconds, network.request_seconds))
+        async with network.hold(network.requests, self.namespace):
+            with on_behalf_of(self.namespace):
+                return await self.sources.web.request(asked, self.owner)
+
+    async def reach(self, host: str, port: int, *, seconds: float) -> str:
+        """Open a TCP connection and close it."""
+        return await http.reach(self.sources.network, self.namespace, host, port, seconds)
+
+    async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+        """A TCP connection."""
+        return await self.sources.network.connect(self.namespace, host, port, seconds=seconds, meter=meter)
+
+    async def proxy(self, meter: Meter) -> Session:
+        """A way to servers for a client that opens connections by itself."""
+        return await self.sources.proxies.open(self.sources.network, self.namespace, meter)
+
+    def answering(self) -> AbstractAsyncContextManager[None]:
+        """Held while an answer is read and judged."""
+        return self.sources.network.hold(self.sources.network.answers, self.namespace)
+
+    @property
+    def answer_bytes(self) -> int:
+        """How large an answer may be."""
+        return self.sources.network.answer_bytes
+
+    @property
+    def longest_request(self) -> float:
+        """For how many seconds one request may be waited for."""
+        return self.sources.network.request_seconds
+
+    def versions(
+        self, api_version: str, kind: str, name: str, *, managed: bool = False
+    ) -> AsyncGenerator[Mapping[str, Any], None]:
+        """An object of the namespace as it is and each time it changes."""
+        subject = object_watch.Subject(api_version, kind, self.namespace, name, managed)
+        return object_watch.versions(self.sources.api, self.sources.clients, subject)
+
+    def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
+        """The event of a trigger whose class has `poll_many`."""
+        terms = Terms(
+            owner=self.owner,
+            clock=self.sources.api.clock,
+            jitter=self.sources.api.jitter,
+            lend=self._lend,
+        )
+        return self.sources.polls.event(trigger, self.looks, terms)
+
+    def _lend(self, until: AsyncExitStack) -> "Lent":
+        return replace(self, looks=Looks(), kept=Kept(self.sources.clients, until))
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns or raises."""
+        return await self.sources.threads.call(work, self.namespace)
+
+    def shared(
+        self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
+    ) -> AbstractAsyncContextManager[T]:
+        """The one client of this namespace and service account for a key."""
+        clients = self.kept or self.sources.clients
+        return clients.lend((self.owner, key), connect, close, self.namespace)
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The folders that waits of this namespace may look into."""
+        return tuple(one.replace(NAMESPACE, self.namespace) for one in self.sources.folders)
+
+    @property
+    def lends_identity(self) -> bool:
+        """Whether waits may use the identity of this pod."""
+        return self.sources.lends_identity
+
+
+def _value(found: Value | ExpressionError) -> Json:
+    match found:
+        case Value(json=value):
+            return cast("Json", value)
+        case ExpressionError(reason=Reason.FAILED, message=message):
+            raise NotYetError(message)
+        case ExpressionError(message=message):
+            raise ValueError(message)

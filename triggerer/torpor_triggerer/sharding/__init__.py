@@ -1,0 +1,1 @@
+"""Which replica of a pool runs which TaskRuns."""

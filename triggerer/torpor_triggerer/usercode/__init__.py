@@ -1,0 +1,1 @@
+"""The boundary to trigger classes: registry, validation, invocation."""

@@ -1,0 +1,160 @@
+"""Whose code an event loop runs, to be seen from another thread: a mark on the stack for as long as it does.
+
+A stranger's coroutine is stepped by a frame of ours that knows whose it is, and so is each task that it starts, since
+`asyncio.wait_for` alone starts one. What is marked costs a call of a function for each step and nothing else; what is
+read of it (`read`) is read only where a loop is late. A stranger's task that calls `sys.exit` would end the loop that
+runs it, so a step turns that into an error of the task.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import PurePath
+from types import FrameType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from torpor_triggerer.model.outcome import said
+
+T = TypeVar("T")
+
+_OURS = str(PurePath(__file__).parents[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A trigger's registered name, and what it is known by here: itself, or the wait that it is made for."""
+
+    class_name: str
+    subject: object
+
+
+class ExitedError(Exception):
+    """A trigger's task called for the end of the process."""
+
+
+_running: ContextVar[Mark | None] = ContextVar("torpor_triggerer.mark", default=None)
+
+
+class _Steps(Coroutine[Any, Any, T], Generic[T]):
+    """A coroutine whose every step has a mark on the stack."""
+
+    __slots__ = ("_work", "mark")
+
+    def __init__(self, mark: Mark, work: Coroutine[Any, Any, T]) -> None:
+        self.mark = mark
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self
+
+    def __iter__(self) -> "_Steps[T]":
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        """Go on."""
+        return self._step(self._work.send, value)
+
+    def throw(self, *given: Any) -> Any:
+        """Go on with an exception."""
+        return self._step(self._work.throw, *given)
+
+    def close(self) -> None:
+        """End it."""
+        self._work.close()
+
+    def _step(self, go_on: Callable[..., Any], *given: Any) -> Any:
+        """What it starts meanwhile inherits the mark; nothing is kept of that while it waits, for thousands do."""
+        former = _running.get()
+        _running.set(self.mark)
+        try:
+            return go_on(*given)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
+        finally:
+            _running.set(former)
+
+
+def running(mark: Mark, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+    """What to await for what `work` returns or raises; whatever runs of it bears the mark."""
+    return _Steps(mark, work)
+
+
+def call(mark: Mark, work: Callable[[], T]) -> T:
+    """What `work` returns or raises; while it runs it bears the mark."""
+    token = _running.set(mark)
+    try:
+        return work()
+    finally:
+        _running.reset(token)
+
+
+def factory(loop: asyncio.AbstractEventLoop, work: Any, **given: Any) -> "asyncio.Task[Any]":
+    """For `loop.set_task_factory`: what is started by what bears a mark bears the same."""
+    mark = _running.get()
+    return asyncio.Task(work if mark is None else _Steps(mark, work), loop=loop, **given)
+
+
+class Place(NamedTuple):
+    """A line of code."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{PurePath(self.file).name}:{self.line} in {self.function}"
+
+
+class Sight(NamedTuple):
+    """What a loop was seen to do: the step it is in (no two steps have the same), whose, and where that is.
+
+    `types` are of the objects whose methods are under way, `places` the strangers' lines, both innermost first.
+    """
+
+    step: FrameType
+    mark: Mark
+    types: tuple[type, ...]
+    places: tuple[Place, ...]
+
+
+def read(frame: FrameType | None) -> Sight | None:
+    """What a thread does that is at this frame; None where it is nothing that bears a mark."""
+    types: list[type] = []
+    places: list[Place] = []
+    while frame is not None:
+        mark = _mark(frame)
+        if mark is not None:
+            return Sight(frame, mark, tuple(types), tuple(places))
+        if not frame.f_code.co_filename.startswith(_OURS):
+            places.append(Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname))
+            types.extend(_type(frame))
+        frame = frame.f_back
+    return None
+
+
+_STEP = _Steps._step.__code__  # noqa: SLF001 - of this module
+
+
+def _mark(frame: FrameType) -> Mark | None:
+    if frame.f_code is _STEP:
+        return frame.f_locals["self"].mark  # type: ignore[no-any-return]
+    if frame.f_code is call.__code__:
+        return frame.f_locals["mark"]  # type: ignore[no-any-return]
+    return None
+
+
+def _type(frame: FrameType) -> list[type]:
+    """Of the object whose method it is, or the class, by the name that everybody gives it."""
+    if not frame.f_code.co_argcount:
+        return []
+    match frame.f_code.co_varnames[0], frame.f_locals.get(frame.f_code.co_varnames[0]):
+        case "self", found if found is not None:
+            return [type(found)]
+        case "cls", type() as found:
+            return [found]
+        case _:
+            return []

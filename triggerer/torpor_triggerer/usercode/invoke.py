@@ -1,0 +1,166 @@
+"""Runs one trigger until its first event, whatever it does on the way.
+
+The border to a stranger's code: everything it raises becomes an outcome, everything it is asked to do at the end has a
+limit, and what it does with a cancellation that was not ours is not taken for one.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import timedelta
+from math import inf, isnan
+from typing import Any, Protocol
+
+from torpor.triggers import BaseTrigger
+from torpor.triggers.support import sharing
+from torpor_api import timing
+from torpor_api.timing import Clock
+
+from torpor_triggerer.model import outcome
+from torpor_triggerer.model.outcome import Ended, Failed, Fired
+from torpor_triggerer.usercode import attribution, task_end_events
+from torpor_triggerer.usercode.attribution import Mark
+
+_LOOK_MAX = 300
+
+log = logging.getLogger(__name__)
+
+
+class Hosts(Protocol):
+    """Where triggers run."""
+
+    async def first_event(self, class_name: str, trigger: Any) -> Ended:
+        """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+
+    async def tell(self, class_name: str, trigger: Any, method: str) -> None:
+        """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
+
+
+async def first_event(trigger: Any) -> Ended:
+    """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+    events: AsyncIterator[object] | None = None
+    try:
+        events = trigger.run()
+        async for event in events:
+            return task_end_events.of_event(event)
+        return outcome.ended()
+    except BaseException as error:
+        if is_ours(error):
+            raise
+        ends = task_end_events.of_error(error)
+        if isinstance(ends, Failed):
+            log.warning("the trigger raised", exc_info=error)
+        return ends
+    finally:
+        await _close(events)
+
+
+def answers(trigger: Any, method: str) -> bool:
+    """Whether there is anything to tell it: Torpor's own base class does nothing at its end."""
+    found = getattr(type(trigger), method, None)
+    return found is not None and found is not getattr(BaseTrigger, method)
+
+
+async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float) -> None:
+    """Call `cleanup` or `on_kill`, and give it so long."""
+    try:
+        await timing.within(clock, seconds, getattr(trigger, method)())
+    except BaseException as error:
+        if is_ours(error):
+            raise
+        log.warning("%s() of the trigger failed", method, exc_info=error)
+
+
+async def _close(events: AsyncIterator[object] | None) -> None:
+    close = getattr(events, "aclose", None)
+    if close is None:
+        return
+    try:
+        await close()
+    except BaseException as error:
+        if is_ours(error):
+            raise
+        log.warning("closing run() of the trigger failed", exc_info=error)
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether it is the cancellation of the task that this runs in: a stranger's code raises the same of its own."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
+
+
+def shareable(trigger: Any) -> bool:
+    """Whether one can serve several waits that ask for the same: Torpor's own, and what says so itself.
+
+    A stranger's that has a timeout counts it from when it began, which is too early for a wait that joins it.
+    """
+    try:
+        if not attribution.call(_mark(trigger), lambda: sharing.is_shareable(trigger)):
+            return False
+    except BaseException as error:
+        log.warning("shareable of the trigger failed", exc_info=error)
+        return False
+    return isinstance(trigger, BaseTrigger) or _read(trigger, "timeout", None) is None
+
+
+def pace(trigger: Any) -> float:
+    """Every how many seconds it looks, as far as it says so."""
+    for name in ("interval", "poke_interval"):
+        match _read(trigger, name, None):
+            case bool():
+                continue
+            case timedelta() as value:
+                return value.total_seconds()
+            case int() | float() as value:
+                with suppress(OverflowError):
+                    return float(value)
+    return inf
+
+
+def _read(trigger: Any, name: str, default: object) -> object:
+    try:
+        return attribution.call(_mark(trigger), lambda: getattr(trigger, name, default))
+    except BaseException as error:
+        log.warning("%s of the trigger failed", name, exc_info=error)
+        return default
+
+
+def due(trigger: Any) -> float | None:
+    """The moment at which it will fire, where it knows; then it needs no task."""
+    try:
+        known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
+        moment = float(attribution.call(_mark(trigger), trigger.due)) if known else None
+    except BaseException as error:
+        log.warning("due() of the trigger failed; it is run instead", exc_info=error)
+        return None
+    return None if moment is None or isnan(moment) else moment
+
+
+def payload(trigger: Any) -> Fired | Failed:
+    """What it fires at that moment."""
+    try:
+        return outcome.of_payload(attribution.call(_mark(trigger), trigger.payload))
+    except BaseException as error:
+        log.warning("payload() of the trigger failed", exc_info=error)
+        return outcome.raised(error)
+
+
+def _mark(trigger: Any) -> Mark:
+    """Known by its class, since whoever asks this knows no name."""
+    return Mark(class_name="", subject=trigger)
+
+
+def last_look(trigger: Any) -> str:
+    """What it found when it last looked, in its own words; empty where it does not say."""
+    return _words(trigger, "last_look")
+
+
+def asks(trigger: Any) -> str:
+    """What a person can do about it while it waits, in its own words; empty for nearly all."""
+    return _words(trigger, "asks")
+
+
+def _words(trigger: Any, name: str) -> str:
+    found = _read(trigger, name, "")
+    return found[:_LOOK_MAX] if isinstance(found, str) else ""

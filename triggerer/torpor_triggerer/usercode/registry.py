@@ -1,0 +1,159 @@
+"""The trigger classes that may run here, by registered name: an allow-list, not an import path.
+
+A name on a TaskRun is a stranger's word; it is looked up and never imported. Everything is imported at start, so that
+the loop never waits for a disk, and what cannot be imported fails only who asks for it.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from torpor.triggers import BaseTrigger
+from torpor.triggers.services import Services
+
+from torpor_triggerer.model.outcome import said, trace
+
+log = logging.getLogger(__name__)
+
+BUILT_IN = {
+    "all_of": "torpor.triggers:AllOf",
+    "any_of": "torpor.triggers:AnyOf",
+    "approval": "torpor.triggers:Approval",
+    "cron": "torpor.triggers:Cron",
+    "duration": "torpor.triggers:Duration",
+    "file": "torpor.triggers:File",
+    "http": "torpor.triggers:Http",
+    "kubernetes": "torpor.triggers:Kubernetes",
+    "object": "torpor.triggers:Object",
+    "redis": "torpor.triggers:Redis",
+    "sql": "torpor.triggers:Sql",
+    "taskrun": "torpor.triggers:TaskRunEnd",
+    "tcp": "torpor.triggers:Tcp",
+    "time": "torpor.triggers:Time",
+    "webhook": "torpor.triggers:Webhook",
+    "workflow": "torpor.triggers:WorkflowEnd",
+}
+
+
+class TriggerClass(Protocol):
+    """Makes triggers from keyword arguments."""
+
+    def __call__(self, **kwargs: Any) -> Any:
+        """A trigger; raises for arguments that make no sense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """No class for a name, and what to do about it; `log` is the traceback of an import that failed."""
+
+    message: str
+    log: str = ""
+
+
+class Registry:
+    """Names and classes, fixed at start; what is made of a class may change."""
+
+    def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, Unknown] | None = None) -> None:
+        self._classes = dict(classes)
+        self._broken = dict(broken or {})
+        self._stand_ins: dict[str, TriggerClass] = {}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that are registered, usable or not."""
+        return frozenset(self._classes.keys() | self._broken.keys())
+
+    def find(self, name: str) -> TriggerClass | Unknown:
+        """The class registered by this name."""
+        found = self._stand_ins.get(name) or self._classes.get(name)
+        if found is not None:
+            return found
+        if name in self._broken:
+            return self._broken[name]
+        names = ", ".join(sorted(self._classes))
+        return Unknown(
+            message=f"no trigger is registered as {name[:100]!r}; there are {names}. "
+            "Name the pool that has it as triggerPool, or start this pool's triggerers with "
+            "--trigger name=module:Class (or TORPOR_TRIGGERS)"
+        )
+
+    @property
+    def usable(self) -> Collection[str]:
+        """Those that there is a class for."""
+        return self._classes.keys()
+
+    def name_of(self, found: type, expected: str) -> str:
+        """What a class is registered as, of several names the one that is expected; empty where it is not."""
+        names = [name for name, one in self._classes.items() if id(one) == id(found)]
+        return expected if expected in names else next(iter(names), "")
+
+    def file_of(self, name: str) -> str:
+        """The file of the module that the class is from; empty where there is none."""
+        module = sys.modules.get(getattr(self._classes.get(name), "__module__", ""))
+        return getattr(module, "__file__", None) or ""
+
+    def stand_in(self, name: str, instead: Callable[[TriggerClass], TriggerClass]) -> None:
+        """From now on, make by this name what stands in for the class."""
+        self._stand_ins[name] = instead(self._classes[name])
+
+    def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
+        """A trigger, bound where it can be. Raises LookupError for a name without a class, else what the class does."""
+        found = self.find(name)
+        match found:
+            case Unknown(message=message):
+                raise LookupError(message)
+            case _:
+                made = found(**kwargs)
+        if hasattr(made, "bind"):
+            made.bind(services)
+        return made
+
+
+def load(entries: Mapping[str, str], on_import: Callable[[], object] = lambda: None) -> Registry:
+    """The built-in classes and those named: registered name to `module:Class`; `on_import` follows each of them."""
+    classes: dict[str, TriggerClass] = {}
+    broken: dict[str, Unknown] = {}
+    for name, target in {**BUILT_IN, **entries}.items():
+        try:
+            try:
+                classes[name] = _load(target)
+            finally:
+                on_import()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - importing runs a stranger's module; it may call sys.exit
+            broken[name] = _unusable(name, target, error)
+            log.error("%s", broken[name].message)  # noqa: TRY400 - the message says it
+    return Registry(classes, broken)
+
+
+def _unusable(name: str, target: str, error: BaseException) -> Unknown:
+    why = f"{target}: {type(error).__name__}: {said(error)}"
+    return Unknown(message=f"trigger {name[:100]!r} is registered, but not usable: {why}", log=trace(error))
+
+
+def _load(target: str) -> TriggerClass:
+    module, _, path = target.partition(":")
+    found: Any = import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    if not callable(getattr(found, "run", None)):
+        raise TypeError("it has no run(), so it is not a trigger")
+    if getattr(found, "blocking", False) and found.run is not BaseTrigger.run:
+        raise TypeError(
+            "blocking = True is for a torpor.triggers.BaseTrigger with a look() and without a run() of its own"
+        )
+    _require(found)
+    loaded: TriggerClass = found
+    return loaded
+
+
+def _require(found: Any) -> None:
+    """Raise ImportError where a package is missing that the class imports when it runs."""
+    missing = [name for name in getattr(found, "requires", ()) if find_spec(name) is None]
+    if missing:
+        raise ImportError(f"it needs {' and '.join(missing)}; install {found.extra} in the triggerer's image")

@@ -1,0 +1,49 @@
+"""What a trigger says that ends its task without a resume: an event for that, or an exception by which tasks skip.
+
+Such an end is final and the trigger's own: `failWhen` and `result` are not asked, and no retry follows.
+"""
+
+from torpor.runtime import foreign_exceptions
+from torpor.triggers.support import end_events
+from torpor.triggers.support.end_events import How, TaskEnd
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.model import outcome
+from torpor_triggerer.model.outcome import Done, Ended, Failed, Skipped
+
+
+def of_event(event: object) -> Ended:
+    """The outcome of what a trigger yielded."""
+    try:
+        end = end_events.of(event)
+    except Exception as error:  # noqa: BLE001 - a trigger's own class
+        message = f"the event cannot be read: {type(error).__name__}: {outcome.said(error)}"
+        return Failed(reason=Reason.EVENT_INVALID, message=message)
+    return outcome.of_event(event) if end is None else _ended(end)
+
+
+def of_error(error: BaseException) -> Skipped | Failed:
+    """The outcome of what a trigger raised: a sensor skips its task wherever it looks."""
+    skip = foreign_exceptions.skip_of(error)
+    if skip is None:
+        return outcome.raised(error)
+    return Skipped(message=outcome.said(skip) or "the trigger skipped the task")
+
+
+def _ended(end: TaskEnd) -> Ended:
+    found = outcome.of_payload(end.value)
+    if isinstance(found, Failed):
+        return found
+    match end.how:
+        case How.SUCCEEDED:
+            return Done(result=found.event)
+        case How.FAILED:
+            return Failed(reason=Reason.FAILED_BY_EVENT, message=_why(end, found.event))
+        case How.SKIPPED:
+            return Skipped(message=_why(end, found.event))
+
+
+def _why(end: TaskEnd, text: str) -> str:
+    if isinstance(end.value, str) and end.value:
+        return end.value
+    return f"the trigger yielded {end.how.value}" + ("" if end.value is None else f": {text}")

@@ -1,0 +1,119 @@
+"""Whether what stands on a TaskRun is a trigger that may run here, and that trigger, made.
+
+Nothing that was written is believed: key and shard are computed again, the class must be registered, the class itself
+judges the kwargs. Constructing runs the class's `__init__` and nothing else.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torpor.triggers.services import Services
+from torpor_wire import trigger, typed_json
+from torpor_wire.reason import Reason
+
+from torpor_triggerer.model.deferred_taskrun import Asked, Wait
+from torpor_triggerer.model.outcome import Failed, said, trace
+from torpor_triggerer.usercode import attribution
+from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.registry import Registry, TriggerClass, Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A trigger as it is asked for."""
+
+    class_name: str
+    kwargs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A trigger, ready to run where there is no problem; one that was made and refuses is still to be cleaned up."""
+
+    trigger: Any = None
+    problem: Failed | None = None
+
+
+def read(wait: Wait) -> Call | Failed:
+    """The trigger of a wait as it stands on the TaskRun."""
+    if wait.asked is None:
+        return _invalid("the TaskRun is Deferred and names no trigger")
+    name = wait.asked.class_name[:100]
+    try:
+        kwargs = json.loads(wait.asked.kwargs)
+    except (ValueError, RecursionError) as error:
+        return _invalid(f"the kwargs of trigger {name} are not JSON: {error}")
+    if not isinstance(kwargs, dict):
+        return _invalid(f"the kwargs of trigger {name} are no JSON object")
+    return _lie(wait, wait.asked, kwargs) or Call(class_name=wait.asked.class_name, kwargs=kwargs)
+
+
+def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Made:
+    """The trigger of a wait, made of kwargs in which nothing is hidden any more, or why there is none."""
+    try:
+        class_name, absolute = trigger.absolute(call.class_name, call.kwargs, wait.deferred_at)
+    except trigger.TriggerError as error:
+        return Made(problem=_invalid(str(error)))
+    found = registry.find(class_name)
+    if isinstance(found, Unknown):
+        message = f"pool {wait.pool}: {found.message}"
+        return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=found.log))
+    mark = Mark(class_name=class_name, subject=wait)
+    return attribution.call(
+        mark, lambda: make(class_name, found, lambda: found(**typed_json.decode(absolute)), services)
+    )
+
+
+def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
+    """A trigger of this class, bound where it can be, or why there is none, whatever its code does."""
+    made = None
+    try:
+        made = construct()
+        if hasattr(made, "bind"):
+            made.bind(services)
+        return Made(trigger=made)
+    except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
+        message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {said(error)}"
+        problem = _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))
+        return Made(trigger=made, problem=replace(problem, log=trace(error)))
+
+
+def _lie(wait: Wait, stands: Asked, kwargs: dict[str, Any]) -> Failed | None:
+    """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
+    try:
+        key = trigger.key(
+            stands.class_name,
+            kwargs,
+            namespace=wait.namespace,
+            pool=wait.pool,
+            account=wait.account,
+            taskrun=wait.name,
+        )
+        answered_by = trigger.answered_by(stands.class_name, kwargs)
+    except trigger.TriggerError as error:
+        return _invalid(str(error))
+    except ValueError as error:
+        return _invalid(f"the kwargs of trigger {stands.class_name[:100]} are not JSON: {error}")
+    if stands.approvers != answered_by:
+        return _invalid("the approvers on the TaskRun, which a policy holds, are not those of its trigger's kwargs")
+    if (stands.key, stands.shard) == (key, trigger.shard(key)):
+        return None
+    return _invalid(
+        f"the key {stands.key} and shard {stands.shard} on the TaskRun do not follow from its class and kwargs; "
+        f"they would be {key} and {trigger.shard(key)}"
+    )
+
+
+def _taken(found: TriggerClass) -> str:
+    """What the class does take."""
+    try:
+        return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"
+    except (TypeError, ValueError):
+        return ""
+
+
+def _invalid(message: str) -> Failed:
+    return Failed(reason=Reason.TRIGGER_INVALID, message=message)

@@ -1,0 +1,84 @@
+"""Instances of a task within mapped groups: by the index in each group, outermost first, and the task's own at last.
+
+A status holds sets of them as ranges at each level: `0-3.0-9,4.0-1` is ten instances in each of the first four indexes
+of a group, and two in the fifth. Pure.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, product
+from math import prod
+from typing import TypeAlias
+
+from torpor_wire import constants
+from torpor_wire.index_ranges import Indexes
+
+Path: TypeAlias = tuple[int, ...]
+
+_RANGE = r"\d{1,6}(?:-\d{1,6})?"
+_BOX = re.compile(rf"{_RANGE}(?:\.{_RANGE}){{0,{constants.GROUP_DEPTH}}}")
+
+
+def written(path: Path) -> str:
+    """One of them, as in `2.0`."""
+    return ".".join(map(str, path))
+
+
+def text(paths: Iterable[Path]) -> str:
+    """A set of paths of one length, as ranges in ascending order; what differs in one level alone is one range."""
+    return ",".join(_boxes(sorted(set(paths))))
+
+
+def parse(said: str, depth: int) -> frozenset[Path]:
+    """What `text` wrote of paths of this length. Raises ValueError for anything else."""
+    found: set[Path] = set()
+    for box in filter(None, said.split(",")):
+        if _BOX.fullmatch(box) is None:
+            raise ValueError(f"{box!r} is no range of instances")
+        sides = [_side(part) for part in box.split(".")]
+        if len(sides) != depth:
+            raise ValueError(f"{box!r} has {len(sides)} levels, and instances here have {depth}")
+        if len(found) + prod(map(len, sides)) > constants.MAP_MAX:
+            raise ValueError(f"{box!r} is beyond the instances that there may be")
+        found.update(product(*sides))
+    return frozenset(found)
+
+
+def by_frame(paths: Iterable[Path]) -> dict[Path, Indexes]:
+    """The last numbers of paths, by what is before them."""
+    numbers: dict[Path, list[int]] = {}
+    for path in paths:
+        numbers.setdefault(path[:-1], []).append(path[-1])
+    return {frame: Indexes.of(last) for frame, last in numbers.items()}
+
+
+def joined(frames: Mapping[Path, Indexes]) -> Iterator[Path]:
+    """The paths that `by_frame` took apart."""
+    return ((*frame, last) for frame, lasts in frames.items() for last in lasts)
+
+
+def _boxes(paths: list[Path]) -> list[str]:
+    """The ranges of sorted paths."""
+    if not paths or not paths[0]:
+        return []
+    if len(paths[0]) == 1:
+        return [part for part in Indexes.of(first for (first,) in paths).text().split(",") if part]
+    below = [(first, tuple(_boxes([path[1:] for path in found]))) for first, found in groupby(paths, lambda p: p[0])]
+    made: list[str] = []
+    for firsts, rest in _runs(below):
+        made += [f"{firsts}.{box}" for box in rest]
+    return made
+
+
+def _runs(below: list[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Neighbours that have the same below them, as one range."""
+    for (_, rest), found in groupby(enumerate(below), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
+        firsts = [first for _, (first, _) in found]
+        yield (str(firsts[0]) if len(firsts) == 1 else f"{firsts[0]}-{firsts[-1]}"), rest
+
+
+def _side(part: str) -> range:
+    first, _, last = part.partition("-")
+    if int(last or first) < int(first):
+        raise ValueError(f"{part!r} ends before it begins")
+    return range(int(first), int(last or first) + 1)

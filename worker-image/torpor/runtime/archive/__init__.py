@@ -1,0 +1,1 @@
+"""Large results and arguments in the archive."""

@@ -1,0 +1,159 @@
+"""Requests to the archive: bodies of any size, sent and read in pieces over one connection (adr/0012).
+
+Imported by those alone who have something large. Nothing is repeated here: who asks knows how long to insist.
+"""
+
+import _thread
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple
+from urllib.parse import urlsplit
+
+from torpor_wire import constants
+
+from torpor.runtime import http
+from torpor.runtime.http import Answer, UnclearError
+
+_PIECE = 64 * 1024
+_LIMIT_S = 60.0
+_OK = 200
+
+
+class Where(NamedTuple):
+    """How the archive is reached, and for which TaskRun it is asked."""
+
+    host: str
+    connect: Callable[[], socket.socket]
+    token: Callable[[], str]
+    namespace: str
+    taskrun: str
+
+
+class Archive:
+    """The archive, over a connection that is kept until it fails."""
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+        self._socket: socket.socket | None = None
+        self._reader: BinaryIO | None = None
+        self._process = os.getpid()
+        self._turn = _thread.allocate_lock()
+
+    def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> Answer:
+        """Sends the TaskRun's own result. Raises UnclearError where no answer came, and whatever `body` raises."""
+        path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/result"
+        with self._exchange(f"PUT {path}") as (link, reader):
+            link.sendall(self._head("PUT", path, {**headers, "Transfer-Encoding": "chunked"}))
+            for piece in body:
+                if not _sent(link, b"%x\r\n%b\r\n" % (len(piece), piece)):
+                    break  # it answers before the end, such as that this is too much
+            else:
+                _sent(link, b"0\r\n\r\n")
+            return self._answer(reader)
+
+    @contextmanager
+    def get(self, uid: str, digest: str, query: str = "") -> Iterator[Answer | Iterator[bytes]]:
+        """The body of a result in pieces, or the answer that is none. Raises UnclearError, also between pieces."""
+        path = f"/v1/namespaces/{self._where.namespace}/results/{uid}/{digest}{query}"
+        with self._exchange(f"GET {path}") as (link, reader):
+            link.sendall(self._head("GET", path, {"Torpor-TaskRun": self._where.taskrun}))
+            status, headers = http.read_head(reader)
+            if status == _OK:
+                pieces = _pieces(reader, headers)
+                yield pieces
+                if next(pieces, None) is not None or headers.get(b"connection") == b"close":
+                    self.close()
+            else:
+                yield self._ended(http.read_rest(reader, status, headers))
+
+    def close(self) -> None:
+        """Closes the connection; the next request opens another."""
+        for end in (self._reader, self._socket):
+            if end is not None:
+                end.close()
+        self._socket = self._reader = None
+
+    @contextmanager
+    def _exchange(self, asked: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
+        """The connection, which is closed where the answer was not read to its end, for whatever reason."""
+        if self._process != os.getpid():
+            self.close()  # the parent's, where user code forked, as is the lock
+            self._process, self._turn = os.getpid(), _thread.allocate_lock()
+        with self._turn:
+            try:
+                if self._socket is None or self._reader is None:
+                    self._socket = self._where.connect()
+                    self._reader = self._socket.makefile("rb")
+                yield self._socket, self._reader
+            except (OSError, ValueError) as error:
+                self.close()
+                raise UnclearError(f"{asked}: {type(error).__name__}: {error}") from error
+            except BaseException:
+                self.close()
+                raise
+
+    def _answer(self, reader: BinaryIO) -> Answer:
+        status, headers = http.read_head(reader)
+        while status < _OK:
+            status, headers = http.read_head(reader)
+        return self._ended(http.read_rest(reader, status, headers))
+
+    def _ended(self, read: tuple[Answer, bool]) -> Answer:
+        answer, keep = read
+        if not keep or answer.status >= _OK + 100:
+            self.close()  # a refusal may have come before all was sent
+        return answer
+
+    def _head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
+        said = {
+            "Host": self._where.host,
+            "User-Agent": "torpor-worker",
+            "Authorization": f"Bearer {self._where.token()}",
+            **headers,
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in said.items())
+        return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
+
+
+def at(url: str, ca: str, namespace: str, taskrun: str) -> Archive:
+    """The archive at an address, trusting the certificate that it made for itself."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" or parts.hostname is None:
+        raise ValueError(f"{constants.ENV_ARCHIVE_URL} is {url!r}, not https://host:port")
+    connect = http.over_tls(parts.hostname, parts.port or 443, None, ca_text=ca, limit=_LIMIT_S)
+    token = http.token_in(constants.CREDENTIALS, constants.ARCHIVE_TOKEN)
+    return Archive(Where(parts.netloc, connect, token, namespace, taskrun))
+
+
+def _sent(link: socket.socket, data: bytes) -> bool:
+    """Whether the other end still listens; where it has hung up, its answer may be there to be read."""
+    try:
+        link.sendall(data)
+    except TimeoutError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _pieces(reader: BinaryIO, headers: Mapping[bytes, bytes]) -> Iterator[bytes]:
+    """The content of an answer. Raises ValueError where it is cut short."""
+    if headers.get(b"transfer-encoding") != b"chunked":
+        yield from _exactly(reader, int(headers.get(b"content-length", b"")))
+        return
+    while size := int(http.read_line(reader).partition(b";")[0], 16):
+        yield from _exactly(reader, size)
+        http.read_line(reader)
+    while http.read_line(reader):
+        pass
+
+
+def _exactly(reader: BinaryIO, size: int) -> Iterator[bytes]:
+    while size:
+        piece = reader.read(min(size, _PIECE))
+        if not piece:
+            raise ValueError(f"the answer ended {size} bytes early")
+        size -= len(piece)
+        yield piece

@@ -1,0 +1,207 @@
+"""A result as it is read back from the archive: a value, or a file in a folder of its own.
+
+Repeated for minutes. A list or an object comes line by line: what is held beyond the value is one line, and where a
+connection breaks, the next goes on at the line that this one had come to.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
+
+from torpor.errors import UnreadableError
+from torpor.runtime import status_patch
+from torpor.runtime.archive.client import Archive
+from torpor.runtime.http import Answer, UnclearError
+
+LIMIT_S = 300.0
+REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_patch.TOO_MANY})
+_OUTSIDE = 416
+
+
+class OutsideError(Exception):
+    """There is no item of this number."""
+
+
+class Stored(NamedTuple):
+    """A result in the archive: whose, and what its TaskRun says of it."""
+
+    uid: str
+    about: Mapping[str, Any]
+
+
+class _Body(Protocol):
+    """Takes a body in pieces, in one go or more."""
+
+    def query(self) -> str:
+        """What to ask for, to go on."""
+
+    def take(self, pieces: Iterator[bytes]) -> None:
+        """Takes pieces until they end or break off; raises ValueError where they are not the body that was put."""
+
+
+BodyT = TypeVar("BodyT", bound=_Body)
+
+
+def insisting(patience: status_patch.Patience) -> status_patch.Patience:
+    """The patience for a body, which is longer than that for a TaskRun: a database may be away."""
+    return patience._replace(limit=LIMIT_S, repeats=REPEATS)
+
+
+def value(archive: Archive, stored: Stored, patience: status_patch.Patience) -> Any:
+    """The result: JSON's types, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
+    match stored.about["type"]:
+        case "list":
+            return _received(archive, stored, _Lines(stored.about), patience).found
+        case "object":
+            return dict(_received(archive, stored, _Lines(stored.about), patience).found)
+        case "file":
+            return _file(archive, stored, patience)
+        case "bytes":
+            return bytes(_received(archive, stored, _Whole(stored.about), patience).content)
+        case _:
+            return json.loads(_received(archive, stored, _Whole(stored.about), patience).content)
+
+
+def item(archive: Archive, stored: Stored, place: int, patience: status_patch.Patience) -> Any:
+    """One item of a list, or `[key, value]` of an object. Raises OutsideError and UnreadableError."""
+    return json.loads(_received(archive, stored, _Item(place), patience).content)
+
+
+class _Item:
+    """One line."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+        self.content = b""
+
+    def query(self) -> str:
+        return f"?item={self._place}"
+
+    def take(self, pieces: Iterator[bytes]) -> None:
+        self.content = b"".join(pieces)
+
+
+class _Whole:
+    """A body in memory."""
+
+    def __init__(self, about: Mapping[str, Any]) -> None:
+        self._about = about
+        self.content = bytearray()
+
+    def query(self) -> str:
+        self.content.clear()
+        return ""
+
+    def take(self, pieces: Iterator[bytes]) -> None:
+        for piece in pieces:
+            self.content += piece
+        _agree(self._about, hashlib.sha256(self.content).hexdigest())
+
+
+class _Lines:
+    """The values of lines, as many as have come."""
+
+    def __init__(self, about: Mapping[str, Any]) -> None:
+        self._about = about
+        self._digest = hashlib.sha256()
+        self.found: list[Any] = []
+
+    def query(self) -> str:
+        return f"?item={len(self.found)}&count={self._about['length'] - len(self.found)}" if self.found else ""
+
+    def take(self, pieces: Iterator[bytes]) -> None:
+        for line in _lines(pieces):
+            self.found.append(json.loads(line))
+            self._digest.update(line)
+        if len(self.found) < self._about["length"]:
+            raise ValueError(f"{len(self.found)} of {self._about['length']} items")
+        found, digest = self.found, self._digest.hexdigest()
+        self._digest, self.found = hashlib.sha256(), []  # should it be another body, it is asked for from the start
+        _agree(self._about, digest)
+        self.found = found
+
+
+class _Disk:
+    """A body in an open file."""
+
+    def __init__(self, about: Mapping[str, Any], file: BinaryIO) -> None:
+        self._about = about
+        self._file = file
+
+    def query(self) -> str:
+        self._file.seek(0)
+        self._file.truncate()
+        return ""
+
+    def take(self, pieces: Iterator[bytes]) -> None:
+        digest = hashlib.sha256()
+        for piece in pieces:
+            digest.update(piece)
+            self._file.write(piece)
+        self._file.flush()
+        _agree(self._about, digest.hexdigest())
+
+
+def _file(archive: Archive, stored: Stored, patience: status_patch.Patience) -> Any:
+    import tempfile  # noqa: PLC0415 - for files alone
+    from pathlib import Path  # noqa: PLC0415
+
+    name = os.path.basename(stored.about.get("name") or "")  # noqa: PTH119 - it is another task's word
+    try:
+        path = Path(tempfile.mkdtemp(prefix="torpor-")) / (name if name.strip(".") else "file")
+        with path.open("wb") as file:
+            _received(archive, stored, _Disk(stored.about, file), patience)
+    except OSError as error:
+        said = f"a file of {stored.about['size']} bytes cannot be written: {error}; an emptyDir at /tmp gives it room"
+        raise UnreadableError(said) from error
+    return path
+
+
+def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_patch.Patience) -> BodyT:
+    """The body, asked for until all of it has come."""
+    said = ""
+    for _ in status_patch.tries(patience):
+        try:
+            with archive.get(stored.uid, stored.about["digest"], body.query()) as got:
+                if not isinstance(got, Answer):
+                    body.take(got)
+                    return body
+                said = _refused(got, patience.repeats)
+        except UnclearError as error:
+            said = str(error)
+    raise UnreadableError(f"the archive does not give a result of {stored.about['size']} bytes: {said}")
+
+
+def _refused(answer: Answer, repeats: frozenset[int]) -> str:
+    """What is said by an answer that is worth another try. Raises OutsideError and UnreadableError for the others."""
+    match status_patch.tells(answer, repeats):
+        case status_patch.Unsettled(message):
+            return message
+        case status_patch.Refused(status=status) if status == _OUTSIDE:
+            raise OutsideError
+        case status_patch.Refused(message):
+            raise UnreadableError(f"the archive does not give the result: {message}")
+        case _:
+            raise UnreadableError(f"the archive does not give the result: HTTP {answer.status}")
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines with their ends; the last may be without."""
+    held = bytearray()
+    for piece in pieces:
+        begin = 0
+        while end := piece.find(b"\n", begin) + 1:
+            yield bytes(held) + piece[begin:end]
+            held.clear()
+            begin = end
+        held += piece[begin:]
+    if held:
+        yield bytes(held)
+
+
+def _agree(about: Mapping[str, Any], digest: str) -> None:
+    """Raises ValueError where this is another body than its TaskRun speaks of."""
+    if digest != about["digest"]:
+        raise ValueError(f"a body with the digest {digest[:12]}, and not {about['digest'][:12]}")

@@ -1,0 +1,95 @@
+"""A result that is too large for its TaskRun, put into the archive before the report.
+
+Repeated for minutes as the report is, since hours of work may stand behind it. A body that was stored without our
+knowing is stored once: it is named by its digest. What the archive will never take fails the task for good, with its
+numbers; that it could not be asked is a failure that another attempt may not meet.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from torpor_wire.reason import Reason
+
+from torpor.errors import RejectedError, UnreadableError
+from torpor.runtime import outcome, status_patch
+from torpor.runtime.archive.client import Archive
+from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.outcome import Failure, Outcome, Success
+from torpor.runtime.result_encoding import Body
+
+LIMIT_S = 300.0
+_BAD, _TOO_LARGE, _UNPROCESSABLE, _NO_ROOM = 400, 413, 422, 507
+_FIELDS = ("size", "digest", "type", "length", "keys", "name")
+
+
+class _Passing:
+    """Pieces as they pass by: how many bytes, and their digest."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.digest = hashlib.sha256()
+
+    def of(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
+            self.size += len(piece)
+            self.digest.update(piece)
+            yield piece
+
+    def agrees(self, said: Any) -> bool:
+        return isinstance(said, Mapping) and (said.get("size"), said.get("digest")) == (
+            self.size,
+            self.digest.hexdigest(),
+        )
+
+
+def kept(to: Archive, body: Body, patience: status_patch.Patience) -> Outcome:
+    """The outcome of a task with such a result: the archive's description of it, or why it is not there."""
+    said = ""
+    try:
+        for _ in status_patch.tries(patience):
+            found = _put(to, body, patience)
+            if not isinstance(found, status_patch.Unsettled):
+                return found
+            said = found.message
+    except (RejectedError, UnreadableError) as error:  # of the value itself, while it was written
+        return outcome.of_exception(error)
+    finally:
+        to.close()
+    return not_stored(said)
+
+
+def _put(to: Archive, body: Body, patience: status_patch.Patience) -> Outcome | status_patch.Unsettled:
+    passing = _Passing()
+    name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
+    headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
+    try:
+        answer = to.put(headers, passing.of(body.pieces()))
+    except UnclearError as error:
+        return status_patch.Unsettled(str(error))
+    if answer.status == _NO_ROOM:  # of the namespace's quota: nothing goes of it within these minutes
+        return not_stored(_said(answer))
+    match status_patch.tells(answer, patience.repeats):
+        case status_patch.Stored(said) if passing.agrees(said):
+            return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
+        case status_patch.Stored():
+            return status_patch.Unsettled(f"the archive has another body than the {passing.size} bytes that were sent")
+        case status_patch.Unsettled() as unclear:
+            return unclear
+        case status_patch.Refused(message, status) if status in {_BAD, _TOO_LARGE}:
+            return Failure(Reason.RESULT_INVALID, f"the archive does not take the result: {message}", retryable=False)
+        case status_patch.Refused(message):
+            return not_stored(message)
+        case status_patch.Lost():
+            return not_stored(f"HTTP {_UNPROCESSABLE}")
+
+
+def _said(answer: Answer) -> str:
+    body = answer.body if isinstance(answer.body, dict) else {}
+    return f"HTTP {answer.status}: {body.get('message', '')}"
+
+
+def not_stored(message: str) -> Failure:
+    """The failure of an attempt whose result could not be put."""
+    return Failure(Reason.RESULT_NOT_STORED, f"the result is not in the archive: {message}", retryable=True)

@@ -1,0 +1,128 @@
+"""A deferral as it is stored: its trigger written down, values sealed, its state as text, its timeout in seconds.
+
+What cannot be stored is refused here, before the wait, with a message that names what a person can change.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import NamedTuple
+
+from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_json
+from torpor_wire.reason import Reason
+
+from torpor import sealing
+from torpor.deferral import Deferral, DeferralError, Timeout
+from torpor.errors import RejectedError
+from torpor.runtime import json_text
+
+
+class Suspension(NamedTuple):
+    """The task waits; `state` is JSON text, `timeout` in seconds, `on_timeout` where it goes on when that is over."""
+
+    trigger: trigger.Trigger
+    method: str
+    state: str
+    timeout: float | None
+    on_timeout: str | None = None
+    timeout_is_final: bool = False
+
+    def following(self) -> dict[str, canonical.Json]:
+        """The value of `status.next`."""
+        late: dict[str, canonical.Json] = {} if self.on_timeout is None else {"onTimeout": self.on_timeout}
+        final: dict[str, canonical.Json] = {"timeoutIsFinal": True} if self.timeout_is_final else {}
+        return {"method": self.method, "kwargs": self.state, **late, **final}
+
+
+class Place(NamedTuple):
+    """Where and when a trigger is written down: parts of its key, the start of a duration, what is sealed with."""
+
+    namespace: str
+    pool: str
+    now: float
+    account: str = constants.TASK_ACCOUNT
+    taskrun: str = ""
+    seal_key: str | None = None
+
+
+def of_deferral(deferral: Deferral, place: Place) -> Suspension:
+    """The wait, ready to be stored. Raises DeferralError or RejectedError for what cannot be."""
+    if deferral.then and "event" in deferral.state:
+        raise DeferralError("the state may not be called `event`: that is what the trigger passes")
+    timeout = _seconds(deferral.timeout)
+    if deferral.on_timeout is not None and timeout is None:
+        raise DeferralError("on_timeout= says what follows a timeout, so timeout= is needed too")
+    waiting = _trigger(deferral.trigger, place)
+    state = json_text.text(
+        dict(deferral.state),
+        constants.NEXT_MAX,
+        Reason.DEFERRAL_INVALID,
+        "the state of the deferral",
+        write=typed_json.text,
+    )
+    return Suspension(waiting, deferral.then, state, timeout, deferral.on_timeout, deferral.timeout_is_final)
+
+
+def _trigger(given: object, place: Place) -> trigger.Trigger:
+    class_name, kwargs = _serialized(given)
+    try:
+        encoded = typed_json.encode(kwargs)
+        _check_references(class_name, encoded)
+        made = trigger.build(
+            class_name,
+            sealing.seal_kwargs(class_name, encoded, place.seal_key, place.namespace),
+            namespace=place.namespace,
+            pool=place.pool,
+            now=place.now,
+            account=place.account,
+            taskrun=place.taskrun,
+        )
+        said = getattr(given, "waits_for", None)
+        return made._replace(waits_for=trigger.in_one_line(said)) if isinstance(said, str) and said else made
+    except canonical.NotJsonError as error:
+        said = f"the kwargs of trigger {class_name} are not JSON: {error}"
+        raise RejectedError(Reason.DEFERRAL_INVALID, said) from error
+    except sealing.SealError as error:
+        raise RejectedError(Reason.DEFERRAL_INVALID, f"trigger {class_name}: {error}") from error
+    except trigger.TriggerError as error:
+        raise RejectedError(Reason.DEFERRAL_INVALID, str(error)) from error
+
+
+def _check_references(class_name: str, encoded: Mapping[str, canonical.Json]) -> None:
+    """Refuse what claims to refer to a Secret and is no `SecretRef`: it may have come with a server's answer."""
+    try:
+        secret_ref.found(encoded)
+    except ValueError as error:
+        raise RejectedError(Reason.DEFERRAL_INVALID, f"trigger {class_name}: {error}") from error
+
+
+def _serialized(given: object) -> tuple[str, Mapping[str, canonical.Json]]:
+    serialize = getattr(given, "serialize", None)
+    if serialize is None or isinstance(given, type):
+        kind = f"the class {given.__name__}" if isinstance(given, type) else f"an object of type {type(given).__name__}"
+        raise DeferralError(f"{kind} is not a trigger: pass an instance with serialize(), as in torpor.triggers")
+    match serialize():
+        case (str() as class_name, Mapping() as kwargs):
+            return class_name, kwargs
+        case other:
+            raise DeferralError(f"{type(given).__name__}.serialize() returned {other!r:.200}, not (name, kwargs)")
+
+
+def _seconds(timeout: Timeout) -> float | None:
+    match timeout:
+        case None:
+            return None
+        case timedelta():
+            seconds = timeout.total_seconds()
+        case str():
+            try:
+                seconds = times.seconds(timeout)
+            except ValueError as error:
+                raise DeferralError(f"timeout: {error}") from error
+        case bool() | _ if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+            raise DeferralError(f"timeout takes a timedelta, seconds or a text such as 6h, not {timeout!r:.100}")
+        case _:
+            seconds = float(timeout)
+    if not math.isfinite(seconds) or seconds < 0:
+        raise DeferralError(f"timeout is {seconds} seconds")
+    return seconds

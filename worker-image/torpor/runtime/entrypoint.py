@@ -1,0 +1,171 @@
+"""From `package.module:name` to a call: import, look up, bind; and what each of them says when it cannot.
+
+A function is called with the arguments. A class that has `execute` is made with the arguments and `execute(context)`
+called; on a resume a new instance is made and its resume method called, so nothing but kwargs and event crosses a wait.
+Where a deferral means to go on is looked up before the wait, and must be callable so: afterwards it would be too late.
+"""
+
+import importlib
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from torpor_wire.reason import Reason
+
+from torpor import decorators, deferral
+from torpor.context import Context
+from torpor.deferral import Deferral, DeferralError
+from torpor.errors import RejectedError
+from torpor.runtime import foreign_exceptions, resume_checks, signatures, tracebacks
+from torpor.runtime.taskrun import Resume, TaskRun
+
+
+class Call(NamedTuple):
+    """A call ready to be made; `operator` is the instance of a class task, None for a function."""
+
+    operator: object
+    function: Callable[..., object]
+    positional: tuple[object, ...]
+    keywords: Mapping[str, Any]
+
+
+def load(reference: str, image: str) -> Any:
+    """The function or class that `package.module:name` names."""
+    module_name, _, path = reference.partition(":")
+    module = _module(module_name, image)
+    target: Any = module
+    for part in path.split("."):
+        try:
+            target = getattr(target, part)
+        except AttributeError as error:
+            raise RejectedError(Reason.FUNCTION_NOT_FOUND, _no_function(module, path)) from error
+    if not callable(target):
+        said = f"{reference} is of type {type(target).__name__}, not a function or a class"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+    if isinstance(target, type) and not hasattr(target, "execute"):
+        said = f"the class {reference} has no execute(context) method"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+    return target
+
+
+def find(run: TaskRun) -> Any:
+    """What a segment calls: the task itself, or the function in which it goes on."""
+    goes_on = run.resume.method if run.resume is not None and ":" in run.resume.method else run.python
+    return load(goes_on, run.image)
+
+
+def mapped(values: Mapping[str, Any], run: TaskRun) -> dict[str, Any]:
+    """The values with each that has a function of the image's own replaced by what that makes of it.
+
+    Raises RejectedError where there is no such function, or where it raises.
+    """
+    functions = {argument.name: argument.mapped_by for argument in run.arguments}
+    return {name: _made(name, functions.get(name), value, run.image) for name, value in values.items()}
+
+
+def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
+    if reference is None:
+        return value
+    function = load(reference, image)
+    try:
+        made = function(value)
+    except Exception as error:
+        said = f"argument {name!r}: {reference} cannot map its value: {tracebacks.describe(error)}"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
+    if isinstance(made, types.CoroutineType):
+        made.close()
+        said = f"argument {name!r}: {reference} is async, and what maps a value is a plain function"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, said)
+    return made
+
+
+def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Resume | None) -> object:
+    """Calls the target, from its beginning or to resume; returns its result, or a Deferral however it deferred.
+
+    What came first as a wait of its own is passed as `event` beside the arguments. A method that is entered since the
+    wait took too long gets no event, or None if it has such a parameter. Whatever user code raises is let through;
+    RejectedError and DeferralError are this module's own.
+    """
+    operator = _invoked(target, (), arguments) if isinstance(target, type) else None
+    positional = () if operator is None else (context,)
+    function = target if operator is None else _entered(operator, after)
+    first = arguments if operator is None else {}
+    match after:
+        case None:
+            keywords = first
+        case Resume(method=""):
+            keywords = {**first, "event": after.event}
+        case Resume(late=True) if not signatures.takes(function, "event"):
+            keywords = after.state
+        case Resume():
+            keywords = {**after.state, "event": after.event}
+    try:
+        return _performed(Call(operator, function, positional, keywords), context)
+    except BaseException as error:
+        moment = foreign_exceptions.rescheduled_to(error)
+        if moment is None:
+            raise
+        return resume_checks.from_the_beginning(moment, after)
+
+
+def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
+    name = "execute" if after is None else after.method or "execute"
+    method = getattr(operator, name, None)
+    if not callable(method):
+        said = (
+            f"{type(operator).__qualname__} has no method {name!r} to go on in: did the image change during the wait?"
+        )
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+    found: Callable[..., object] = method
+    return found
+
+
+def _performed(call: Call, context: Context) -> object:
+    deferral.defer_called(reset=True)
+    try:
+        returned = _invoked(call.function, call.positional, call.keywords)
+        if isinstance(returned, types.CoroutineType):
+            import asyncio  # noqa: PLC0415 - 25 ms that only async tasks pay
+
+            returned = asyncio.run(returned)
+    except BaseException as error:
+        deferred = deferral.of_exception(error)
+        if deferred is None:
+            raise
+        returned = resume_checks.of_exception(deferred, call.operator, call.function)
+    if isinstance(returned, Deferral):
+        return resume_checks.checked(returned, call.operator, context)
+    if deferral.defer_called():
+        raise DeferralError("defer(...) was called but not returned; write `return defer(...)`")
+    return returned
+
+
+def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> Any:
+    try:
+        return function(*positional, **keywords)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        raise RejectedError(Reason.ARGUMENTS_INVALID, signatures.described(function, keywords, error)) from error
+
+
+def _module(name: str, image: str) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            said = (
+                f"there is no module {error.name!r} in {image}: is the package installed in it, and in its PYTHONPATH?"
+            )
+        else:
+            said = f"module {name} is there, but what it imports is not: {error} (install it in {image})"
+        raise RejectedError(Reason.MODULE_NOT_FOUND, said) from error
+
+
+def _no_function(module: types.ModuleType, path: str) -> str:
+    import difflib  # noqa: PLC0415 - only a failing look-up pays
+
+    first = path.partition(".")[0]
+    near = difflib.get_close_matches(first, [name for name in vars(module) if not name.startswith("_")])
+    known = near or decorators.marked(module)
+    return f"module {module.__name__} has no {path!r}" + (f"; it has {', '.join(known)}" if known else "")

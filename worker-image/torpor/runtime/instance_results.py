@@ -1,0 +1,59 @@
+"""Which instances the `results` of a reference are: their positions, and by which indexes a position is found.
+
+Only those who reduce import it, and only those who reduce over several frames of a group pay for the ranges of paths
+and what these import. Nothing is read here.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from torpor_wire import constants
+from torpor_wire.reason import Reason
+
+from torpor.errors import RejectedError
+from torpor.results import Position, path
+from torpor.runtime.taskrun import Source
+
+Told: TypeAlias = tuple[Sequence[Position], Sequence[Position] | None]
+"""All positions in their order, and those that are known to have no result; None where that is not known."""
+
+
+def told(source: Source) -> Told:
+    """What a reference says of its instances. Raises RejectedError for ranges that Torpor would not have written."""
+    try:
+        return _in_one_frame(source) if source.paths is None else _by_path(source.paths, source.missing)
+    except ValueError as error:
+        said = f"the instances of task {source.task!r} are named by another hand than Torpor's: {error}"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
+
+
+def place(source: Source, position: Position) -> tuple[int, tuple[int, ...]]:
+    """The instance's own index, and those of the groups around it."""
+    indexes = (*source.group_indexes, *path(position))
+    itself_mapped = source.paths is None or source.mapped
+    return (indexes[-1], indexes[:-1]) if itself_mapped else (constants.UNMAPPED, indexes)
+
+
+def _in_one_frame(source: Source) -> Told:
+    first = source.position or 0
+    missing = None if source.missing is None else [*_numbers(source.missing)]
+    return range(first, first + source.instances), missing
+
+
+def _numbers(ranges: str) -> Iterator[int]:
+    """The numbers that `2,7-9` means."""
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _by_path(ranges: str, missing: str | None) -> Told:
+    depth = ranges.partition(",")[0].count(".") + 1
+    return _paths(ranges, depth), None if missing is None else _paths(missing, depth)
+
+
+def _paths(ranges: str, depth: int) -> Sequence[Position]:
+    from torpor_wire import instance_paths  # noqa: PLC0415 - for those who reduce over several frames
+
+    found = sorted(instance_paths.parse(ranges, depth))
+    return [number for (number,) in found] if depth == 1 else found

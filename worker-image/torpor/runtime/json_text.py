@@ -1,0 +1,35 @@
+"""JSON text of a value, within its limit, or why there is none. Pure."""
+
+from collections.abc import Callable
+
+from torpor_wire import canonical
+from torpor_wire.reason import Reason
+
+from torpor.errors import RejectedError, UnreadableError
+from torpor.runtime import tracebacks
+
+_ADVICE = "store it, and pass on where it is"
+
+
+def text(  # noqa: PLR0913 - what is said of a value that does not fit
+    value: object,
+    limit: int,
+    reason: Reason,
+    what: str,
+    advice: str = _ADVICE,
+    *,
+    write: Callable[[object], str] = canonical.plain,
+) -> str:
+    """The text, of `limit` bytes at most. Raises RejectedError with the reason, calling the value `what`."""
+    try:
+        written = write(value)
+    except UnreadableError:  # of lazy results: another attempt may read them
+        raise
+    except canonical.NotJsonError as error:
+        raise RejectedError(reason, f"{what} is not JSON: {error}") from error
+    except Exception as error:
+        raise RejectedError(reason, f"{what} cannot be written as JSON: {tracebacks.describe(error)}") from error
+    size = len(written.encode())
+    if size > limit:
+        raise RejectedError(reason, f"{what} is {size} bytes of JSON and {limit} fit: {advice}")
+    return written

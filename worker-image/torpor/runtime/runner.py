@@ -1,0 +1,75 @@
+"""The boundary around user code: whatever happens inside comes out as an outcome.
+
+Only the end of the pod passes through: a pod that is deleted reports nothing, since the operator knows why it was.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from torpor_wire.reason import Reason
+
+from torpor.context import Context, running
+from torpor.errors import RejectedError
+from torpor.runtime import entrypoint, outcome, tracebacks
+from torpor.runtime.arguments import Reader
+from torpor.runtime.deferral import Place
+from torpor.runtime.environment import Launch
+from torpor.runtime.outcome import Outcome
+from torpor.runtime.taskrun import TaskRun
+
+if TYPE_CHECKING:
+    from torpor.runtime.result_encoding import Body
+
+
+class Terminated(SystemExit):
+    """SIGTERM arrived; a SystemExit, so that user code and asyncio let it pass."""
+
+
+def perform(
+    launch: Launch, run: TaskRun, reader: Reader, *, begin: Callable[[], None], now: Callable[[], float]
+) -> "Outcome | Body":
+    """Resolves the arguments, calls the task, and turns its end into an outcome, or into a body that is one once kept.
+
+    `begin` runs before user code.
+    """
+    try:
+        if run.problem:
+            raise RejectedError(Reason.STATUS_INVALID, run.problem)
+        # A function that goes on after a wait gets its state and the event, and no arguments.
+        wanted = run.resume is None or ":" not in run.resume.method
+        values = reader.resolve() if wanted else {}
+        resume = None if run.resume is None else run.resume._replace(event=reader.event(run.resume.event))
+        reader.close()
+        begin()
+        context = context_of(launch, run)
+        with running(context):
+            arguments = entrypoint.mapped(values, run) if wanted else {}
+            returned = entrypoint.enter(entrypoint.find(run), arguments, context, resume)
+        return outcome.of_return(returned, lambda: place_of(launch, run, now()), archived=bool(launch.archive_url))
+    except (Terminated, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
+        tracebacks.show(error)
+        return outcome.of_exception(error)
+    finally:
+        reader.close()
+
+
+def place_of(launch: Launch, run: TaskRun, now: float) -> Place:
+    """Where and when a deferral of this pod is written down."""
+    return Place(launch.namespace, run.pool, now, run.account, launch.taskrun, launch.seal_key)
+
+
+def context_of(launch: Launch, run: TaskRun) -> Context:
+    """What `context()` answers in this pod."""
+    return Context(
+        namespace=launch.namespace,
+        workflow=run.workflow,
+        task=run.task,
+        map_index=run.map_index,
+        group_indexes=run.group_indexes,
+        attempt=launch.attempt,
+        segment=launch.segment,
+        taskrun=launch.taskrun,
+        uid=launch.uid,
+    )

@@ -1,0 +1,229 @@
+"""Waiting for an object in a store, or for so many under a prefix: S3, Google, Azure and files, by one class.
+
+Polled, by one listing for all that wait for objects of one folder. No answer means "not yet"; a store that refuses the
+credentials fails the wait. Secrets among the options are references to keys of Secrets, never text.
+"""
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from torpor_wire import times
+
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.services import Services
+from torpor.triggers.support import (
+    arguments,
+    event_size,
+    file_access,
+    object_clients,
+    object_urls,
+    polling,
+    secret_refs,
+)
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
+from torpor.triggers.support.object_urls import Found, Place
+from torpor.triggers.support.secret_refs import Reference, Revealed
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+COUNT_MAX = 10_000
+INTERVAL = 10.0
+_OPTIONS = {
+    "s3": {"endpoint", "region", "virtual_hosted", "access_key_id", "secret_access_key", "session_token", "anonymous"},
+    "gs": {"service_account_key", "anonymous"},
+    "az": {"account_name", "account_key", "sas_token", "anonymous"},
+    "file": set(),
+}
+_SHAPES = {
+    "region": re.compile(r"[a-z0-9-]{1,40}"),
+    "account_name": re.compile(r"[a-z0-9]{3,24}"),
+}
+"""Of what becomes a part of a host name."""
+_FLAGS = {"anonymous", "virtual_hosted"}
+
+
+class Object(BaseTrigger):
+    """Fires when the object at `url` exists, or `count` objects do under a `url` that ends with a slash.
+
+    The event of an object has its path, size, last_modified and e_tag; that of a prefix has `count`, of those seen,
+    and `objects`, as many as fit. `options` say where the store is and who asks.
+    """
+
+    poll_at_once = 5000
+    requires = ("obstore",)
+    extra = "torpor[objects]"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        count: int | None = None,
+        options: Mapping[str, str | bool | Reference] | None = None,
+        interval: timedelta | float | str = INTERVAL,
+    ) -> None:
+        self.url = url
+        self.place = object_urls.parse(url)
+        self.count = None if count is None else arguments.count(count, "count", most=COUNT_MAX)
+        self.options = _options(options, self.place)
+        self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        if self.count is not None and not self.place.is_folder:
+            raise ValueError("count is of a prefix: end url with a slash")
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What differs from the defaults."""
+        given = {"url": self.url, "count": self.count, "options": self.options or None, "interval": self.interval}
+        return "object", arguments.differing(given, {"count": 1, "interval": INTERVAL})
+
+    def bind(self, services: Services) -> None:
+        """Also checks that files are in a folder that is open, and that our identity is not shown to strangers."""
+        super().bind(services)
+        if self.place.scheme == "file":
+            file_access.folder_of(f"/{self.place.key}", services.folders)
+        lent = services.lends_identity and not object_clients.signs(self.options) and not self.options.get("anonymous")
+        if lent and "endpoint" in self.options:
+            raise ValueError("with an endpoint give credentials, or anonymous: true: the triggerer's are not for it")
+        missing = [name for name, value in self.options.items() if secret_refs.is_reference(value)]
+        if missing:
+            raise TypeError(f"options: {missing[0]} is a secretRef that was not read")
+
+    @property
+    def source(self) -> Hashable:  # type: ignore[override]
+        """A folder of a store, as these credentials see it; objects in it apart from how many it has. No files."""
+        place = self.place
+        if place.scheme == "file":
+            return None
+        return place.scheme, place.bucket, place.folder, place.is_folder, tuple(sorted(self.options.items()))
+
+    @classmethod
+    async def poll_many(
+        cls, waits: "Sequence[Object]", services: Services
+    ) -> Sequence[TriggerEvent | Exception | None]:
+        """One listing for all of them, or a request for each where they are few."""
+        first = waits[0]
+        if not object_urls.is_loaded():
+            await services.in_thread(object_urls.load)
+        place, options = first.place, first.options
+        key = ("object", services.namespace, place.scheme, place.bucket, first.opened(), tuple(sorted(options.items())))
+        async with services.shared(
+            key, lambda: object_clients.connect(place, options, services), object_clients.close
+        ) as clients:
+            try:
+                async with clients.look() as store:
+                    return await (first.look_into(store, waits) if place.is_folder else first.look_for(store, waits))
+            except (AnswerTooLargeError, AddressDeniedError) as error:
+                raise type(error)(f"{first.url} may not be looked at: {error}") from error
+            except PermissionError as error:
+                raise PermissionError(f"{first.url} may not be looked at: {error}{_hint(place)}") from error
+            except OSError as error:
+                shown = first.url if len(waits) == 1 else place._replace(key=place.folder)
+                raise ConnectionError(f"{shown} cannot be looked at: {error}") from error
+
+    async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
+        """For all that wait for objects of this folder."""
+        listed = await object_urls.listed(
+            store, self.key(), max(one.count or 1 for one in waits), self.services.answer_bytes
+        )
+        found = [one for one in listed if await self._inside(f"{self.opened()}/{one.path}")]
+        return [one.of_folder(found) for one in waits]
+
+    async def look_for(
+        self, store: "ObjectStore", waits: "Sequence[Object]"
+    ) -> Sequence[TriggerEvent | Exception | None]:
+        """For all that wait for an object beside this one."""
+        if not await self._inside(f"/{self.place.key}"):
+            return [self.of_object(None)]
+        found = await object_urls.heads(store, self.place.folder, {one.key() for one in waits})
+        return [one.of_object(found[one.key()]) for one in waits]
+
+    def of_folder(self, found: Sequence[Found]) -> TriggerEvent | None:
+        """The event of a folder in which there are these objects, if they are enough."""
+        wanted = self.count or 1
+        self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
+        if len(found) < wanted:
+            return None
+        return TriggerEvent(event_size.listed({"count": len(found)}, "objects", [self._told(one) for one in found]))
+
+    def of_object(self, found: Found | Exception | None) -> TriggerEvent | Exception | None:
+        """The event of an object, if it is there."""
+        if isinstance(found, PermissionError):
+            return PermissionError(f"{self.url} may not be looked at: {found}{_hint(self.place)}")
+        if isinstance(found, Exception):
+            return found
+        self.last_look = f"{self.url} is {'not ' if found is None else ''}there"
+        return None if found is None else TriggerEvent(self._told(found))
+
+    async def _inside(self, path: str) -> bool:
+        """Whether it is no link that leads out of the open folder; only files have those."""
+        folder = self.opened()
+        if not folder:
+            return True
+        try:
+            return bool(await self.services.in_thread(lambda: file_access.real(path, folder)))
+        except OSError:
+            return False
+
+    def opened(self) -> str:
+        """The open folder that files are in."""
+        is_file = self.place.scheme == "file"
+        return file_access.folder_of(f"/{self.place.key}", self.services.folders) if is_file else ""
+
+    def key(self) -> str:
+        """As the store knows it: a store of files begins at the open folder."""
+        folder = self.opened()
+        return f"/{self.place.key}".removeprefix(f"{folder}/") if folder else self.place.key
+
+    def _told(self, found: Found) -> dict[str, Any]:
+        folder = self.opened()
+        return {
+            "path": f"{folder}/{found.path}" if folder else found.path,
+            "size": found.size,
+            "last_modified": times.rfc3339(found.modified),
+            "e_tag": found.e_tag,
+        }
+
+
+def _hint(place: Place) -> str:
+    if place.scheme != "s3":
+        return ""
+    return " (S3 also says so of an object that is not there where the credentials may not list the bucket)"
+
+
+def _options(options: object, place: Place) -> dict[str, Any]:
+    if options is None:
+        options = {}
+    if not isinstance(options, Mapping):
+        raise TypeError(f"options takes names and values, not {type(options).__name__}")
+    taken = _OPTIONS[place.scheme]
+    found = {str(name): _option(str(name), value, taken, place.scheme) for name, value in options.items()}
+    if place.scheme == "az" and "account_name" not in found:
+        raise ValueError("options: az needs account_name")
+    if ("secret_access_key" in found) != ("access_key_id" in found):
+        raise ValueError("options: access_key_id and secret_access_key go together")
+    return found
+
+
+def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:
+    if name not in taken:
+        raise ValueError(f"options: {scheme} takes {', '.join(sorted(taken)) or 'none'}, not {name[:50]!r}")
+    if secret_refs.is_reference(value) and name not in _FLAGS:
+        return secret_refs.reference(value, f"options: {name}")
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise TypeError(f"options: {name} is true or false")
+        return value
+    if name in object_clients.SECRET and not isinstance(value, Revealed):
+        raise ValueError(
+            f"options: {name} is a secret, and it would stand on the TaskRun for all to read; "
+            "give {secretRef: {name: ..., key: ...}}"
+        )
+    if isinstance(value, Revealed):
+        return value
+    given = arguments.text(value, f"options: {name}")
+    if name in _SHAPES and not _SHAPES[name].fullmatch(given):
+        raise ValueError(f"options: {name} {given[:50]!r} is none that a cloud has")
+    if name == "endpoint" and (not given.startswith(("http://", "https://")) or "@" in given):
+        raise ValueError("options: endpoint is an address such as https://minio.example.org:9000, without credentials")
+    return given

@@ -1,0 +1,147 @@
+"""Waiting for an element of a Redis list or an entry of a stream: polled, and left where it is.
+
+Nothing is taken from a list or acknowledged in a stream: more than one triggerer may look, and an event that is not
+written on the TaskRun after all must not be lost. Whoever goes on after the event takes it.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.services import Services
+from torpor.triggers.support import arguments, event_size, polling, redis_pool, secret_refs
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
+from torpor.triggers.support.secret_refs import Reference, Revealed
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis as Client
+
+START = "0"
+_ID = re.compile(r"[0-9]{1,20}(-[0-9]{1,20})?")
+_INDEX_MAX = 1_000_000
+
+
+class Redis(BaseTrigger):
+    """Fires when a `list` has `count` elements or more, or a `stream` an entry after the id `after`.
+
+    The event of a list has its `length` and the `value` at `index`, 0 for the first and -1 for the last; that of a
+    stream the `id` and the `fields` of the entry. A URL with a password is a secretRef.
+    """
+
+    requires = ("redis",)
+    extra = "torpor[redis]"
+
+    def __init__(  # noqa: PLR0913 - what a list and a stream have, each with a default
+        self,
+        url: str | Reference,
+        *,
+        list: str | None = None,  # noqa: A002 - what Redis calls it
+        count: int = 1,
+        index: int = 0,
+        stream: str | None = None,
+        after: str = START,
+        interval: timedelta | float | str = polling.INTERVAL,
+    ) -> None:
+        self.url = _url(url)
+        self.list = None if list is None else arguments.text(list, "list")
+        self.count = arguments.count(count, "count")
+        self.index = arguments.count(index, "index", least=-_INDEX_MAX)
+        self.stream = None if stream is None else arguments.text(stream, "stream")
+        self.after = _id(after)
+        self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        if (self.list is None) == (self.stream is None):
+            raise ValueError("give one of list and stream, the key of what is waited for")
+        if self.stream is not None and (self.count, self.index) != (1, 0):
+            raise ValueError("count and index are of a list; a stream has after")
+        if self.list is not None and self.after != START:
+            raise ValueError("after is of a stream; a list has count and index")
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """What differs from the defaults."""
+        names = ("url", "list", "count", "index", "stream", "after", "interval")
+        given = {name: getattr(self, name) for name in names}
+        return "redis", arguments.differing(
+            given, {"count": 1, "index": 0, "after": START, "interval": polling.INTERVAL}
+        )
+
+    def bind(self, services: Services) -> None:
+        """Also reads the address."""
+        super().bind(services)
+        self._address = redis_pool.parse(self.url)
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Ask until it is there."""
+        await self.services.in_thread(redis_pool.load)
+        key = ("redis", self.services.namespace, self._address)
+        connect = lambda: redis_pool.connect(self._address, self.services)  # noqa: E731
+        payload = None
+        while payload is None:
+            try:
+                async with self.services.shared(key, connect, redis_pool.close) as client:
+                    payload = await polling.found(self.services, partial(self._look, client), self.interval)
+            except polling.BusyError as error:
+                self.last_look = str(error)
+                await self.services.sleep(error.retry_after)
+        yield TriggerEvent(payload)
+
+    async def _look(self, client: "Client") -> dict[str, Any] | None:
+        where = "Redis" if isinstance(self.url, Revealed) else f"Redis at {self._address}"
+        try:
+            async with self.services.answering():
+                return await (self._element(client) if self.list is not None else self._entry(client))
+        except AnswerTooLargeError as error:
+            raise AnswerTooLargeError(f"{where}: {error}") from error
+        except AddressDeniedError as error:
+            raise AddressDeniedError(f"{where}: {self._shown(error)}") from error
+        except PermissionError as error:
+            raise PermissionError(f"{where}: {error}") from error
+        except OSError as error:
+            self.last_look = f"{where} does not answer: {self._shown(error)}"
+            return None
+
+    async def _element(self, client: "Client") -> dict[str, Any] | None:
+        name = str(self.list)
+        length, value = await redis_pool.element(client, name, self.index, self.services.answer_bytes)
+        self.last_look = f"list {name} has {length} of {self.count} elements"
+        if length < self.count or value is None:
+            return None
+        return event_size.text({"list": name, "length": length}, "value", value)
+
+    async def _entry(self, client: "Client") -> dict[str, Any] | None:
+        name = str(self.stream)
+        found = await redis_pool.entry(client, name, self.after, self.services.answer_bytes)
+        self.last_look = f"stream {name} has {'no' if found is None else 'an'} entry after {self.after}"
+        if found is None:
+            return None
+        return event_size.mapped({"stream": name, "id": found.id}, "fields", found.fields)
+
+    def _shown(self, error: OSError) -> str:
+        """What it says, but for what a Secret told: not even the host."""
+        words = str(error)
+        return words.replace(self._address.host, "***") if isinstance(self.url, Revealed) else words
+
+
+def _url(url: object) -> "str | Reference":
+    if secret_refs.is_reference(url):
+        return secret_refs.reference(url, "url")
+    found = redis_pool.parse(url)
+    if found.password and not isinstance(url, Revealed):
+        raise ValueError(
+            "url holds a password, and it would stand on the TaskRun for all to read; "
+            "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
+        )
+    return url if isinstance(url, Revealed) else str(url)
+
+
+def _id(after: object) -> str:
+    if not isinstance(after, str):
+        raise TypeError(f"after takes the id of an entry as text, not {type(after).__name__}")
+    if not _ID.fullmatch(after):
+        raise ValueError(
+            f"after is {after[:50]!r}; it takes an id such as 1700000000000-0, or 0 for all entries; "
+            "'$' would mean another moment each time that the wait moves to another triggerer"
+        )
+    return after

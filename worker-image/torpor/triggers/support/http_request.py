@@ -1,0 +1,228 @@
+"""What the triggers that speak HTTP take: addresses and headers.
+
+An address and a header may come from a Secret (`secrets`); what stands on the TaskRun for all to read holds neither
+credentials nor headers that are made of them. Pure.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from torpor.triggers.services import Answer
+from torpor.triggers.support import header_rules, secret_refs
+from torpor.triggers.support.secret_refs import Reference, Revealed
+
+Headers: TypeAlias = "dict[str, str | Reference]"
+
+SECRET_HEADERS = frozenset({"authorization", "cookie"})
+INTERVAL = 5.0
+TIMEOUT = 10.0
+_URL_MAX = 2048
+_HEADERS_MAX = 32
+
+
+def url(value: object) -> str | Reference:
+    """An address, or where it stands. Raises TypeError or ValueError saying what is wrong with it."""
+    from urllib.parse import urlsplit
+
+    if secret_refs.is_reference(value):
+        return secret_refs.reference(value, "url")
+    if not isinstance(value, str):
+        raise TypeError(f"url takes text, not {type(value).__name__}")
+    shown = "the url" if isinstance(value, Revealed) else f"url {value[:100]!r}"
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ValueError(f"{shown}: {error}") from error
+    odd = len(value) > _URL_MAX or not value.isprintable() or " " in value
+    if parts.scheme not in {"http", "https"} or not host or odd:
+        raise ValueError(f"{shown} is not an address such as https://example.org/path")
+    if parts.username is not None and not isinstance(value, Revealed):
+        raise ValueError("url holds credentials, and it stands on the TaskRun for all to read: use a secretRef")
+    return value
+
+
+def shown(value: str | Reference) -> str:
+    """The address as people may see it."""
+    return value if isinstance(value, str) and not isinstance(value, Revealed) else "the url"
+
+
+def without_address(value: str | Reference, error: OSError) -> str:
+    """What an error says, but for where a Secret leads."""
+    return "the triggerer does not connect waits to where it leads" if shown(value) != value else str(error)
+
+
+def read(value: str | Reference, name: str) -> str:
+    """What has been put in the place of a reference. Raises ValueError where nothing has, as in a task pod."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} stands in a Secret that has not been read")  # noqa: TRY004 - it is what was given
+    return value
+
+
+def all_read(found: Headers) -> dict[str, str]:
+    """The same for headers."""
+    return {name: read(value, f"headers: {name}") for name, value in found.items()}
+
+
+def method(value: object, among: Sequence[str]) -> str:
+    """One of these, in capitals. Raises ValueError naming them."""
+    if not isinstance(value, str) or value.upper() not in among:
+        raise ValueError(f"method is one of {', '.join(among)}, not {value!r:.100}")
+    return value.upper()
+
+
+def headers(value: object) -> Headers:
+    """Names and values, or where these stand. Raises TypeError or ValueError naming the header."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"headers takes names and values, not {type(value).__name__}")
+    if len(value) > _HEADERS_MAX:
+        raise ValueError(f"headers are {len(value)}; {_HEADERS_MAX} fit")
+    return {_name(name): _value(name, one) for name, one in value.items()}
+
+
+def _name(name: object) -> str:
+    problem = header_rules.name_problem(name)
+    if problem:
+        raise ValueError(f"headers: {problem}")
+    return str(name)
+
+
+def _value(name: str, value: object) -> str | Reference:
+    if secret_refs.is_reference(value):
+        return secret_refs.reference(value, f"headers: {name}")
+    if isinstance(value, Revealed):
+        value = Revealed(value.strip())
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"headers: the value of {name} must be printable text; quote numbers")
+    if name.lower() in SECRET_HEADERS and not isinstance(value, Revealed):
+        raise ValueError(
+            f"headers: {name} is a secret, and it would stand on the TaskRun for all to read; write "
+            f"{{{name}: {{secretRef: {{name: ..., key: ...}}}}}}"
+        )
+    return value
+
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+_RANGE = re.compile(r"([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?")
+
+
+def ranges(status: object) -> Ranges:
+    """`200`, `"200-299"` or a list of those. Raises TypeError or ValueError saying what is taken."""
+    given = status if isinstance(status, Iterable) and not isinstance(status, str | bytes) else [status]
+    found = tuple(sorted(_range(one) for one in given))
+    if not found:
+        raise ValueError("status names no code that would do")
+    return found
+
+
+def spelled(found: Ranges) -> list[int | str]:
+    """The list that `ranges` reads back."""
+    return [first if first == last else f"{first}-{last}" for first, last in found]
+
+
+def holds(found: Ranges, status: int) -> bool:
+    """Whether a code is in one of the ranges."""
+    return any(first <= status <= last for first, last in found)
+
+
+def _range(one: object) -> tuple[int, int]:
+    if isinstance(one, bool) or not isinstance(one, int | str):
+        raise TypeError(f"status takes codes such as 200 and ranges such as '200-299', not {one!r:.100}")
+    match = _RANGE.fullmatch(str(one))
+    if match is None:
+        raise ValueError(f"status {one!r:.100} is neither a code such as 200 nor a range such as '200-299'")
+    first = int(match[1])
+    last = int(match[2] or first)
+    if last < first:
+        raise ValueError(f"status {one!r} ends before it begins")
+    return first, last
+
+
+NOT_MODIFIED = 304
+_OK = 200
+_SETTLED = 2.0
+_CONDITIONS = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"})
+
+
+def asked_by_hand(names: Iterable[str]) -> bool:
+    """Whether whoever gave the headers has conditions of their own, which ours must not mix with."""
+    return any(name.lower() in _CONDITIONS for name in names)
+
+
+def of(answer: Answer) -> Mapping[str, str]:
+    """The headers that ask for what differs from this answer; none where it cannot be told."""
+    if answer.status != _OK or answer.truncated or not _is_settled(answer):
+        return {}
+    given = {"If-None-Match": answer.headers.get("etag"), "If-Modified-Since": answer.headers.get("last-modified")}
+    return {name: value for name, value in given.items() if value}
+
+
+def _is_settled(answer: Answer) -> bool:
+    """Where a server says when it changed last: whether that was a while before it answered."""
+    from email.utils import parsedate_to_datetime
+
+    changed = answer.headers.get("last-modified")
+    if changed is None:
+        return True
+    try:
+        answered = parsedate_to_datetime(answer.headers["date"])
+        return (answered - parsedate_to_datetime(changed)).total_seconds() >= _SETTLED
+    except (KeyError, ValueError, TypeError):
+        return False
+
+
+RETRY_AFTER_MAX = 3600.0
+_TOO_MANY, _UNAVAILABLE, _ERROR = 429, 503, 500
+_GROWTH_MAX = 12.0
+_PAUSE_MAX = 60.0
+
+
+class Pace:
+    """The pauses of one wait. `most` limits them in seconds.
+
+    It is a minute, and no more than twelve times the interval, where none is given: who asked for short ones is not to
+    hear of the end a minute late.
+    """
+
+    def __init__(self, interval: float, *, most: float | None = None) -> None:
+        self._interval = interval
+        self._most = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval) if most is None else most)
+        self._failures = 0
+        self._asked = 0.0
+
+    def note(self, answer: Answer | None, now: float) -> None:
+        """What was answered, None for no answer."""
+        self._failures = self._failures + 1 if answer is None or in_trouble(answer) else 0
+        self._asked = 0.0 if answer is None else retry_after(answer, now)
+
+    def pause(self, jitter: float) -> float:
+        """Seconds until it is asked again; `jitter` is a number from 0 to 1."""
+        grown = self._interval * 2.0 ** min(max(self._failures - 1, 0), 16)
+        return max(min(self._most, grown) * (0.9 + 0.2 * jitter), self._asked * (1.0 + 0.1 * jitter))
+
+
+def in_trouble(answer: Answer) -> bool:
+    """Whether a server answers so when it cannot answer now."""
+    return answer.status == _TOO_MANY or answer.status >= _ERROR
+
+
+def retry_after(answer: Answer, now: float) -> float:
+    """For how many seconds a server asks to be left in peace (RFC 9110, 10.2.3), an hour at most; 0 if it does not."""
+    asked = answer.headers.get("retry-after", "").strip()
+    if answer.status not in {_TOO_MANY, _UNAVAILABLE} or not asked:
+        return 0.0
+    seconds = float(asked) if asked.isascii() and asked.isdecimal() else _until(asked, now)
+    return min(RETRY_AFTER_MAX, max(0.0, seconds))
+
+
+def _until(moment: str, now: float) -> float:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return parsedate_to_datetime(moment).timestamp() - now
+    except (ValueError, OverflowError):
+        return 0.0

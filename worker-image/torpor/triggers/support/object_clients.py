@@ -1,0 +1,185 @@
+"""The clients of object stores: a few for all who look into one bucket with the same credentials.
+
+A client opens connections by itself and reads each answer whole, so it is led through the triggerer's proxy, which
+judges addresses and counts bytes. A look has a client to itself: what the proxy counts is one look's. The cloud that
+lends the triggerer an identity is reached directly, since its metadata service is.
+
+What an author does not give is not looked for beside the process: without credentials a request is not signed, unless
+the triggerer lends its own identity, which is then never shown to a server that the author names.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torpor.triggers.services import Proxy, Services
+from torpor.triggers.support import file_access, metering
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, Meter
+from torpor.triggers.support.object_urls import LISTING, Place, words
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from obstore.store import ObjectStore
+
+SECRET = {"secret_access_key", "session_token", "service_account_key", "account_key", "sas_token"}
+REGION = "us-east-1"
+CONNECT_SECONDS, ANSWER_SECONDS = "5s", "15s"
+CLIENTS = 4
+"""Of one bucket, and so the looks at it at a time."""
+
+
+def signs(options: Mapping[str, Any]) -> bool:
+    """Whether they say who asks."""
+    return not SECRET.isdisjoint(options)
+
+
+class Stores:
+    """The clients of one bucket, made when there are as many looks at a time."""
+
+    def __init__(self, place: Place, options: Mapping[str, Any], services: Services) -> None:
+        self._place = place
+        self._options = options
+        self._services = services
+        self._room: asyncio.Semaphore | None = None
+        self._idle: list[_Client] = []
+        self._all: list[_Client] = []
+
+    @asynccontextmanager
+    async def look(self) -> "AsyncIterator[ObjectStore]":
+        """A client for one look. Raises AnswerTooLargeError and AddressDeniedError where that is why it has failed."""
+        import asyncio
+
+        self._room = self._room or asyncio.Semaphore(CLIENTS)
+        async with self._services.answering(), self._room:
+            client = self._idle.pop() if self._idle else await self._client()
+            client.begin()
+            try:
+                yield client.store
+                client.explain()
+            except Exception as error:
+                client.explain(error)
+                raise
+            finally:
+                self._idle.append(client)
+
+    async def close(self) -> None:
+        """Close the ways that they had."""
+        for client in self._all:
+            if client.proxy is not None:
+                await client.proxy.close()
+
+    async def _client(self) -> "_Client":
+        meter = Meter(LISTING * self._services.answer_bytes)
+        proxy = None if self._is_direct() else await self._services.proxy(meter)
+        client = _Client(make(self._place, self._options, self._services, proxy), meter, proxy)
+        self._all.append(client)
+        return client
+
+    def _is_direct(self) -> bool:
+        """Files; and a cloud whose identity is lent, of which no author names the endpoint."""
+        return self._place.scheme == "file" or (
+            self._services.lends_identity and not signs(self._options) and not self._options.get("anonymous")
+        )
+
+
+class _Client(NamedTuple):
+    store: "ObjectStore"
+    meter: Meter
+    proxy: Proxy | None
+
+    def begin(self) -> None:
+        self.meter.start()
+        if self.proxy is not None:
+            self.proxy.denied = self.proxy.failed = ""
+
+    def explain(self, error: Exception | None = None) -> None:
+        """Raise what a look has failed for, where its client cannot know, or takes it for the store's word."""
+        if self.meter.exceeded:
+            message = (
+                f"its answer is larger than {metering.size(self.meter.limit)}: look into a folder of fewer objects"
+            )
+            raise AnswerTooLargeError(message) from error
+        if self.proxy is not None and self.proxy.denied:
+            raise AddressDeniedError(self.proxy.denied) from error
+        if self.proxy is not None and self.proxy.failed:
+            raise ConnectionError(self.proxy.failed) from error
+
+
+def connect(place: Place, options: Mapping[str, Any], services: Services) -> Stores:
+    """Clients that are made and connect when they are first asked."""
+    return Stores(place, options, services)
+
+
+async def close(stores: Stores) -> None:
+    """Nothing is left open."""
+    await stores.close()
+
+
+def make(place: Place, options: Mapping[str, Any], services: Services, proxy: Proxy | None) -> "ObjectStore":
+    """A client. Raises ValueError for options that the store does not take."""
+    from obstore import exceptions
+    from obstore.store import LocalStore
+
+    way = {} if proxy is None else {"proxy_url": proxy.url, "pool_max_idle_per_host": "0"}
+    try:
+        if place.scheme == "file":
+            return LocalStore(prefix=file_access.folder_of(f"/{place.key}", services.folders))
+        make = {"s3": _s3, "gs": _gs, "az": _az}[place.scheme]
+        return make(place.bucket, options, not services.lends_identity, way)
+    except exceptions.BaseError as error:
+        raise ValueError(f"no store can be made of url and options: {words(error)}") from error
+
+
+def _s3(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, str]) -> "ObjectStore":
+    from obstore.store import S3Store
+
+    given: dict[str, Any] = {"region": options.get("region", REGION)}
+    if "endpoint" in options:
+        given["endpoint"] = options["endpoint"]
+    if "virtual_hosted" in options:
+        given["virtual_hosted_style_request"] = options["virtual_hosted"]
+    if "secret_access_key" in options:
+        # A function, since parts that are not given would be taken from the environment.
+        keys = {
+            "access_key_id": str(options["access_key_id"]),
+            "secret_access_key": str(options["secret_access_key"]),
+            "token": str(options["session_token"]) if "session_token" in options else None,
+            "expires_at": None,
+        }
+        given["credential_provider"] = lambda: keys
+    elif alone or options.get("anonymous"):
+        given["skip_signature"] = True
+    if "endpoint" in options:
+        return S3Store(bucket, **given, **_patience(way, plain=options["endpoint"].startswith("http://")))
+    return S3Store(bucket, **given, **_patience(way, plain=not alone))
+
+
+def _gs(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, str]) -> "ObjectStore":
+    from obstore.store import GCSStore
+
+    given: dict[str, Any] = {}
+    if "service_account_key" in options:
+        given["service_account_key"] = str(options["service_account_key"])
+    elif alone or options.get("anonymous"):
+        given["skip_signature"] = True
+    return GCSStore(bucket, **given, **_patience(way))
+
+
+def _az(container: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, str]) -> "ObjectStore":
+    from obstore.store import AzureStore
+
+    given: dict[str, Any] = {"account_name": options["account_name"]}
+    if "account_key" in options:
+        given["account_key"] = str(options["account_key"])
+    elif "sas_token" in options:
+        given["sas_key"] = str(options["sas_token"])
+    elif alone or options.get("anonymous"):
+        given["skip_signature"] = True
+    return AzureStore(container, **given, **_patience(way))
+
+
+def _patience(way: Mapping[str, str], *, plain: bool = False) -> dict[str, Any]:
+    """A wait looks again anyway, so a request is tried once. `plain`: without TLS, where the address says so."""
+    limits = {"connect_timeout": CONNECT_SECONDS, "timeout": ANSWER_SECONDS, "allow_http": plain, **way}
+    return {"client_options": limits, "retry_config": {"max_retries": 0}}

@@ -1,0 +1,194 @@
+"""Object stores: where an object is, and what a store says of it. The clients are made by `store_clients`."""
+
+import re
+import sys
+from collections.abc import AsyncIterator, Collection, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from torpor.triggers.support.metering import AnswerTooLargeError
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
+
+SCHEMES = ("s3", "gs", "az", "file")
+EXAMPLES = "s3://bucket/key, gs://bucket/key, az://container/path or file:///data/key"
+LISTED = 100
+LISTING = 8
+"""How many times as large as another answer a listing may be: it comes in pages."""
+_URL_MAX = 2048
+_CHUNK = 1000
+_CHEAPER = 10
+_AT_ONCE = 8
+_STATUS = re.compile(r"status code: ([0-9]{3}[ \w]*)")
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_VARYING = re.compile(r"\?\S*| in [0-9.]+(?:ns|µs|ms|s)\b")
+"""What an error says that may hold a signature, or is another each time."""
+
+
+class Place(NamedTuple):
+    """An object, or all objects of a folder where the key ends with a slash or is empty."""
+
+    scheme: str
+    bucket: str
+    key: str
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is many."""
+        return self.key.endswith("/") or not self.key
+
+    @property
+    def folder(self) -> str:
+        """What it is in, or itself where it is one, with the slash."""
+        return self.key[: self.key.rfind("/") + 1]
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.bucket}/{self.key}"
+
+
+class Found(NamedTuple):
+    """An object: size in bytes, `modified` in seconds since the epoch."""
+
+    path: str
+    size: int
+    modified: float
+    e_tag: str | None
+
+
+def parse(url: object) -> Place:
+    """The place that a URL names; a key is taken as it is written. Raises TypeError, ValueError."""
+    if not isinstance(url, str):
+        raise TypeError(f"url takes text, not {type(url).__name__}")
+    scheme, _, rest = url.partition("://")
+    bucket, _, key = rest.partition("/")
+    if scheme not in SCHEMES or bool(bucket) == (scheme == "file") or len(url) > _URL_MAX or not url.isprintable():
+        raise ValueError(f"url {url[:100]!r} is no address such as {EXAMPLES}")
+    if "@" in bucket or "?" in bucket or "//" in key or {".", ".."} & set(key.split("/")):
+        raise ValueError(f"url {url[:100]!r} holds more than a bucket and a key")
+    return Place(scheme, bucket, key)
+
+
+def load() -> None:
+    """Import what it takes."""
+    import_module("obstore.store")
+
+
+def is_loaded() -> bool:
+    """Whether that has been done."""
+    return "obstore.store" in sys.modules
+
+
+async def head(store: "ObjectStore", path: str) -> Found | None:
+    """An object, None where there is none.
+
+    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none.
+    """
+    import obstore
+
+    try:
+        return _found(await obstore.head_async(store, path))
+    except (FileNotFoundError, obstore.exceptions.NotFoundError):
+        return None
+    except obstore.exceptions.BaseError as error:
+        raise _meant(error) from error
+
+
+async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> list[Found]:
+    """The objects of a folder, by path; so many and some more where there are. Raises as `head` does.
+
+    Raises AnswerTooLargeError where their paths have more than `LISTING` times `most` characters.
+    """
+    found: list[Found] = []
+    left = LISTING * most
+    async for page in _pages(store, folder):
+        left -= sum(len(one.path) for one in page)
+        if left < 0:
+            raise AnswerTooLargeError("its listing is too large: look into a folder of fewer objects")
+        found += page
+        if len(found) >= max(count, LISTED):
+            break
+    return sorted(found)
+
+
+async def heads(store: "ObjectStore", folder: str, paths: Collection[str]) -> Mapping[str, Found | Exception | None]:
+    """Objects of one folder, or None where there is none, or the error of one that may not be looked at.
+
+    Those that a listing does not show need not be asked for; it is made where it costs a tenth of that, at most. Raises
+    OSError where there is no answer now.
+    """
+    import asyncio
+
+    absent = await _unlisted(store, folder, paths, pages=len(paths) // _CHEAPER)
+    found: dict[str, Found | Exception | None] = dict.fromkeys(absent)
+    left = [path for path in paths if path not in absent]
+    while left:
+        now, left = left[:_AT_ONCE], left[_AT_ONCE:]
+        found.update(zip(now, await asyncio.gather(*(_looked_at(store, path) for path in now)), strict=True))
+    return found
+
+
+async def _looked_at(store: "ObjectStore", path: str) -> Found | Exception | None:
+    try:
+        return await head(store, path)
+    except (PermissionError, ValueError) as error:
+        return error
+
+
+async def _unlisted(store: "ObjectStore", folder: str, paths: Collection[str], *, pages: int) -> set[str]:
+    """Which of the objects are not in the folder; none where so many pages do not tell."""
+    left = set(paths)
+    if pages == 0:
+        return set()
+    try:
+        async for page in _pages(store, folder):
+            if pages == 0:
+                return set()
+            left.difference_update(one.path for one in page)
+            pages -= 1
+    except PermissionError:  # objects may be open where their folder is not
+        return set()
+    return left
+
+
+async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[Found]]":
+    """The objects of a folder, as many at a time as one request gives."""
+    import obstore
+
+    try:
+        async for chunk in obstore.list(store, prefix=folder.rstrip("/") or None, chunk_size=_CHUNK):
+            yield [_found(one) for one in chunk]
+    except (FileNotFoundError, obstore.exceptions.NotFoundError):
+        return
+    except obstore.exceptions.BaseError as error:
+        raise _meant(error) from error
+
+
+def _found(meta: "ObjectMeta") -> Found:
+    return Found(meta["path"], meta["size"], meta["last_modified"].timestamp(), meta["e_tag"])
+
+
+def _meant(error: Exception) -> Exception:
+    """The client's error as one of ours: what passes is an OSError. A listing's has only its status to go by."""
+    from obstore import exceptions
+
+    said = words(error)
+    match error:
+        case exceptions.PermissionDeniedError() | exceptions.UnauthenticatedError():
+            return PermissionError(said)
+        case exceptions.GenericError() if said.startswith(("401", "403")):
+            return PermissionError(said)
+        case exceptions.GenericError() | exceptions.JoinError():
+            return ConnectionError(said)
+        case _:
+            return ValueError(said)
+
+
+def words(error: Exception) -> str:
+    """Status and code where a server answered, else what went wrong; no address with a signature, no document."""
+    said = str(error).partition("\n\nDebug source")[0]
+    status, code = _STATUS.search(said), _CODE.search(said)
+    if status is not None:
+        return f"{status[1].strip()} ({code[1]})" if code else status[1].strip()
+    return _VARYING.sub("", said.partition("\n")[0])

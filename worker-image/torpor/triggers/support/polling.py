@@ -1,0 +1,98 @@
+"""Looking again and again: what every trigger does that nobody tells when it has happened."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from torpor.triggers.services import NotYetError, Services
+
+INTERVAL = 5.0
+INTERVAL_MIN = 0.1
+
+
+class BusyError(OSError):
+    """There is no answer now, and none is to be asked for before so many seconds have passed."""
+
+    def __init__(self, words: str, retry_after: float) -> None:
+        super().__init__(words)
+        self.retry_after = retry_after
+
+
+async def alone(trigger: Any) -> Any:
+    """The event of a trigger whose class has `poll_many`, where nobody lends anything, as in Airflow's triggerer."""
+    import asyncio
+
+    while True:
+        try:
+            (answer,) = await type(trigger).poll_many([trigger], None)
+        except PermissionError:
+            raise
+        except OSError as error:
+            answer, trigger.last_look = None, str(error)
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is not None:
+            return answer
+        await asyncio.sleep(trigger.interval)
+
+
+async def found(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
+    """What `look` finds once that is not None; `interval` is in seconds.
+
+    The interval is varied by a tenth, so that many waits do not look at one moment.
+    """
+    while (what := await look()) is None:
+        await services.sleep(interval * (0.9 + 0.2 * services.jitter()))
+    return what
+
+
+class Verdict(NamedTuple):
+    """Whether it holds, and a few words on that for people."""
+
+    holds: bool
+    words: str
+
+
+def given(condition: object, name: str = "condition") -> str | None:
+    """A condition as it was given. Raises TypeError for what is no text."""
+    if condition is not None and not isinstance(condition, str):
+        raise TypeError(f"{name} takes a CEL expression as text, not {type(condition).__name__}")
+    return condition
+
+
+async def judge(services: Services, condition: str, variables: Mapping[str, Any], name: str = "condition") -> Verdict:
+    """Whether it is true; where it has no value, since something is not there yet, it is not.
+
+    Raises TypeError where its value is neither true nor false, ValueError where it can have none.
+    """
+    try:
+        value = await services.evaluate(condition, variables)
+    except NotYetError as error:
+        return Verdict(holds=False, words=f"{name}: {error}")
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} yields a {type(value).__name__}, not true or false: {condition}")
+    return Verdict(value, f"{name} is {str(value).lower()}")
+
+
+T = TypeVar("T")
+
+Pending: TypeAlias = "Coroutine[Any, Any, T | None] | Exception | None"
+
+_AT_ONCE = 8
+
+
+async def each(verdicts: "Sequence[Pending[T]]") -> "list[T | Exception | None]":
+    """Each as it is, the coroutines as what they return or raise."""
+    import asyncio
+
+    found: list[Any] = list(verdicts)
+    left = [number for number, one in enumerate(found) if isinstance(one, Coroutine)]
+    try:
+        while left:
+            now, left = left[:_AT_ONCE], left[_AT_ONCE:]
+            ended = await asyncio.gather(*(found[number] for number in now), return_exceptions=True)
+            for number, end in zip(now, ended, strict=True):
+                found[number] = end
+    finally:
+        for number in left:
+            found[number].close()
+    return found

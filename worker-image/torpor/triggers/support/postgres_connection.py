@@ -1,0 +1,62 @@
+"""Connections to PostgreSQL that the triggerer opens, and whose answers are counted. Imported in a triggerer only.
+
+asyncpg takes an event loop and no socket, so it is given one that connects as all waits do. That holds for the
+connection by which it cancels a query, too.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from torpor.triggers.services import Services
+from torpor.triggers.support.metering import Meter
+
+CONNECT_SECONDS = 10.0
+
+
+class _Loop:
+    """The running event loop, but for how it connects."""
+
+    def __init__(self, services: Services, meter: Meter) -> None:
+        import asyncio
+
+        self._loop = asyncio.get_running_loop()
+        self._services = services
+        self._meter = meter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    async def create_connection(
+        self, factory: Callable[[], Any], host: str, port: int, **options: Any
+    ) -> tuple[Any, Any]:
+        """A transport and a protocol."""
+        if options.get("ssl"):
+            options.setdefault("server_hostname", host)
+        opened = await self._services.connect(host, port, seconds=CONNECT_SECONDS, meter=self._meter)
+        try:
+            return await self._loop.create_connection(factory, sock=opened, **options)
+        except BaseException:
+            opened.close()
+            raise
+
+
+async def connect(services: Services, **arguments: Any) -> Any:
+    """As `asyncpg.connect`, but that `meter` of the connection counts what the server sends."""
+    import asyncpg
+
+    meter = Meter(services.answer_bytes)
+    loop: Any = _Loop(services, meter)
+    made = await asyncpg.connect(loop=loop, connection_class=_kind(), **arguments)
+    made.meter = meter
+    return made
+
+
+@cache
+def _kind() -> Any:
+    import asyncpg
+
+    class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
+        __slots__ = ("meter",)
+
+    return Connection

@@ -1,0 +1,54 @@
+"""Connections of the Redis client that the triggerer opens, and that count each reply. Imported in a triggerer only."""
+
+from functools import cache
+from typing import Any
+
+from torpor.triggers.services import Services
+from torpor.triggers.support.metering import Meter
+
+
+class _Metered:
+    """Mixed into a connection of the client."""
+
+    def __init__(self, *, services: Services, **given: Any) -> None:
+        super().__init__(**given)
+        self._services = services
+        self._meter = Meter(services.answer_bytes)
+
+    async def _connect(self) -> None:
+        """Where the client would resolve and connect by itself."""
+        import asyncio
+
+        options: dict[str, Any] = dict(self._connection_arguments())  # type: ignore[attr-defined]
+        host, port = options.pop("host"), options.pop("port")
+        if "ssl" in options:
+            options["server_hostname"] = host
+        seconds = self.socket_connect_timeout  # type: ignore[attr-defined]
+        opened = await self._services.connect(host, port, seconds=seconds, meter=self._meter)
+        try:
+            async with asyncio.timeout(seconds):
+                reader, writer = await asyncio.open_connection(sock=opened, **options)
+        except BaseException:
+            opened.close()
+            raise
+        client: Any = self
+        client._reader, client._writer = reader, writer  # noqa: SLF001 - the client's own, of which this is a part
+
+    async def send_packed_command(self, *given: Any, **options: Any) -> None:
+        """Whatever is asked, its reply is counted by itself."""
+        self._meter.start()
+        await super().send_packed_command(*given, **options)  # type: ignore[misc]
+
+
+@cache
+def kind(*, tls: bool) -> Any:
+    """The class of connections that the client's pool makes."""
+    from redis.asyncio import Connection, SSLConnection
+
+    class MeteredConnection(_Metered, Connection):
+        pass
+
+    class MeteredTLSConnection(_Metered, SSLConnection):
+        pass
+
+    return MeteredTLSConnection if tls else MeteredConnection

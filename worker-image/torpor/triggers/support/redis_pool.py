@@ -1,0 +1,164 @@
+"""Asking a Redis server: one pool of connections for all who ask the same one; only commands that read.
+
+Of a URL only what it says of the server is used: the client's own reading of it takes file names and options of the
+process. The triggerer connects (`redis_connection`), so each reply is counted before it is in memory.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from torpor.triggers.services import Services
+from torpor.triggers.support import metering
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+    from redis.exceptions import RedisError
+
+CONNECTIONS = 5
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 10.0
+EXAMPLE = "redis://host:6379/0"
+_URL_MAX = 2048
+
+
+class Address(NamedTuple):
+    """A database of a server."""
+
+    host: str
+    port: int
+    database: int
+    user: str
+    password: str
+    tls: bool
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}/{self.database}"
+
+
+class Entry(NamedTuple):
+    """An entry of a stream."""
+
+    id: str
+    fields: Mapping[str, str]
+
+
+def parse(url: object) -> Address:
+    """The database that a URL names. Raises TypeError, ValueError, of which no message shows the URL's password."""
+    if not isinstance(url, str):
+        raise TypeError(f"url takes text or a secretRef, not {type(url).__name__}")
+    try:
+        parts = urlsplit(url)
+        host, port, database = parts.hostname, parts.port or 6379, int(parts.path.strip("/") or 0)
+    except ValueError as error:
+        raise ValueError(f"url is no address such as {EXAMPLE}") from error
+    if parts.scheme not in {"redis", "rediss"} or not host or len(url) > _URL_MAX or not url.isprintable():
+        raise ValueError(f"url is no address such as {EXAMPLE}, or rediss:// for TLS")
+    if parts.query or parts.fragment or database < 0:
+        raise ValueError(f"url takes a host, a port and the number of a database, no parameters: {EXAMPLE}")
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return Address(host, port, database, user, password, parts.scheme == "rediss")
+
+
+def load() -> None:
+    """Import what it takes; a third of a second of work, so it is done in a thread before the first command."""
+    import_module("redis.asyncio")
+
+
+def connect(address: Address, services: Services) -> "Redis":
+    """A client that connects when it is first asked."""
+    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+
+    from torpor.triggers.support import redis_connection
+
+    tls: dict[str, Any] = {"ssl_check_hostname": True} if address.tls else {}
+    pool = BlockingConnectionPool(
+        connection_class=redis_connection.kind(tls=address.tls),
+        services=services,
+        host=address.host,
+        port=address.port,
+        db=address.database,
+        username=address.user or None,
+        password=address.password or None,
+        client_name="torpor",
+        max_connections=CONNECTIONS,
+        timeout=ANSWER_SECONDS,
+        socket_connect_timeout=CONNECT_SECONDS,
+        socket_timeout=ANSWER_SECONDS,
+        retry=Retry(NoBackoff(), 0),  # a wait looks again anyway
+        protocol=2,
+        **tls,
+    )
+    return Redis.from_pool(pool)
+
+
+async def close(client: "Redis") -> None:
+    """End its connections."""
+    await client.aclose()
+
+
+async def element(client: "Redis", name: str, index: int, most: int) -> tuple[int, str | None]:
+    """How long a list is, and its element at an index, None where there is none; nothing is taken from it.
+
+    `most` is how many bytes a reply may have, for the words of the error. Raises OSError where there is no answer now,
+    PermissionError and ValueError where there will be none.
+    """
+    from redis.exceptions import RedisError
+
+    try:
+        async with client.pipeline(transaction=True) as commands:
+            await commands.llen(name)
+            await commands.lindex(name, index)
+            length, value = await commands.execute()
+    except (RedisError, OSError) as error:
+        raise _meant(error, most) from error
+    return int(length), None if value is None else _text(value, f"list {name}")
+
+
+async def entry(client: "Redis", name: str, after: str, most: int) -> Entry | None:
+    """The first entry of a stream after an id, None where there is none. Raises as `element` does."""
+    from redis.exceptions import RedisError
+
+    try:
+        answer: Any = await client.xread({name: after}, count=1)
+    except (RedisError, OSError) as error:
+        raise _meant(error, most) from error
+    if not answer:
+        return None
+    (found, fields), *_ = answer[0][1]
+    what = f"stream {name}"
+    return Entry(_text(found, what), {_text(key, what): _text(value, what) for key, value in fields.items()})
+
+
+def _text(value: bytes, what: str) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{what} holds bytes that are no text; an event is JSON") from error
+
+
+def _meant(error: "RedisError | OSError", most: int) -> Exception:
+    """The client's error as one of ours: what passes is an OSError."""
+    from redis import exceptions
+
+    if metering.overran(error):
+        return AnswerTooLargeError(f"a reply is larger than {metering.size(most)}: wait for smaller values")
+    denied = metering.denied(error)
+    if denied is not None:
+        return AddressDeniedError(str(denied))
+    words = str(error).partition("\n")[0] or type(error).__name__
+    match error:
+        case exceptions.AuthenticationError() | exceptions.AuthorizationError() | exceptions.NoPermissionError():
+            return PermissionError(words)
+        case exceptions.ResponseError() if words.startswith(("NOAUTH", "WRONGPASS")):
+            return PermissionError(words)
+        case exceptions.ConnectionError() | exceptions.TimeoutError() | exceptions.TryAgainError():
+            return ConnectionError(words)
+        case exceptions.ClusterDownError() | exceptions.MasterDownError():
+            return ConnectionError(words)
+        case _:
+            return ValueError(words)

@@ -1,0 +1,152 @@
+"""The rows that one query finds for many sets of parameters, asked for in one statement where that can be had.
+
+PostgreSQL is first told the query by itself, and says of which types its parameters are; then it is asked once, with
+the query as a lateral join over all their values, so that each finds what it would find alone. A query that cannot be
+joined, and any on an SQLite file, is asked for each set.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from torpor.triggers.support import sql_engine
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+Params: TypeAlias = Mapping[str, Any]
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+
+_ALL_MIN = 1000
+_SLICE = 500
+_NOT_JOINED = {"0A", "42"}
+_GOES = {"08", "40", "57", "58"}
+"""PostgreSQL's classes of errors of a server that goes, has no time, or is a standby whose rows are taken away."""
+_DENIED = "42501"
+_SILENT = 3
+
+
+async def ask(
+    engine: "AsyncEngine", query: str, given: Sequence[Params], *, seconds: float, most: int
+) -> "Sequence[Rows | Exception]":
+    """For each of the sets, all with the same names and kinds of values, its rows or why it has none.
+
+    `most` is how many bytes an answer may have: of all sets, where they are asked for in one statement.
+    Raises OSError where there is no answer now to any of them, TimeoutError where all are too many, PermissionError,
+    and ValueError where one of them spoils it for all.
+    """
+    if len(given) == 1:
+        return [await sql_engine.ask(engine, query, given[0], seconds=seconds, most=most)]
+    if not given[0]:
+        return [await _alone(engine, query, given[0], seconds, most)] * len(given)
+    if engine.dialect.name == "postgresql":
+        found = await _joined(engine, query, given, seconds)
+        if found is not None:
+            return found
+    return await _in_turn(engine, query, given, seconds, most)
+
+
+async def _alone(engine: "AsyncEngine", query: str, params: Params, seconds: float, most: int) -> Rows | Exception:
+    try:
+        return await sql_engine.ask(engine, query, params, seconds=seconds, most=most)
+    except ValueError as error:
+        return error
+
+
+async def _in_turn(
+    engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float, most: int
+) -> "list[Rows | Exception]":
+    """Each by itself; where the first few have no answer, neither have the others."""
+    found: list[Rows | Exception] = []
+    for params in given:
+        try:
+            found.append(await _alone(engine, query, params, seconds, most))
+        except PermissionError:
+            raise
+        except OSError as error:
+            found.append(error)
+            if len(found) == min(_SILENT, len(given)) and all(isinstance(one, OSError) for one in found):
+                raise
+    return found
+
+
+async def _joined(
+    engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float
+) -> "Sequence[Rows | Exception] | None":
+    """None where the query can be asked, but not be joined."""
+    from asyncpg import PostgresError
+
+    async with sql_engine.session(engine, seconds) as connection:
+        raw: Any = (await connection.get_raw_connection()).driver_connection
+        try:
+            names, types = await _parameters(connection, raw, query, given[0])
+        except (PostgresError, ValueError) as error:
+            meant = error if isinstance(error, ValueError) else sql_engine.meant(error)
+            if not isinstance(meant, ValueError):
+                raise
+            return [meant] * len(given)
+        if any(one.kind != "scalar" for one in types):
+            return None
+        values = [[params[name] for params in given] for name in names]
+        try:
+            return await _fetched(raw, _join(connection, query, names, types), values, len(given))
+        except PostgresError as error:
+            state = str(getattr(error, "sqlstate", None) or "")
+            if state == _DENIED or state[:2] in _GOES:
+                raise
+            if state[:2] in _NOT_JOINED:
+                return None
+            raise ValueError(str(error)) from error
+
+
+async def _parameters(
+    connection: "AsyncConnection", raw: Any, query: str, params: Params
+) -> tuple[Sequence[str], Sequence[Any]]:
+    """Their names, in the order of the server's numbers, and their types as the server sees them."""
+    from sqlalchemy import text
+
+    statement = text(query)
+    sql_engine.check(set(statement.compile().params), set(params))
+    compiled: Any = statement.bindparams(*sql_engine.words(params)).compile(dialect=connection.dialect)
+    prepared = await raw.prepare(str(compiled))
+    return compiled.positiontup, prepared.get_parameters()
+
+
+def _join(connection: "AsyncConnection", query: str, names: Sequence[str], types: Sequence[Any]) -> str:
+    """The query with columns in the place of its parameters, over arrays of these types."""
+    from sqlalchemy import bindparam, literal_column, text
+    from sqlalchemy.types import UserDefinedType
+
+    class Column(UserDefinedType[Any]):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def bind_expression(self, _: Any) -> Any:
+            return literal_column(self.name)
+
+    columns = [f"p{number}" for number in range(len(names))]
+    bound = [bindparam(name, type_=Column(f"torpor_asked.{one}")) for name, one in zip(names, columns, strict=True)]
+    inner = text(query.rstrip().rstrip(";")).bindparams(*bound).compile(dialect=connection.dialect)
+    arrays = [f"CAST(${number} AS {_quoted(one)}[])" for number, one in enumerate(types, 1)]
+    return (
+        f"SELECT torpor_asked.n, torpor_found.* FROM unnest({', '.join(arrays)}) WITH ORDINALITY "  # noqa: S608 - types
+        f"AS torpor_asked({', '.join(columns)}, n) CROSS JOIN LATERAL (\n{inner}\n) AS torpor_found"
+    )
+
+
+def _quoted(one: Any) -> str:
+    return ".".join(f'"{name}"' for name in (one.schema, one.name.replace('"', '""')))
+
+
+async def _fetched(raw: Any, statement: str, values: Sequence[Sequence[Any]], count: int) -> Sequence[Rows]:
+    prepared = await raw.prepare(statement)
+    names = [one.name for one in prepared.get_attributes()][1:]
+    found: list[list[Mapping[str, Any]]] = [[] for _ in range(count)]
+    left = max(_ALL_MIN, 2 * count)
+    # In slices, so that others have the loop between two.
+    async for at, *row in prepared.cursor(*values, prefetch=_SLICE):
+        left -= 1
+        if left < 0:
+            raise ValueError(f"{count} waits find more rows together than are read")
+        if len(found[at - 1]) < sql_engine.ROWS:
+            found[at - 1].append(dict(zip(names, row, strict=True)))
+    return found

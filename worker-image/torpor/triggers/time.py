@@ -1,0 +1,60 @@
+"""Waiting for a point in time, given as such or as a distance from now.
+
+A distance is made absolute at once: a triggerer that takes the wait over must not start it anew.
+"""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from torpor_wire import times
+
+from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.support import arguments
+
+
+class Time(BaseTrigger):
+    """Fires at a moment, an aware datetime or RFC 3339 text with an offset; the event is that moment as text."""
+
+    def __init__(self, at: datetime | str) -> None:
+        self.at = _text(at)
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """The moment, in UTC."""
+        return "time", {"at": self.at}
+
+    def due(self) -> float:
+        """The moment, in seconds since the epoch."""
+        return times.epoch(self.at)
+
+    def payload(self) -> str:
+        """The event."""
+        return self.at
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """For whoever knows nothing of `due`."""
+        await self.services.sleep(max(0.0, self.due() - self.services.now()))
+        yield TriggerEvent(self.at)
+
+
+class Duration(Time):
+    """Fires so long after it was made: a timedelta, seconds, or text such as `1h30m`. Stored as `time`."""
+
+    def __init__(self, duration: timedelta | float | str) -> None:
+        super().__init__(times.rfc3339(time.time() + arguments.seconds(duration, "duration")))
+
+
+def _text(at: object) -> str:
+    match at:
+        case datetime() if at.tzinfo is None:
+            raise ValueError(f"at={at!r} has no time zone; add tzinfo=datetime.UTC, or what is meant")
+        case datetime():
+            return times.rfc3339(at.timestamp())
+        case str():
+            try:
+                return times.rfc3339(times.epoch(at))
+            except (ValueError, OverflowError) as error:
+                raise ValueError(f"at={at[:100]!r} is no moment as RFC 3339 has it: {error}") from error
+        case _:
+            raise TypeError(f"at takes a datetime or text such as 2026-11-20T08:00:00Z, not {type(at).__name__}")
