@@ -27,7 +27,7 @@ from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
 from torpor_operator.controller.garbage_collector import Orphans
 from torpor_operator.controller.namespaces import Namespaces
-from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.triggerer_pools import Pools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
@@ -87,7 +87,7 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
         namespaces = Namespaces(api, options.namespace, in_use=observer.namespaces, on_change=observer.touch_namespace)
         leadership = Leadership(api, _terms(options, settings))
         applier = Applier(api, clock, observer, settings, leads=leadership.holds, suspect=namespaces.suspect)
-        answerer = Answerer(api, observer, evaluator, archive.keep)
+        answerer = QueryResolver(api, observer, evaluator, archive.keep)
         reconciler = Reconciler(
             clock=clock,
             queue=queue,

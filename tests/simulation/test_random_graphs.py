@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import random_runs
 from tests.support.plan_world import World
-from tests.support.random_runs import Course
+from tests.support.random_runs import RandomRun
 
 SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else range(200)
 
@@ -21,7 +21,7 @@ def test_a_run_ends_and_ends_alike_in_any_order_of_events(seed: int) -> None:
     assert random_runs.ending(first) == random_runs.ending(second), f"seed {seed}"
 
 
-def _course(seed: int, order: int) -> Course:
+def _course(seed: int, order: int) -> RandomRun:
     chance = Random(seed)
     world = World(*random_runs.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
-    return Course(world, seed, Random(f"{seed}/{order}"))
+    return RandomRun(world, seed, Random(f"{seed}/{order}"))

@@ -45,6 +45,8 @@ _GRACE = 30.0
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
 
+_SHOWN = tuple("state attempt segment launch phase reason message event cancel pod progress".split())  # noqa: SIM905 - one line
+
 
 @dataclass(slots=True, kw_only=True)
 class Result:
@@ -285,6 +287,5 @@ def _change(entry: Entry) -> str:
     status = entry.after.get("status") or {}
     meta = entry.after["metadata"]
     marks = [mark for mark in ("deletionTimestamp",) if mark in meta] + list(meta.get("finalizers", []))
-    shown = "state attempt segment launch phase reason message event cancel pod progress".split()
-    told = " ".join(f"{key}={status[key]}" for key in shown if key in status)
+    told = " ".join(f"{key}={status[key]}" for key in _SHOWN if key in status)
     return f"{kind} {name} {'changes' if entry.before else 'is created'}: {told} {' '.join(marks)}".rstrip()

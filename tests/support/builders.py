@@ -9,7 +9,7 @@ from torpor_api.models import workflow as workflows
 from torpor_api.models.taskrun import TaskRun
 from torpor_operator.model import pod
 from torpor_operator.model.actions import Need
-from torpor_operator.model.snapshot import Answer, ArchiveSeat, Pool, Snapshot
+from torpor_operator.model.snapshot import Answer, ArchiveEndpoint, Pool, Snapshot
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
@@ -71,7 +71,7 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     pools: Callable[[str], Pool] = lambda _: Pool(),
     slots: Callable[[str], int | None] = lambda _: None,
     holds: Callable[[TaskRun], bool] = lambda _: False,
-    archive: ArchiveSeat | None = None,
+    archive: ArchiveEndpoint | None = None,
     not_ready: str = "",
 ) -> Snapshot:
     """What the observer makes of objects."""

@@ -17,7 +17,7 @@ from torpor_cel.evaluator import InProcess
 from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
 from torpor_operator.controller.garbage_collector import Orphans
-from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.model import pod as pods
@@ -35,7 +35,7 @@ Script = Callable[[str, int], str | None]
 """What a task's function does: its result as JSON text, or it raises; given the task and the attempt."""
 
 
-class Rig:
+class ControllerHarness:
     """One controller, its API server, and what happens there."""
 
     def __init__(self, settings: Settings) -> None:
@@ -51,7 +51,7 @@ class Rig:
             clock=self.clock,
             queue=self.queue,
             observer=self.observer,
-            answerer=Answerer(api, self.observer, InProcess()),
+            answerer=QueryResolver(api, self.observer, InProcess()),
             applier=self.applier,
             orphans=self.orphans,
             settings=settings,
@@ -136,7 +136,7 @@ class Rig:
             self.observer.saw_workflow(body, deleted=change.item is None)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Rig"]:
+    async def running(self) -> AsyncIterator["ControllerHarness"]:
         """The controller at work, as its leader."""
         reflectors: list[Reflector[Any]] = [self.observer.taskruns, self.observer.pods, self._workflows]
         tasks: list[asyncio.Task[Any]] = [asyncio.create_task(reflector.run()) for reflector in reflectors]

@@ -6,7 +6,7 @@ from torpor_api.timing import Clock
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.model.deferred_taskrun import Turn
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.services.services import Lent, Sources, Web
+from torpor_triggerer.services.services import Sources, TriggerServices, Web
 from torpor_triggerer.usercode.registry import load
 
 from tests.support import trigger_services
@@ -20,9 +20,11 @@ class NoWeb:
         raise OSError("no route to host")
 
 
-def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> Lent:
+def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> TriggerServices:
     """For a wait in the namespace `workflows`."""
     clock = clock or VirtualClock()
     api = Api(FakeApi(clock), clock)
     sources = Sources(api=api, evaluator=InProcess(), web=web or NoWeb(), network=trigger_services.network())
-    return Lent(namespace="workflows", name=taskrun.name, turn=Turn(*taskrun[1:]), sources=sources, registry=load({}))
+    return TriggerServices(
+        namespace="workflows", name=taskrun.name, turn=Turn(*taskrun[1:]), sources=sources, registry=load({})
+    )

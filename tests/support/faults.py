@@ -10,12 +10,12 @@ from torpor_wire import constants
 from torpor_wire.state import TERMINAL, State
 
 from tests.support.plan_world import World
-from tests.support.random_runs import Course
+from tests.support.random_runs import RandomRun
 
 ROUNDS = 400
 
 
-class RudeCourse(Course):
+class RudeCourse(RandomRun):
     """A course with interruptions; after `ROUNDS` of them it goes on undisturbed to its end."""
 
     def __init__(self, world: World, seed: int, order: Random) -> None:

@@ -19,7 +19,6 @@ from torpor_operator.model.actions import (
     DeleteTaskRun,
     DeleteWorkflow,
     Evaluate,
-    LetGo,
     LiftGate,
     Need,
     PatchTaskRun,
@@ -27,10 +26,11 @@ from torpor_operator.model.actions import (
     ReadPodWarning,
     ReadVariables,
     RemoveAnnotation,
+    RemovePodFinalizer,
     Resume,
     SetFinalizers,
 )
-from torpor_operator.model.snapshot import Answer, ArchiveSeat, NotArchived, PodWarning, Pool, Presence
+from torpor_operator.model.snapshot import Answer, ArchiveEndpoint, NotArchived, PodWarning, Pool, Presence
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
@@ -57,7 +57,7 @@ class Stored:
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
         self.slots: dict[str, int] = {}  # free slots of pools
         self.holders: set[str] = set()  # names of TaskRuns that have one
-        self.archive: ArchiveSeat | None = None
+        self.archive: ArchiveEndpoint | None = None
         self.archive_trouble = ""
         self.confirmed: list[Need] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
@@ -81,7 +81,7 @@ class Stored:
                 self.delete_pod(name, uid, now)
             case LiftGate(name=name, gates=gates):
                 self._lift_gate(name, gates)
-            case LetGo(name=name, finalizers=finalizers):
+            case RemovePodFinalizer(name=name, finalizers=finalizers):
                 self._let_go(name, finalizers)
             case PatchTaskRun(taskrun=run, patch=patch):
                 self.patch(run, patch)

@@ -40,7 +40,7 @@ def _task(chance: Random, number: int) -> Body:
     return chance.choice([python, python, container])(f"t{number}", **fields)
 
 
-class Course:
+class RandomRun:
     """One course of one graph: `seed` says what the tasks do, `order` what happens when."""
 
     def __init__(self, world: World, seed: int, order: Random) -> None:

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_triggerer.isolation.thread_loop import Apart
-from torpor_triggerer.isolation.trigger_proxy import StandIn
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.isolation.thread_loop import ThreadLoop
+from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
+from torpor_triggerer.services.services import TriggerServices
 
 from tests.support.trigger_services import lent
 
 
 @asynccontextmanager
-async def thread() -> AsyncIterator[Apart]:
-    made = Apart("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
+async def thread() -> AsyncIterator[ThreadLoop]:
+    made = ThreadLoop("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
     try:
         yield made
     finally:
@@ -22,8 +22,8 @@ async def thread() -> AsyncIterator[Apart]:
         await until(made.loop.is_closed)
 
 
-def stand_in(apart: Apart, made_by: Any, given: Lent | None = None, **kwargs: Any) -> StandIn:
-    made = StandIn(apart, made_by, kwargs)
+def stand_in(apart: ThreadLoop, made_by: Any, given: TriggerServices | None = None, **kwargs: Any) -> TriggerProxy:
+    made = TriggerProxy(apart, made_by, kwargs)
     made.bind(given or lent())
     return made
 

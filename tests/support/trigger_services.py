@@ -12,7 +12,7 @@ from torpor_cel.evaluator import InProcess
 from torpor_triggerer.model.deferred_taskrun import Turn
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
-from torpor_triggerer.services.services import Lent, Sources
+from torpor_triggerer.services.services import Sources, TriggerServices
 from torpor_triggerer.usercode.registry import Registry, load
 
 from tests.support.fake_api import FakeApi, VirtualClock
@@ -39,9 +39,9 @@ def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **li
     )
 
 
-def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings: Any) -> Lent:
+def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings: Any) -> TriggerServices:
     """For one wait."""
-    return Lent(
+    return TriggerServices(
         namespace=namespace,
         name="wait",
         turn=Turn("uid", 1, 0),

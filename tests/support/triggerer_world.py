@@ -18,11 +18,11 @@ from torpor_api.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS
 from torpor_api.client.transport import Response
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.app import Triggerer
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.secrets.pool_keys import Seals
 from torpor_triggerer.secrets.reader import SECRETS
-from torpor_triggerer.services.archive import Seat
+from torpor_triggerer.services.archive import ArchiveEndpoint
 from torpor_triggerer.services.services import Sources
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
@@ -58,9 +58,9 @@ class Shelf:
         self.answers: list[tuple[int, dict[str, Any]] | OSError] = []
 
     async def __call__(
-        self, seat: Seat, path: str, headers: Mapping[str, str], body: bytes
+        self, seat: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, Any]]:
-        assert seat == Seat("https://archive", "PEM")
+        assert seat == ArchiveEndpoint("https://archive", "PEM")
         if self.answers:
             said = self.answers.pop(0)
             if isinstance(said, OSError):
@@ -102,7 +102,7 @@ class World:
         self.classes: dict[str, Any] = {}
         """Classes that are registered beside the odd ones, by name."""
         self.archive = Shelf()
-        self.journal = Journal()
+        self.journal = TriggerLog()
         self.said = io.StringIO()
         self._handler = self.journal.handler(self.said)
         logging.getLogger().addHandler(self._handler)

@@ -16,7 +16,7 @@ from torpor_cel.evaluator import Evaluator
 from torpor_triggerer import settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.guard import LogGuard
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.connections import Network
 from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
@@ -33,7 +33,7 @@ EXIT_SECONDS = 20.0
 log = logging.getLogger("torpor_triggerer")
 
 
-async def serve(given: Settings, known: registry.Registry, journal: Journal, guard: LogGuard) -> None:
+async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, guard: LogGuard) -> None:
     """Run one replica until a signal ends it."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -58,7 +58,7 @@ async def serve(given: Settings, known: registry.Registry, journal: Journal, gua
         )
         triggerer = Triggerer(sources, known, given, journal=journal, seals=Seals(sources.api, given))
         triggerer.metrics.watch_process()
-        checks = {"/healthz": triggerer.ails, "/livez": triggerer.hangs}
+        checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.hangs}
         pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
         async with health.serve(given.health_port, checks, pages) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
@@ -73,7 +73,7 @@ def main() -> int:
     """The process."""
     given = settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
-    journal = Journal()
+    journal = TriggerLog()
     guard = LogGuard(journal, sys.stderr)
     guard.restore()
     try:

@@ -13,7 +13,7 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.blocking_report import Blame
 from torpor_triggerer.isolation.placement import Blocked, Hosts
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.reporting import metrics
 from torpor_triggerer.reporting.events import Budget, Notices
@@ -21,12 +21,12 @@ from torpor_triggerer.reporting.fire_permission import FirePermission
 from torpor_triggerer.reporting.health import LATE, Heartbeat
 from torpor_triggerer.reporting.metrics import Metrics, Standing
 from torpor_triggerer.reporting.status_writer import Reporter
-from torpor_triggerer.running.execution import Lifecycle, Means
+from torpor_triggerer.running.execution import Dependencies, Lifecycle
 from torpor_triggerer.running.progress import Progress
 from torpor_triggerer.running.queue_progress import Queueing
 from torpor_triggerer.running.scheduler import Runner
 from torpor_triggerer.secrets.pool_keys import Seals
-from torpor_triggerer.secrets.reader import Vault
+from torpor_triggerer.secrets.reader import SecretReader
 from torpor_triggerer.secrets.resolver import Revealer
 from torpor_triggerer.services.archive import Archive
 from torpor_triggerer.services.services import Sources
@@ -48,7 +48,7 @@ class Triggerer:
         registry: Registry,
         settings: Settings,
         *,
-        journal: Journal | None = None,
+        journal: TriggerLog | None = None,
         seals: Seals | None = None,
     ) -> None:
         self._api = sources.api
@@ -67,7 +67,7 @@ class Triggerer:
             on_begin=self.metrics.blocked,
             on_blocked=self._lay_blame,
         )
-        self._lifecycle = Lifecycle(self._means(sources, registry, journal or Journal()), settings)
+        self._lifecycle = Lifecycle(self._means(sources, registry, journal or TriggerLog()), settings)
         self._runner = Runner(self._lifecycle, settings.capacity, self._find, sources.api.clock.now)
         self._blame = Blame(self._runner, self._notices, sources.api.clock)
         sentences = Budget.of_sentences(sources.api.clock, settings.progress_rate)
@@ -86,8 +86,8 @@ class Triggerer:
         self._owned = 0
         self.metrics.watch(self._standing)
 
-    def _means(self, sources: Sources, registry: Registry, journal: Journal) -> Means:
-        return Means(
+    def _means(self, sources: Sources, registry: Registry, journal: TriggerLog) -> Dependencies:
+        return Dependencies(
             registry=registry,
             reporter=self._reporter,
             notices=self._notices,
@@ -95,7 +95,7 @@ class Triggerer:
             clock=sources.api.clock,
             evaluate=sources.evaluate,
             permission=FirePermission(sources.api, self._settings.pool),
-            revealer=Revealer(vault=Vault(sources.api), seals=self._seals),
+            revealer=Revealer(vault=SecretReader(sources.api), seals=self._seals),
             archive=Archive(sources.api, self._settings.namespace, sources.archive),
             hosts=self.hosts,
             lend=lambda wait: sources.lend(wait, registry),
@@ -128,7 +128,7 @@ class Triggerer:
         late = self._heartbeat.late()
         return f"the loop is {late:.1f} s late" if late > LATE else ""
 
-    def ails(self) -> str:
+    def readiness_error(self) -> str:
         """What is wrong with this replica; empty if nothing is."""
         if self.hangs():
             return self.hangs()

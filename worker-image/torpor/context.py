@@ -74,7 +74,7 @@ class Context(Mapping[str, "str | int | tuple[int, ...]"]):
         return f"Context({dict(self)})"
 
 
-class Elsewhere(Context):
+class RemoteContext(Context):
     """The context where many TaskRuns may be served at once: their namespace, and a reason for all else."""
 
     __slots__ = ()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from torpor_wire import constants, times, typed_json
 from torpor_wire.trigger import describe
 
-from torpor.context import Context, Elsewhere
+from torpor.context import Context, RemoteContext
 from torpor.deferral import DeferralError, TaskDeferred, Timeout
 from torpor.errors import TaskFailed
 from torpor.operators import BaseOperator
@@ -112,7 +112,7 @@ class BaseSensor(BaseOperator):
         """Looks until it is so. In the triggerer."""
         from torpor.triggers.support import polling  # noqa: PLC0415 - not for task pods
 
-        context, looks = Elsewhere(self._services.namespace), 0
+        context, looks = RemoteContext(self._services.namespace), 0
 
         async def look() -> PokeResult | None:
             nonlocal looks

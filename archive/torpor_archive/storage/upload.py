@@ -51,13 +51,13 @@ class Intake:
         self._slots = Slots(UPLOADS, "uploads")
 
     @asynccontextmanager
-    async def upload(self, table: Table, namespace: str, kind: Kind, limits: Limits) -> AsyncIterator["Arrival"]:
+    async def upload(self, table: Table, namespace: str, kind: Kind, limits: Limits) -> AsyncIterator["UploadSession"]:
         """Room for one body. Raises RefusedError (503) where there is none for too long, 507 over the quota."""
         async with self._slots.held(namespace):
             room = await self._quota.room(table, namespace)
             upload = Upload(self._database, kind, self._clock.now())
             full = None if room is None else (room, self._quota.exceeded(table, namespace))
-            arrival = Arrival(
+            arrival = UploadSession(
                 upload,
                 cutter=Cutter(limits, lined=kind.lined),
                 metrics=self._metrics,
@@ -76,7 +76,7 @@ class Intake:
             self._quota.add(table, namespace, arrival.described().size)
 
 
-class Arrival:
+class UploadSession:
     """One body that comes in. `full` is how many bytes there is room for, and what is said of more."""
 
     def __init__(  # noqa: PLR0913 - what one body needs; `Intake` alone makes one

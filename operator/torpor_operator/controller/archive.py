@@ -18,7 +18,7 @@ from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants, names
 
-from torpor_operator.model.snapshot import ArchiveSeat
+from torpor_operator.model.snapshot import ArchiveEndpoint
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 10.0
@@ -31,7 +31,7 @@ class NotArchivedError(Exception):
 class Put(Protocol):
     """Sends objects, one JSON text a line, to a path of the archive. Raises NotArchivedError."""
 
-    async def __call__(self, seat: ArchiveSeat, path: str, objects: Sequence[Object]) -> None:
+    async def __call__(self, seat: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
         """Put them there."""
 
 
@@ -42,10 +42,10 @@ class Archive:
         self._api = api
         self._namespace = namespace
         self._put = put
-        self._seat: ArchiveSeat | None = None
+        self._seat: ArchiveEndpoint | None = None
         self._looked = asyncio.Event()
 
-    def seat(self) -> ArchiveSeat | None:
+    def seat(self) -> ArchiveEndpoint | None:
         """Where it is; None where there is none, or it is not known yet."""
         return self._seat
 
@@ -85,7 +85,7 @@ class Archive:
             return
         data = found.get("data") or {}
         stands = data.get("url") and data.get("ca.crt")
-        self._seat = ArchiveSeat(url=data["url"].rstrip("/"), certificate=data["ca.crt"]) if stands else None
+        self._seat = ArchiveEndpoint(url=data["url"].rstrip("/"), certificate=data["ca.crt"]) if stands else None
 
 
 TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
@@ -99,7 +99,7 @@ class ArchiveClient:
     def __init__(self, token_file: str) -> None:
         self._token_file = Path(token_file)
 
-    async def __call__(self, seat: ArchiveSeat, path: str, objects: Sequence[Object]) -> None:
+    async def __call__(self, seat: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
         """Put them there as lines of JSON. Raises NotArchivedError with what the archive said, or why it could not."""
         try:
             trust = ssl.create_default_context(cadata=seat.certificate)

@@ -24,7 +24,7 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.slot_pools import Ledger, Place, word
+from torpor_operator.controller.slot_pools import Place, SlotAllocator, word
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model import cached_taskrun, pod, snapshot
 from torpor_operator.model.actions import Need
@@ -47,7 +47,7 @@ class Observer:
         suspect: Callable[[Pod], None],
         jitter: Callable[[], float],
         pools: Callable[[str], snapshot.Pool] = lambda _: snapshot.Pool(),
-        archive: Callable[[], snapshot.ArchiveSeat | None] = lambda: None,
+        archive: Callable[[], snapshot.ArchiveEndpoint | None] = lambda: None,
         missing: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._api = api
@@ -79,7 +79,7 @@ class Observer:
             jitter=jitter,
         )
 
-        self.ledger = Ledger(api, self.taskruns.store.indexed, self._has_pod, touched)
+        self.ledger = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, touched)
 
     def _has_pod(self, run: TaskRun) -> bool:
         name = pod.name_of(run)

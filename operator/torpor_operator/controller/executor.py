@@ -29,11 +29,11 @@ from torpor_operator.model.actions import (
     DeletePod,
     DeleteTaskRun,
     DeleteWorkflow,
-    LetGo,
     LiftGate,
     PatchTaskRun,
     PostEvent,
     RemoveAnnotation,
+    RemovePodFinalizer,
     Resume,
     SetFinalizers,
 )
@@ -123,7 +123,7 @@ class Applier:
         self._observer.saw_workflow(stored)
         return True
 
-    async def let_go(self, action: LetGo) -> None:
+    async def let_go(self, action: RemovePodFinalizer) -> None:
         """Lift our finalizer from a pod."""
         if not self._leads():
             raise errors.Unavailable("another leads")
@@ -190,7 +190,7 @@ class Applier:
                 await self._api.delete(PODS, action.namespace, action.name, uid=action.uid)
             case LiftGate():
                 await self._pods.lift_gate(action)
-            case LetGo():
+            case RemovePodFinalizer():
                 await self.let_go(action)
             case PatchTaskRun():
                 await self._patch_taskrun(action)

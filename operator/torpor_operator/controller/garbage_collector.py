@@ -79,7 +79,7 @@ class Orphans:
 _AT_ONCE = 100
 
 
-class Strays:
+class OrphanReporter:
     """Looks for them for as long as this replica leads; `grace` is in seconds."""
 
     def __init__(self, observer: Observer, clock: Clock, grace: float) -> None:

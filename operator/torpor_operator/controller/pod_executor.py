@@ -17,7 +17,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cache import Observer
 from torpor_operator.model import pod
-from torpor_operator.model.actions import CreatePod, LetGo, LiftGate, PatchTaskRun
+from torpor_operator.model.actions import CreatePod, LiftGate, PatchTaskRun, RemovePodFinalizer
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import pod_builder
 
@@ -116,12 +116,12 @@ class PodWriter:
         kept = [{"name": gate} for gate in action.gates if gate != constants.POD_GATE]
         await self._patch_pod(action, "/spec/schedulingGates", seen, kept)
 
-    async def let_go(self, action: LetGo) -> None:
+    async def let_go(self, action: RemovePodFinalizer) -> None:
         """Lift our finalizer and nobody else's, likewise."""
         kept = [name for name in action.finalizers if name != constants.POD_FINALIZER]
         await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
 
-    async def _patch_pod(self, action: LiftGate | LetGo, path: str, seen: object, kept: object) -> None:
+    async def _patch_pod(self, action: LiftGate | RemovePodFinalizer, path: str, seen: object, kept: object) -> None:
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": action.uid},
             {"op": "test", "path": path, "value": seen},

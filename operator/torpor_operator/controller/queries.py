@@ -46,7 +46,7 @@ async def nowhere(_namespace: str, _name: str, _uid: str) -> None:
     raise NotArchivedError("there is no archive")
 
 
-class Answerer:
+class QueryResolver:
     """Answers needs side by side; raises errors.Unavailable where nobody can say at the moment."""
 
     def __init__(self, api: Api, observer: Observer, evaluator: Evaluating, keep: Keep = nowhere) -> None:

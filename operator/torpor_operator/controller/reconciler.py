@@ -18,8 +18,8 @@ from torpor_api.timing import Clock
 
 from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
-from torpor_operator.controller.garbage_collector import Orphans, Strays
-from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.garbage_collector import OrphanReporter, Orphans
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Evaluate, Need, Plan, PostEvent
 from torpor_operator.model.snapshot import Answer, NotArchived, Presence, Snapshot
@@ -56,7 +56,7 @@ class Reconciler:
         clock: Clock,
         queue: WorkQueue,
         observer: Observer,
-        answerer: Answerer,
+        answerer: QueryResolver,
         applier: Applier,
         orphans: Orphans,
         settings: Settings,
@@ -75,7 +75,7 @@ class Reconciler:
 
     async def run(self) -> None:
         """Work until cancelled; what is being written then is written to its end, for the next leader to see."""
-        strays = Strays(self._observer, self._clock, self._settings.stray_grace)
+        strays = OrphanReporter(self._observer, self._clock, self._settings.stray_grace)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._resync())

@@ -64,7 +64,7 @@ class _Slot(NamedTuple):
     since: float
 
 
-class Ledger:
+class SlotAllocator:
     """The slots of all pools.
 
     `runs` gives the TaskRuns of a pool, those that have not ended, by its word in their store; `has_pod` whether

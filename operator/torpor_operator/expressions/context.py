@@ -24,7 +24,7 @@ from torpor_wire.state import TERMINAL
 from torpor_operator.model.actions import Evaluate, Need, ReadVariables
 from torpor_operator.model.map_items import Item
 from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Presence
-from torpor_operator.state.group_state import Spread
+from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import Outcome
 
 PARAMS, TASKS, VARIABLES, MAPPING, GROUPS, RUN = "params", "tasks", "variables", "mapping", "groups", "run"
@@ -35,7 +35,7 @@ _OF_PARAMS = ".params"  # no task's name
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class Pending:
     """A value that the plan cannot have yet: what must be answered first."""
 
     needs: tuple[Need, ...]
@@ -60,27 +60,27 @@ class Scope:
         """The scope with one more root."""
         return replace(self, more={**self.more, root: value})
 
-    def evaluate(self, expression: str) -> Value | ExpressionError | Unknown:
+    def evaluate(self, expression: str) -> Value | ExpressionError | Pending:
         """The expression's value: read off where it is a plain reference, else asked for."""
         plain = references.is_plain(expression)
         if plain is not None:
             return self._plain(plain.name, plain.field)
         request = self._request(expression)
-        if isinstance(request, ExpressionError | Unknown):
+        if isinstance(request, ExpressionError | Pending):
             return request
         at_hand = _read_off(references.path(expression, roots=frozenset(request.variables)), request.variables)
         if at_hand is not None:
             return at_hand
         answer = self.known.get(request)
         if answer is None or isinstance(answer, Presence | NotArchived | PodWarning):
-            return Unknown((request,))
+            return Pending((request,))
         return answer
 
     def _plain(self, name: str, field: str) -> Value | ExpressionError:
         seen = self._field(name, field)
         return seen if isinstance(seen, ExpressionError) else Value(json=seen)
 
-    def _request(self, expression: str) -> Evaluate | ExpressionError | Unknown:
+    def _request(self, expression: str) -> Evaluate | ExpressionError | Pending:
         found = references.of(expression, roots=ROOTS.union(self.more))
         if isinstance(found, ExpressionError):
             return found
@@ -126,13 +126,13 @@ class Scope:
         names = {name for taken, name, _ in found.parts if taken == GROUPS}
         return {name: item for name, item in value.items() if name in names}
 
-    def _variables(self) -> Value | ExpressionError | Unknown:
+    def _variables(self) -> Value | ExpressionError | Pending:
         """The ConfigMap that the Workflow names; the graph refuses expressions that need one where it names none."""
         metadata = self.workflow.metadata
         asked = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
         answer = self.known.get(asked)
         if answer is None or isinstance(answer, Presence | NotArchived | PodWarning):
-            return Unknown((asked,))
+            return Pending((asked,))
         return answer
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
@@ -226,7 +226,7 @@ def _partly(item: JSON) -> bool:
 
 def _indexes(outcome: Outcome) -> JSON:
     """Which instances have a result: their indexes, or of several levels lists of them."""
-    if not isinstance(outcome, Spread):
+    if not isinstance(outcome, GroupState):
         return [run.spec.map_index for run in outcome.finished()]
     return [path[0] if len(path) == 1 else [*path] for path in outcome.indexes()]
 

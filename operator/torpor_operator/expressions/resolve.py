@@ -8,7 +8,7 @@ from torpor_cel import references, template
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
-from torpor_operator.expressions.context import GROUPS, MAPPING, ROOTS, RUN, Scope, Unknown
+from torpor_operator.expressions.context import GROUPS, MAPPING, ROOTS, RUN, Pending, Scope
 from torpor_operator.model.actions import Need
 
 OF_LIST = ROOTS | {GROUPS}
@@ -76,7 +76,7 @@ def within(value: JSON) -> tuple[str, ...]:
     return () if isinstance(found, ExpressionError) else found
 
 
-def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
+def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Pending:
     """The value with every `${...}` in its strings replaced; what an expression yields is not parsed again."""
     results = evaluated(value, scope)
     if not isinstance(results, dict):
@@ -85,7 +85,7 @@ def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Unknown:
     return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
 
 
-def evaluated(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | Unknown:
+def evaluated(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | Pending:
     """What each `${...}` in the strings of a value yields, by its expression."""
     found = template.expressions(value)
     if isinstance(found, ExpressionError):
@@ -96,11 +96,11 @@ def evaluated(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | 
         match scope.evaluate(expression):
             case Value(json=json):
                 results[expression] = json
-            case Unknown(wanted):
+            case Pending(wanted):
                 needs += wanted
             case error:
                 return error
-    return Unknown(tuple(needs)) if needs else results
+    return Pending(tuple(needs)) if needs else results
 
 
 def bare(expression: str) -> str:

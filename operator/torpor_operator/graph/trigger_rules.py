@@ -17,14 +17,14 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.graph.dag import Graph
-from torpor_operator.state.group_state import Spread
+from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import BROKEN, Outcome, decided
 
 _EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class OutcomeCounts:
     """How many instances before a task ended which way; `upstream_failed` counts tasks that never ran."""
 
     succeeded: int = 0
@@ -56,7 +56,7 @@ def closed(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
     return None if state is None else decided(task.name, state, Reason(state), _why(state, task.rule, upstream))
 
 
-def _early(rule: Rule, ends: Ends) -> bool:
+def _early(rule: Rule, ends: OutcomeCounts) -> bool:
     match rule:
         case Rule.ONE_SUCCESS:
             return ends.succeeded > 0
@@ -66,7 +66,7 @@ def _early(rule: Rule, ends: Ends) -> bool:
             return ends.succeeded + ends.failed > 0
 
 
-def _state(rule: Rule, ends: Ends) -> TaskState | None:  # noqa: C901 - a case for each rule
+def _state(rule: Rule, ends: OutcomeCounts) -> TaskState | None:  # noqa: C901 - a case for each rule
     """What becomes of a task when everything before it has ended; None: it runs."""
     upstream_failed = TaskState.UPSTREAM_FAILED if ends.broken else None
     match rule:
@@ -109,9 +109,9 @@ def _why(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
     return f"rule {rule}: before it {counts}"
 
 
-def _ends(upstream: Iterable[Outcome]) -> Ends:
+def _ends(upstream: Iterable[Outcome]) -> OutcomeCounts:
     each = [_ends_of(outcome) for outcome in upstream]
-    return Ends(
+    return OutcomeCounts(
         succeeded=sum(ends.succeeded for ends in each),
         failed=sum(ends.failed for ends in each),
         upstream_failed=sum(ends.upstream_failed for ends in each),
@@ -119,13 +119,13 @@ def _ends(upstream: Iterable[Outcome]) -> Ends:
     )
 
 
-def _ends_of(outcome: Outcome) -> Ends:
-    if isinstance(outcome, Spread):
+def _ends_of(outcome: Outcome) -> OutcomeCounts:
+    if isinstance(outcome, GroupState):
         return _ends(outcome.parts.values())
     skips, never = len(outcome.marks.skips), outcome.state is TaskState.UPSTREAM_FAILED
     broken = outcome.state in BROKEN and not never
     if not outcome.mapped or not (outcome.marks.made or skips):
-        return Ends(
+        return OutcomeCounts(
             succeeded=int(outcome.state is TaskState.SUCCEEDED),
             failed=int(broken),
             upstream_failed=int(never),
@@ -135,7 +135,7 @@ def _ends_of(outcome: Outcome) -> Ends:
     failed = states[State.FAILED] + states[State.CANCELLED]
     # Of a task that ended: instances that were deleted, or of which one could not be made.
     failed += len(outcome.marks.made) - len(outcome.runs) if outcome.ended else 0
-    return Ends(
+    return OutcomeCounts(
         succeeded=states[State.SUCCEEDED],
         failed=failed or int(broken),
         upstream_failed=int(never and not failed),

@@ -21,17 +21,17 @@ from torpor_wire.reason import Reason
 from torpor_wire.text import printable_line
 
 from torpor_operator.expressions import resolve
-from torpor_operator.expressions.context import Scope, Unknown
+from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import trigger_kwargs
 from torpor_operator.mapping.expand import Entry
 from torpor_operator.model.map_items import Item, kind
-from torpor_operator.state.group_state import Spread
+from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import Outcome, failed
 
 DISPLAY_MAX = 253
 
 
-def constants(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Unknown:
+def constants(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Pending:
     """The arguments that are the same for every instance."""
     if task.trigger is not None and task.python is None:
         return trigger_kwargs.variables(task, dict(scope.workflow.spec.params))
@@ -40,12 +40,12 @@ def constants(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Unkn
 
 def of_instance(
     task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope
-) -> tuple[Argument, ...] | Outcome | Unknown:
+) -> tuple[Argument, ...] | Outcome | Pending:
     """The arguments that are one instance's own; `scope` has its `mapping`."""
     if task.trigger is not None and task.python is None:
         return ()
     own = _written(task, (name for name in task.args if _differs(task, name)), scope)
-    if isinstance(own, Outcome | Unknown):
+    if isinstance(own, Outcome | Pending):
         return own
     taken = list(own)
     for entry, item in items:
@@ -57,12 +57,12 @@ def of_instance(
     return tuple(taken)
 
 
-def display_name(task: Task, scope: Scope) -> str | Outcome | Unknown | None:
+def display_name(task: Task, scope: Scope) -> str | Outcome | Pending | None:
     """What people call the instance."""
     if task.display_name is None:
         return None
     found = resolve.resolve(task.display_name, scope)
-    if isinstance(found, Unknown):
+    if isinstance(found, Pending):
         return found
     if isinstance(found, ExpressionError):
         return failed(task.name, found.reason, f"displayName: {found.message}")
@@ -82,23 +82,23 @@ def _differs(task: Task, name: str) -> bool:
     return resolve.of_instance(task.args[name])
 
 
-def _written(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, ...] | Outcome | Unknown:
+def _written(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, ...] | Outcome | Pending:
     arguments: list[Argument] = []
-    needs: list[Unknown] = []
+    needs: list[Pending] = []
     for name in names:
         match _argument(task, name, scope):
             case Argument() as argument:
                 arguments.append(argument)
-            case Unknown() as unknown:
+            case Pending() as unknown:
                 needs.append(unknown)
             case error:
                 return failed(task.name, error.reason, f"args: {name}: {for_task(task, error)}")
     if needs:
-        return Unknown(tuple(need for unknown in needs for need in unknown.needs))
+        return Pending(tuple(need for unknown in needs for need in unknown.needs))
     return tuple(arguments)
 
 
-def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Unknown:
+def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Pending:
     value = task.args[name]
     source = _source(task, value, scope)
     if source is not None and source.field == "results":
@@ -107,7 +107,7 @@ def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError
     resolved = resolve.resolve(value, scope)
     if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE and source is not None:
         return Argument(name=name, source=source)
-    if isinstance(resolved, Unknown | ExpressionError):
+    if isinstance(resolved, Pending | ExpressionError):
         return resolved
     text = canonical.plain(resolved.json)
     size = len(text.encode())
@@ -148,7 +148,7 @@ def _item_of_group(scope: Scope, name: str, entry: list[str]) -> ArgumentSource 
 
 def _results(outcome: Outcome) -> ArgumentSource:
     """All results of a mapped task; where they are told in little space, which are missing."""
-    if isinstance(outcome, Spread):
+    if isinstance(outcome, GroupState):
         return _results_by_path(outcome)
     total = outcome.marks.total
     there = Indexes.of(run.spec.map_index for run in outcome.finished())
@@ -159,7 +159,7 @@ def _results(outcome: Outcome) -> ArgumentSource:
     )
 
 
-def _results_by_path(outcome: Spread) -> ArgumentSource:
+def _results_by_path(outcome: GroupState) -> ArgumentSource:
     """All results of a task in several frames."""
     there = outcome.there()
     missing = instance_paths.text(there.difference(outcome.indexes()))

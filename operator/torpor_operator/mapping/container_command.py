@@ -17,7 +17,7 @@ from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve as inputs
-from torpor_operator.expressions.context import Scope, Unknown
+from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import arguments
 from torpor_operator.model.actions import Need
 from torpor_operator.state.task_state import Outcome, failed
@@ -34,7 +34,7 @@ class Program:
     env: tuple[EnvValue, ...]
 
 
-def resolve(task: Task, scope: Scope) -> Program | Outcome | Unknown:
+def resolve(task: Task, scope: Scope) -> Program | Outcome | Pending:
     """The program of one instance, whose `mapping` is in the scope."""
     container = task.container
     command = _words(task, "container.command", container.command if container else (), scope)
@@ -49,8 +49,8 @@ def resolve(task: Task, scope: Scope) -> Program | Outcome | Unknown:
         case _:
             found = (command, args, values)
             wrong = next((one for one in found if isinstance(one, Outcome)), None)
-            needs = tuple(need for one in found if isinstance(one, Unknown) for need in one.needs)
-            return wrong or Unknown(needs)
+            needs = tuple(need for one in found if isinstance(one, Pending) for need in one.needs)
+            return wrong or Pending(needs)
 
 
 def _holds(text: str) -> bool:
@@ -58,24 +58,24 @@ def _holds(text: str) -> bool:
     return template.OPENING in text
 
 
-def _words(task: Task, where: str, words: Sequence[str], scope: Scope) -> list[str] | Outcome | Unknown:
+def _words(task: Task, where: str, words: Sequence[str], scope: Scope) -> list[str] | Outcome | Pending:
     made: list[str] = []
     needs: list[Need] = []
     for number, word in enumerate(words):
         match _word(word, scope) if _holds(word) else word:
             case str() as text:
                 made.append(text)
-            case Unknown(wanted):
+            case Pending(wanted):
                 needs += wanted
             case ExpressionError() as error:
                 return failed(task.name, error.reason, f"{where}[{number}]: {arguments.for_task(task, error)}")
         if made and len(made[-1]) > WORD_MAX:
             message = f"{where}[{number}]: its value is {len(made[-1])} characters; {WORD_MAX} fit"
             return failed(task.name, Reason.EXPRESSION_FAILED, message)
-    return Unknown(tuple(needs)) if needs else made
+    return Pending(tuple(needs)) if needs else made
 
 
-def _word(word: str, scope: Scope) -> str | ExpressionError | Unknown:
+def _word(word: str, scope: Scope) -> str | ExpressionError | Pending:
     results = inputs.evaluated(word, scope)
     if not isinstance(results, dict):
         return results

@@ -19,7 +19,7 @@ from torpor_wire import constants
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve as inputs
-from torpor_operator.expressions.context import Scope, Unknown
+from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.model import map_items
 from torpor_operator.model.map_items import Item, Items
 from torpor_operator.state.task_state import BROKEN, Outcome, decided, failed
@@ -76,7 +76,7 @@ class Allowed(NamedTuple):
     indexes: int = 1
 
 
-Resolved: TypeAlias = "Product | Outcome | Unknown"
+Resolved: TypeAlias = "Product | Outcome | Pending"
 
 
 def resolve(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
@@ -85,15 +85,15 @@ def resolve(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
     A group as well.
     """
     if _awaited(task, scope):
-        return Unknown(())
+        return Pending(())
     found = [_entry(task, written, scope) for written in _written(task)]
     ended = {outcome.state: outcome for outcome in reversed(found) if isinstance(outcome, Outcome)}
     # Whichever list is written first: what failed before it comes before what was skipped.
     if TaskState.UPSTREAM_FAILED in ended:
         return ended[TaskState.UPSTREAM_FAILED]
-    unknown = [entry for entry in found if isinstance(entry, Unknown)]
+    unknown = [entry for entry in found if isinstance(entry, Pending)]
     if unknown:
-        return Unknown(tuple(need for entry in unknown for need in entry.needs))
+        return Pending(tuple(need for entry in unknown for need in entry.needs))
     if ended:
         return ended.get(TaskState.FAILED) or ended[TaskState.SKIPPED]
     product = Product(tuple(entry for entry in found if isinstance(entry, Entry)))
@@ -109,11 +109,11 @@ class _Written(NamedTuple):
     map: str | None = None
 
 
-def _entry(task: Task | Group, written: _Written, scope: Scope) -> Entry | Outcome | Unknown:
+def _entry(task: Task | Group, written: _Written, scope: Scope) -> Entry | Outcome | Pending:
     """One entry's items, or why there are none."""
     where, name, over, mapper = written
     items = _items(over, scope)
-    if isinstance(items, Unknown):
+    if isinstance(items, Pending):
         return items
     none = isinstance(items, str | ExpressionError) or not len(items)
     if none and (unmade := _unmade(task, where, over, scope)) is not None:
@@ -172,7 +172,7 @@ def _producers(over: JSON) -> Iterator[references.TaskField]:
             yield from sorted(found.fields, key=str)
 
 
-def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Unknown:
+def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Pending:
     expression = inputs.single(over)
     plain = references.is_plain(expression) if expression is not None else None
     outcome = scope.outcomes.get(plain.name) if plain is not None else None
@@ -187,7 +187,7 @@ def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Unknown:
     return _computed(over, scope, source if plain.field == "result" else None)
 
 
-def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> Items | str | ExpressionError | Unknown:
+def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> Items | str | ExpressionError | Pending:
     found = inputs.resolve(over, scope)
     return map_items.known(found.json, source) if isinstance(found, Value) else found
 

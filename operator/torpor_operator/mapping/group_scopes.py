@@ -13,18 +13,18 @@ from torpor_cel.value import JSON
 from torpor_wire.instance_paths import Path, written
 from torpor_wire.reason import Reason
 
-from torpor_operator.expressions.context import GROUPS, Scope, Unknown
+from torpor_operator.expressions.context import GROUPS, Pending, Scope
 from torpor_operator.graph.dag import Graph
 from torpor_operator.mapping import expand
 from torpor_operator.mapping.expand import Allowed, Product
 from torpor_operator.model.actions import Need
 from torpor_operator.model.map_items import Item
 from torpor_operator.model.task_groups import Chain, common
-from torpor_operator.state.group_state import Spread
+from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import Outcome, decided, not_json
 
 
-class Frames:
+class GroupScopes:
     """What is known of the run so far in one plan; tasks are put into it in the order of the graph."""
 
     def __init__(self, graph: Graph, base: Scope, allowed: int) -> None:
@@ -131,7 +131,7 @@ class Frames:
             self._below[task, len(prefix)] = below
         found = self._below[task, len(prefix)]
         parts = next((found[prefix[:length]] for length in range(len(prefix), -1, -1) if prefix[:length] in found), {})
-        return Spread.of(task, prefix, parts, depth=depth, itself=task in self._mapped)
+        return GroupState.of(task, prefix, parts, depth=depth, itself=task in self._mapped)
 
     def _width(self, chain: Chain, frame: Path) -> Product | Outcome:
         """What the innermost of these groups is mapped over in a frame of those around it."""
@@ -143,7 +143,7 @@ class Frames:
     def _resolved(self, chain: Chain, frame: Path) -> Product | Outcome:
         name, around = chain[-1], chain[:-1]
         match self._mapped_over(name, around, frame):
-            case Unknown(needs):
+            case Pending(needs):
                 self.needs += needs
                 return decided(name, TaskState.PENDING)
             case Outcome() as found:
@@ -165,7 +165,7 @@ def _beyond(chain: Chain, frame: Path) -> Outcome:
 
 
 class _Sight(Mapping[str, Outcome]):
-    def __init__(self, frames: Frames, tasks: Mapping[str, object], chain: Chain, frame: Path) -> None:
+    def __init__(self, frames: GroupScopes, tasks: Mapping[str, object], chain: Chain, frame: Path) -> None:
         self._frames = frames
         self._tasks = tasks
         self._chain = chain

@@ -15,7 +15,7 @@ from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve as inputs
-from torpor_operator.expressions.context import MAPPING, Scope, Unknown
+from torpor_operator.expressions.context import MAPPING, Pending, Scope
 from torpor_operator.mapping import arguments, container_command, expand, size_limits, trigger_kwargs
 from torpor_operator.mapping.container_command import Program
 from torpor_operator.mapping.expand import Allowed, Product
@@ -34,11 +34,11 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedInstance:
     """An instance that its own `when` leaves out."""
 
 
-Resolved: TypeAlias = "Instances | Outcome | Unknown"
+Resolved: TypeAlias = "Instances | Outcome | Pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,33 +56,33 @@ class Instances:
         """How many there are."""
         return self.product.total
 
-    def at(self, position: int) -> Instance | LeftOut | Outcome | Unknown:
+    def at(self, position: int) -> Instance | SkippedInstance | Outcome | Pending:
         """One instance; or the outcome of the whole task, which fails where one of its instances cannot be made."""
         try:
             return self._at(position)
         except (ValueError, RecursionError) as error:
             return not_json(self.task.name, error)
 
-    def _at(self, position: int) -> Instance | LeftOut | Outcome | Unknown:
+    def _at(self, position: int) -> Instance | SkippedInstance | Outcome | Pending:
         scope = self.scope.within(MAPPING, self.product.mapping(position))
         if _asked_for_each(self.task):
             asked = _when(self.task, scope)
             if asked is not None:
-                return LeftOut() if isinstance(asked, Outcome) and asked.state is TaskState.SKIPPED else asked
+                return SkippedInstance() if isinstance(asked, Outcome) and asked.state is TaskState.SKIPPED else asked
         given = arguments.of_instance(self.task, self.product.items(position), scope)
-        if isinstance(given, Outcome | Unknown):
+        if isinstance(given, Outcome | Pending):
             return given
         every = (*self.constants, *given)
         if (large := size_limits.problem(self.task, every, self.width)) is not None:
             return failed(self.task.name, Reason.ARGUMENTS_TOO_LARGE, large)
         trigger = trigger_kwargs.resolve(self.task, self.product.items(position), scope) if self.task.trigger else None
-        if isinstance(trigger, Outcome | Unknown):
+        if isinstance(trigger, Outcome | Pending):
             return trigger
         named = arguments.display_name(self.task, scope)
-        if isinstance(named, Outcome | Unknown):
+        if isinstance(named, Outcome | Pending):
             return named
         program = container_command.resolve(self.task, scope)
-        if isinstance(program, Outcome | Unknown):
+        if isinstance(program, Outcome | Pending):
             return program
         return Instance(arguments=every, trigger=trigger, display_name=named, program=program)
 
@@ -103,10 +103,10 @@ def _resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
     if not _asked_for_each(task) and (closed := _when(task, unmapped)) is not None:
         return closed
     product = expand.resolve(task, scope, allowed)
-    if isinstance(product, Outcome | Unknown):
+    if isinstance(product, Outcome | Pending):
         return product
     constants = arguments.constants(task, scope)
-    if isinstance(constants, Outcome | Unknown):
+    if isinstance(constants, Outcome | Pending):
         return constants
     width = product.total * allowed.indexes
     if (large := size_limits.problem(task, constants, width)) is not None:
@@ -118,12 +118,12 @@ def _asked_for_each(task: Task) -> bool:
     return task.mapped and task.when is not None and inputs.uses_mapping(inputs.bare(task.when))
 
 
-def _when(task: Task, scope: Scope) -> Outcome | Unknown | None:
+def _when(task: Task, scope: Scope) -> Outcome | Pending | None:
     """Why the task, or this instance of it, does not run; None where it does."""
     if task.when is None:
         return None
     answer = scope.evaluate(inputs.bare(task.when))
-    if isinstance(answer, Unknown):
+    if isinstance(answer, Pending):
         return answer
     if isinstance(answer, ExpressionError):
         return failed(task.name, answer.reason, f"when: {answer.message}")

@@ -17,13 +17,13 @@ from torpor_wire import canonical, constants, trigger
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve as inputs
-from torpor_operator.expressions.context import Scope, Unknown
+from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import secret_refs
 from torpor_operator.mapping.expand import Entry
 from torpor_operator.model.map_items import Item, kind
 from torpor_operator.state.task_state import Outcome, failed
 
-Resolved: TypeAlias = "TriggerCall | Outcome | Unknown | None"
+Resolved: TypeAlias = "TriggerCall | Outcome | Pending | None"
 
 _PARAMS = "params"
 
@@ -34,7 +34,7 @@ def resolve(task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope) -> Re
     if asked is None:
         return None
     kwargs = inputs.resolve(asked.kwargs, scope)
-    if isinstance(kwargs, Unknown):
+    if isinstance(kwargs, Pending):
         return kwargs
     if isinstance(kwargs, ExpressionError):
         return failed(task.name, kwargs.reason, f"trigger: {kwargs.message}")

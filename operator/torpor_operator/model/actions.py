@@ -71,7 +71,7 @@ class LiftGate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LetGo:
+class RemovePodFinalizer:
     """A container task's pod whose outcome is stored, or that has none; `finalizers` are those it was seen with."""
 
     namespace: str
@@ -119,7 +119,7 @@ Action: TypeAlias = (
     | CreatePod
     | DeletePod
     | LiftGate
-    | LetGo
+    | RemovePodFinalizer
     | PatchTaskRun
     | SetFinalizers
     | DeleteWorkflow

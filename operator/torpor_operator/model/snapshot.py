@@ -27,7 +27,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveSeat:
+class ArchiveEndpoint:
     """Where the archive is, without a slash at its end, and the certificate that it made for itself, PEM."""
 
     url: str
@@ -35,14 +35,14 @@ class ArchiveSeat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class PodContext:
     """`deferrable`: whether a sensor that leaves it open gives its pod back while it waits; `served`: if any can."""
 
     service_account: str
     deferrable: bool = True
     served: bool = True
     seal_key: str = ""
-    archive: ArchiveSeat | None = None
+    archive: ArchiveEndpoint | None = None
     defaults: PodDefaults = field(default_factory=PodDefaults)
 
 
@@ -85,7 +85,7 @@ class Snapshot:
     pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
     slots: Callable[[str], int | None]  # how many slots of a pool are free; None where there is no such pool
     holds: Callable[[TaskRun], bool]  # whether a TaskRun has been given a slot of its pool
-    archive: ArchiveSeat | None  # where large results and finished runs are kept, if there is such a place
+    archive: ArchiveEndpoint | None  # where large results and finished runs are kept, if there is such a place
     not_ready: str = ""  # what the namespace lacks for workflows to run in it, as a sentence
     known: Mapping[Need, Answer]
     settings: Settings

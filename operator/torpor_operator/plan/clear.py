@@ -22,7 +22,7 @@ from torpor_wire.state import State
 from torpor_operator.graph.dag import Graph
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.task_groups import common
-from torpor_operator.state.instance_indexes import Marks, stored
+from torpor_operator.state.instance_indexes import InstanceIndexes, stored
 from torpor_operator.state.instance_indexes import written as told_of
 from torpor_operator.state.task_state import BROKEN
 
@@ -136,7 +136,9 @@ def _made(workflow: Workflow, task: str) -> Indexes:
     return next(found, Indexes())
 
 
-def entry(task: Task, status: TaskStatus, marks: Iterable[ClearedTask], known: Mapping[Path, Marks]) -> TaskStatus:
+def entry(
+    task: Task, status: TaskStatus, marks: Iterable[ClearedTask], known: Mapping[Path, InstanceIndexes]
+) -> TaskStatus:
     """A task's entry in the status in which its clearing begins; `known` is what has been decided on until then."""
     mark = next((one for one in marks if one.name == status.name), None)
     if mark is not None and mark.indexes is None and mark.within is None:
@@ -147,12 +149,12 @@ def entry(task: Task, status: TaskStatus, marks: Iterable[ClearedTask], known: M
     return status.model_copy(update=stays | {"state": TaskState.RUNNING, "reason": None, "message": None})
 
 
-def _in_one(known: Mapping[Path, Marks]) -> dict[str, Any]:
+def _in_one(known: Mapping[Path, InstanceIndexes]) -> dict[str, Any]:
     made = known[()].made if known else Indexes()
     return {"created": len(made), "made": None if made == Indexes.below(len(made)) else made.text()}
 
 
-def _in_groups(task: Task, mark: ClearedTask | None, known: Mapping[Path, Marks]) -> dict[str, Any]:
+def _in_groups(task: Task, mark: ClearedTask | None, known: Mapping[Path, InstanceIndexes]) -> dict[str, Any]:
     """What stays as it was: nothing below a frame that is cleared, of which the width is found out again."""
     gone = _within(mark.within or "") if mark is not None else frozenset[Path]()
     left = {frame: marks for frame, marks in known.items() if gone.isdisjoint(_around(frame))}

@@ -14,10 +14,10 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, Plan, PostEvent
-from torpor_operator.model.snapshot import Snapshot, Surroundings
-from torpor_operator.plan.task_plan import Turn
+from torpor_operator.model.snapshot import PodContext, Snapshot
+from torpor_operator.plan.task_plan import TaskPlan
 from torpor_operator.taskrun import pod_builder, pod_startup, transitions
-from torpor_operator.taskrun.step import Step, View, soonest
+from torpor_operator.taskrun.step import Step, TaskRunView, soonest
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Room:
         return True
 
 
-def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
+def build_plan(snapshot: Snapshot, turns: Sequence[TaskPlan]) -> Plan:
     """What these tasks ask for."""
     workflow, batch = snapshot.workflow, snapshot.settings.batch
     views = [view_of(snapshot, run.metadata.name) for turn in turns for run in turn.runs]
@@ -100,7 +100,7 @@ def worked(snapshot: Snapshot, turns: Sequence[Turn]) -> Plan:
     )
 
 
-def also(made: Plan, steps: Sequence[Step]) -> Plan:
+def prepend_steps(made: Plan, steps: Sequence[Step]) -> Plan:
     """A plan with these steps before its own."""
     return replace(
         made,
@@ -111,10 +111,10 @@ def also(made: Plan, steps: Sequence[Step]) -> Plan:
     )
 
 
-def view_of(snapshot: Snapshot, name: str) -> View:
+def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
     """A TaskRun as this plan sees it."""
     taskrun = snapshot.taskruns[name]
-    return View(
+    return TaskRunView(
         taskrun=taskrun,
         pods=snapshot.pods.get(taskrun.metadata.uid, ()),
         unclear=snapshot.unclear.get(taskrun.metadata.uid),
@@ -125,7 +125,7 @@ def view_of(snapshot: Snapshot, name: str) -> View:
     )
 
 
-def _reading(view: View, readers: frozenset[str]) -> View:
+def _reading(view: TaskRunView, readers: frozenset[str]) -> TaskRunView:
     return replace(view, reads_events=True) if view.taskrun.metadata.uid in readers else view
 
 
@@ -137,10 +137,10 @@ def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
     ]
 
 
-def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
+def _around(snapshot: Snapshot, run: TaskRun) -> PodContext:
     """A sensor that would wait where nobody serves the pool pokes by itself instead (AIP-17's fallback)."""
     pool, asked = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
-    return Surroundings(
+    return PodContext(
         service_account=snapshot.settings.task_service_account,
         deferrable=snapshot.settings.deferrable if asked is None else asked,
         served=pool.served,
@@ -150,7 +150,7 @@ def _around(snapshot: Snapshot, run: TaskRun) -> Surroundings:
     )
 
 
-def _starts(turns: Sequence[Turn], room: Room) -> list[CreateTaskRun]:
+def _starts(turns: Sequence[TaskPlan], room: Room) -> list[CreateTaskRun]:
     """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none.
 
     Within groups depth first: what is next at one index comes before what is first at a later one.
@@ -161,7 +161,7 @@ def _starts(turns: Sequence[Turn], room: Room) -> list[CreateTaskRun]:
     return [CreateTaskRun(body=body) for body in (*free, *room.chosen(wanting))]
 
 
-def _holds_slot(snapshot: Snapshot, view: View) -> bool:
+def _holds_slot(snapshot: Snapshot, view: TaskRunView) -> bool:
     """Whether the TaskRun takes one of the Workflow's slots; a deferred one only where the spec says so."""
     match view.taskrun.status.state:
         case State.RUNNING:
@@ -184,6 +184,6 @@ def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
     return tuple(event for step in steps for event in step.events)
 
 
-def _needs(turns: Sequence[Turn], steps: Sequence[Step]) -> tuple[Need, ...]:
+def _needs(turns: Sequence[TaskPlan], steps: Sequence[Step]) -> tuple[Need, ...]:
     wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
     return tuple(dict.fromkeys(wanted))

@@ -16,14 +16,14 @@ from torpor_operator.model.actions import (
     CreateTaskRun,
     DeletePod,
     DeleteTaskRun,
-    LetGo,
     LiftGate,
     Plan,
     PostEvent,
+    RemovePodFinalizer,
 )
 from torpor_operator.model.snapshot import Snapshot
 
-_BOUND = CreateTaskRun | DeleteTaskRun | CreatePod | DeletePod | LiftGate | LetGo
+_BOUND = CreateTaskRun | DeleteTaskRun | CreatePod | DeletePod | LiftGate | RemovePodFinalizer
 """What the operator may do only where it is bound to torpor-operator-namespace."""
 
 

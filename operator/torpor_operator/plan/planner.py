@@ -30,7 +30,7 @@ from torpor_operator.plan.status import Verdict
 from torpor_operator.state import instance_indexes, task_state
 from torpor_operator.state.task_state import Outcome
 from torpor_operator.taskrun import termination
-from torpor_operator.taskrun.step import View, soonest
+from torpor_operator.taskrun.step import TaskRunView, soonest
 
 
 def plan(snapshot: Snapshot) -> Plan:
@@ -90,7 +90,7 @@ def _refused(workflow: Workflow, removed: tuple[RemoveAnnotation, ...], why: str
     return Plan(actions=removed, events=(events.cleared(workflow, Reason.CLEAR_REFUSED, why),))
 
 
-def _old(snapshot: Snapshot) -> list[View]:
+def _old(snapshot: Snapshot) -> list[TaskRunView]:
     """What makes way for TaskRuns that are made anew."""
     return [dispatch.view_of(snapshot, name) for name in clear.former(snapshot)]
 
@@ -101,14 +101,16 @@ def _running(snapshot: Snapshot, ordered: dag.Graph) -> Plan:
     outcomes = [turn.outcome for turn in turns]
     verdict = status.verdict(workflow, outcomes, None)
     hooks = task_order.hooks(snapshot, ordered, outcomes, verdict)
-    made = pod_retention.of(snapshot, dispatch.worked(snapshot, [*turns, *hooks]))
+    made = pod_retention.of(snapshot, dispatch.build_plan(snapshot, [*turns, *hooks]))
     again_at = made.again_at if verdict.final else soonest([made.again_at, _timeout_at(snapshot)])
     return _stated(
         snapshot,
         outcomes,
         [turn.outcome for turn in hooks],
         verdict,
-        dispatch.also(replace(made, again_at=again_at), [termination.make_way(view) for view in _old(snapshot)]),
+        dispatch.prepend_steps(
+            replace(made, again_at=again_at), [termination.make_way(view) for view in _old(snapshot)]
+        ),
     )
 
 
@@ -122,7 +124,7 @@ def _cancelling(snapshot: Snapshot, ordered: dag.Graph, why: "_Ending") -> Plan:
     steps += [termination.cancel(dispatch.view_of(snapshot, name), ending.message) for name in runs]
     verdict = status.verdict(snapshot.workflow, outcomes, ending)
     hooks = task_order.hooks(snapshot, ordered, outcomes, verdict) if why.hooks else []
-    made = dispatch.also(dispatch.worked(snapshot, hooks), steps)
+    made = dispatch.prepend_steps(dispatch.build_plan(snapshot, hooks), steps)
     return _stated(snapshot, outcomes, [turn.outcome for turn in hooks], verdict, made)
 
 
@@ -153,7 +155,7 @@ def _unplannable(snapshot: Snapshot, problem: dag.Problem) -> Plan:
     live = [name for name, run in snapshot.taskruns.items() if run.status.state not in TERMINAL]
     if not live:
         return _invalid(snapshot, problem, tuple(map(task_state.cancelled, snapshot.workflow.status.tasks)))
-    return dispatch.also(
+    return dispatch.prepend_steps(
         Plan(), [termination.cancel(dispatch.view_of(snapshot, name), problem.message) for name in live]
     )
 

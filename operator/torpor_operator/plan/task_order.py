@@ -14,14 +14,14 @@ from torpor_wire.reason import Reason
 from torpor_operator.expressions.context import RUN, Scope
 from torpor_operator.graph import trigger_rules
 from torpor_operator.graph.dag import Graph
-from torpor_operator.mapping.group_scopes import Frames
+from torpor_operator.mapping.group_scopes import GroupScopes
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan import clear, task_plan
 from torpor_operator.plan.status import Verdict
-from torpor_operator.plan.task_plan import Spot, Turn
+from torpor_operator.plan.task_plan import TaskContext, TaskPlan
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.group_state import Spread
-from torpor_operator.state.instance_indexes import UNMARKED, Marks
+from torpor_operator.state.group_state import GroupState
+from torpor_operator.state.instance_indexes import UNMARKED, InstanceIndexes
 from torpor_operator.state.task_state import BROKEN, Outcome, decided, of_instances
 
 Runs = Mapping[Path, Mapping[int, TaskRun]]
@@ -30,13 +30,13 @@ Runs = Mapping[Path, Mapping[int, TaskRun]]
 _ASKS = 2_000
 
 
-def turns(snapshot: Snapshot, graph: Graph) -> list[Turn]:
+def turns(snapshot: Snapshot, graph: Graph) -> list[TaskPlan]:
     """The tasks of the run in the order of the graph, each decided on the outcomes of those before it."""
     run = _Run(snapshot, graph, {})
     return [run.turn(task) for task in graph.tasks]
 
 
-def hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[Turn]:
+def hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[TaskPlan]:
     """The hooks, which wait for the run's verdict to be final and see it; those that it does not call are skipped."""
     told: dict[str, JSON] = {
         "name": snapshot.workflow.metadata.name,
@@ -58,18 +58,18 @@ class _Run:
         self._graph = graph
         self._outcomes: dict[str, Outcome] = dict(ended or {})  # as they are seen from no group
         base = Scope(workflow=snapshot.workflow, outcomes=self._outcomes, known=snapshot.known, more=more)
-        self._frames = Frames(graph, base, _allowed(snapshot))
+        self._frames = GroupScopes(graph, base, _allowed(snapshot))
 
-    def turn(self, task: Task) -> Turn:
+    def turn(self, task: Task) -> TaskPlan:
         """The task's, over all its frames."""
         chain = self._graph.chains[task.name]
         runs = _runs(self._snapshot, task)
         found = instance_indexes.of(self._snapshot, task, len(chain), runs)
         limit, asks = _limit(self._snapshot, task), _ASKS
-        made: dict[Path, Turn] = {}
+        made: dict[Path, TaskPlan] = {}
         for frame, closed in self._frames.of(chain, found):
             if closed is not None and frame not in found:
-                made[frame] = Turn(outcome=replace(closed, task=task.name))
+                made[frame] = TaskPlan(outcome=replace(closed, task=task.name))
                 continue
             spot = self._spot(task, frame, found.get(frame, UNMARKED), runs.get(frame, {}), limit if asks > 0 else 0)
             one = task_plan.of(spot) if closed is None else task_plan.without_its_group(spot, closed)
@@ -80,16 +80,18 @@ class _Run:
             asks -= len(one.needs)
         return self._put(task, made)
 
-    def hook(self, task: Task, run: Verdict) -> Turn:
+    def hook(self, task: Task, run: Verdict) -> TaskPlan:
         """The hook's, once the run has ended."""
         if not run.final:
-            return self._put(task, {(): Turn(outcome=decided(task.name, TaskState.PENDING))})
+            return self._put(task, {(): TaskPlan(outcome=decided(task.name, TaskState.PENDING))})
         if not _called(task, run):
             skipped = decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"the run is {run.state}")
-            return self._put(task, {(): Turn(outcome=skipped)})
+            return self._put(task, {(): TaskPlan(outcome=skipped)})
         return self.turn(task)
 
-    def _spot(self, task: Task, frame: Path, found: Marks, runs: Mapping[int, TaskRun], limit: int) -> Spot:
+    def _spot(
+        self, task: Task, frame: Path, found: InstanceIndexes, runs: Mapping[int, TaskRun], limit: int
+    ) -> TaskContext:
         chain = self._graph.chains[task.name]
 
         def closed() -> Outcome | None:
@@ -99,7 +101,7 @@ class _Run:
             before = [seen[name] for name in sorted(self._graph.upstream[task.name])]
             return trigger_rules.left_out(task, self._graph, seen) or trigger_rules.closed(task, before)
 
-        return Spot(
+        return TaskContext(
             snapshot=self._snapshot,
             task=task,
             frame=frame,
@@ -111,13 +113,13 @@ class _Run:
             closed=closed,
         )
 
-    def _put(self, task: Task, made: Mapping[Path, Turn]) -> Turn:
+    def _put(self, task: Task, made: Mapping[Path, TaskPlan]) -> TaskPlan:
         outcome = self._frames.put(task, {frame: one.outcome for frame, one in made.items()})
         self._outcomes[task.name] = outcome
         needs = (*(need for one in made.values() for need in one.needs), *self._frames.needs)
         self._frames.needs.clear()
         starts = tuple(body for one in made.values() for body in one.starts)
-        return Turn(outcome=outcome, starts=starts, needs=needs, needs_slot=_needs_slot(self._snapshot, task))
+        return TaskPlan(outcome=outcome, starts=starts, needs=needs, needs_slot=_needs_slot(self._snapshot, task))
 
 
 def _stays(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | None:
@@ -149,10 +151,10 @@ def as_it_is(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
     }
     if not parts:
         return decided(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before its turn came")
-    return Spread.of(task.name, (), parts, depth=len(chain), itself=task.mapped) if chain else parts[()]
+    return GroupState.of(task.name, (), parts, depth=len(chain), itself=task.mapped) if chain else parts[()]
 
 
-def _cut_short(task: Task, found: Marks, runs: Mapping[int, TaskRun]) -> Outcome:
+def _cut_short(task: Task, found: InstanceIndexes, runs: Mapping[int, TaskRun]) -> Outcome:
     # Its width stays as it is known, or unknown: a run that is resumed makes the instances that were not made.
     known = found if task.mapped else found.of_width(1)
     outcome = of_instances(task, known, runs, final=True)
@@ -162,7 +164,7 @@ def _cut_short(task: Task, found: Marks, runs: Mapping[int, TaskRun]) -> Outcome
     return outcome
 
 
-def created(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path, Marks]:
+def created(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path, InstanceIndexes]:
     """Which instances of the task have been decided on so far, by frame."""
     return instance_indexes.of(snapshot, task, len(graph.chains[task.name]), _runs(snapshot, task))
 

@@ -20,7 +20,7 @@ _WORST = (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread(Outcome):
+class GroupState(Outcome):
     """The outcomes in all frames below `frame`, by the rest of their paths; `runs` are numbered in that order.
 
     A group that has not come to have indexes has one outcome, at a path that is shorter than the others'.

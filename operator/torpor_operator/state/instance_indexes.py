@@ -22,7 +22,7 @@ NONE = Indexes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class InstanceIndexes:
     """`total` is 0 until the width is known; a task that is not mapped has one instance, at position 0.
 
     `removed` counts instances of before a clearing that are beyond the new length; before that is known, all.
@@ -43,30 +43,30 @@ class Marks:
         """Whether the width is known and every instance has been decided on."""
         return self.total > 0 and not self.open
 
-    def of_width(self, total: int) -> "Marks":
+    def of_width(self, total: int) -> "InstanceIndexes":
         """The same once the width is known."""
         removed = self.removed if self.total else max(0, self.removed - total)
-        return Marks(total=total, made=self.made, skips=self.skips, removed=removed)
+        return InstanceIndexes(total=total, made=self.made, skips=self.skips, removed=removed)
 
-    def skipping(self, skips: Indexes) -> "Marks":
+    def skipping(self, skips: Indexes) -> "InstanceIndexes":
         """The same with more instances left out."""
-        return Marks(total=self.total, made=self.made, skips=self.skips | skips, removed=self.removed)
+        return InstanceIndexes(total=self.total, made=self.made, skips=self.skips | skips, removed=self.removed)
 
-    def seeing(self, seen: Indexes) -> "Marks":
+    def seeing(self, seen: Indexes) -> "InstanceIndexes":
         """The same with instances that are there, whatever the status says."""
-        return Marks(total=self.total, made=self.made | seen, skips=self.skips - seen, removed=self.removed)
+        return InstanceIndexes(total=self.total, made=self.made | seen, skips=self.skips - seen, removed=self.removed)
 
 
-UNMARKED = Marks()
+UNMARKED = InstanceIndexes()
 
 
-def stored(status: TaskStatus, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
+def stored(status: TaskStatus, depth: int, *, mapped: bool) -> Mapping[Path, InstanceIndexes]:
     """What the Workflow's status says of a task this deep in groups. Raises ValueError where another hand wrote it."""
     if depth:
         return _in_groups(status.instances or "", status.made, status.skips or "", depth, mapped=mapped)
     made = Indexes.below(status.created) if status.made is None else Indexes.parse(status.made)
     skips = Indexes.parse(status.skips or "")
-    return {(): Marks(total=status.total, made=made, skips=skips, removed=status.removed)}
+    return {(): InstanceIndexes(total=status.total, made=made, skips=skips, removed=status.removed)}
 
 
 def problem(workflow: Workflow) -> str | None:
@@ -87,7 +87,7 @@ def problem(workflow: Workflow) -> str | None:
     return None
 
 
-def of(snapshot: Snapshot, task: Task, depth: int, runs: Mapping[Path, Iterable[int]]) -> dict[Path, Marks]:
+def of(snapshot: Snapshot, task: Task, depth: int, runs: Mapping[Path, Iterable[int]]) -> dict[Path, InstanceIndexes]:
     """What is known, by frame: by the status, by the TaskRuns there are, and by those that were seen."""
     entry = next((entry for entry in snapshot.workflow.status.tasks if entry.name == task.name), None)
     found = dict(stored(entry, depth, mapped=task.mapped)) if entry is not None else {}
@@ -118,15 +118,19 @@ def written(frames: Mapping[Path, Indexes], *, mapped: bool) -> str:
 
 
 @lru_cache(maxsize=48)  # read at each plan, and written once a second; of ten thousand indexes an entry has a megabyte
-def _in_groups(instances: str, made: str | None, skips: str, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
+def _in_groups(
+    instances: str, made: str | None, skips: str, depth: int, *, mapped: bool
+) -> Mapping[Path, InstanceIndexes]:
     there, left_out = _read(instances, depth, mapped=mapped), _read(skips, depth, mapped=mapped)
     created = {frame: each - left_out.get(frame, NONE) for frame, each in there.items()}
     if made is not None:
         created = _read(made, depth, mapped=mapped)
-    alike: dict[Marks, Marks] = {}  # most indexes stand as others do
-    found: dict[Path, Marks] = {}
+    alike: dict[InstanceIndexes, InstanceIndexes] = {}  # most indexes stand as others do
+    found: dict[Path, InstanceIndexes] = {}
     for frame in there.keys() | created.keys() | left_out.keys():
-        each = Marks(total=there.get(frame, NONE).end, made=created.get(frame, NONE), skips=left_out.get(frame, NONE))
+        each = InstanceIndexes(
+            total=there.get(frame, NONE).end, made=created.get(frame, NONE), skips=left_out.get(frame, NONE)
+        )
         found[frame] = alike.setdefault(each, each)
     return MappingProxyType(found)
 

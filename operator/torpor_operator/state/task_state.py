@@ -14,7 +14,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 from torpor_wire.text import printable
 
-from torpor_operator.state.instance_indexes import Marks
+from torpor_operator.state.instance_indexes import InstanceIndexes
 
 ENDED = frozenset(
     {TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED}
@@ -31,7 +31,7 @@ class Outcome:
     task: str
     state: TaskState
     mapped: bool = False
-    marks: Marks = Marks()  # noqa: RUF009 - frozen
+    marks: InstanceIndexes = InstanceIndexes()  # noqa: RUF009 - frozen
     runs: Mapping[int, TaskRun]
     reason: str | None = None
     message: str | None = None
@@ -114,7 +114,7 @@ def not_json(task: str, error: Exception) -> Outcome:
     return failed(task, Reason.EXPRESSION_FAILED, f"what it is given is not JSON: {error}")
 
 
-def of_instances(task: Task, marks: Marks, runs: Mapping[int, TaskRun], *, final: bool = False) -> Outcome:
+def of_instances(task: Task, marks: InstanceIndexes, runs: Mapping[int, TaskRun], *, final: bool = False) -> Outcome:
     """The outcome of a task whose width is known. An instance that was made and is not there was deleted.
 
     `final`: no more are made, though some are open.
@@ -127,7 +127,7 @@ def of_instances(task: Task, marks: Marks, runs: Mapping[int, TaskRun], *, final
     )
 
 
-def _ended(marks: Marks, runs: Mapping[int, TaskRun]) -> tuple[TaskState, str | None, str | None]:
+def _ended(marks: InstanceIndexes, runs: Mapping[int, TaskRun]) -> tuple[TaskState, str | None, str | None]:
     bad = [run for _, run in sorted(runs.items()) if run.status.state in {State.FAILED, State.CANCELLED}]
     deleted = len(marks.made) - len(runs)
     if bad:

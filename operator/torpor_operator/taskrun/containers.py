@@ -13,10 +13,10 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 from torpor_wire.transitions import Claim
 
-from torpor_operator.model.actions import LetGo, LiftGate, PatchTaskRun
+from torpor_operator.model.actions import LiftGate, PatchTaskRun, RemovePodFinalizer
 from torpor_operator.model.pod import Pod, name_of
 from torpor_operator.taskrun import step
-from torpor_operator.taskrun.step import Step, View
+from torpor_operator.taskrun.step import Step, TaskRunView
 
 CLAIMANT = "operator"
 TERMINATION_MAX = 4096
@@ -25,7 +25,7 @@ _JSON_STARTS = ("{", "[", '"')
 _NAMED = re.compile(r"-a([0-9]+)-s([0-9]+)(?:-l([0-9]+))?$")
 
 
-def claim(view: View, pod: Pod) -> Step:
+def claim(view: TaskRunView, pod: Pod) -> Step:
     """Scheduled -> Running for a pod that is still gated."""
     who = Claim(pod=pod.name, pod_uid=pod.uid, nonce=CLAIMANT)
     patch = transitions.claim(view.taskrun.pin(launch=True), who, started=view.taskrun.status.started_at, now=view.now)
@@ -37,7 +37,7 @@ def release(pod: Pod) -> Step:
     return Step(actions=(LiftGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
 
 
-def success(view: View, pod: Pod) -> Step:
+def success(view: TaskRunView, pod: Pod) -> Step:
     """Exit code 0: the result is the termination message; one that cannot be trusted or read fails the TaskRun."""
     match result(pod.said):
         case Invalid(message):
@@ -48,17 +48,17 @@ def success(view: View, pod: Pod) -> Step:
             return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def let_go(view: View) -> Step:
+def let_go(view: TaskRunView) -> Step:
     """The pods that need not be kept: their outcome is stored, or they have none to come."""
     return Step(actions=tuple(freed(pod) for pod in view.pods if pod.held and _spent(view, pod)))
 
 
-def freed(pod: Pod) -> LetGo:
+def freed(pod: Pod) -> RemovePodFinalizer:
     """The action that lifts the pod's finalizer."""
-    return LetGo(namespace=pod.namespace, name=pod.name, uid=pod.uid, finalizers=pod.finalizers)
+    return RemovePodFinalizer(namespace=pod.namespace, name=pod.name, uid=pod.uid, finalizers=pod.finalizers)
 
 
-def _spent(view: View, pod: Pod) -> bool:
+def _spent(view: TaskRunView, pod: Pod) -> bool:
     """Whether no outcome of the pod is still to be stored, also where the TaskRun is seen later than its pods.
 
     A pod of later numbers than the TaskRun's, or one whose gate is lifted while it seems Scheduled, has been claimed

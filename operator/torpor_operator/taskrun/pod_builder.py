@@ -14,7 +14,7 @@ from torpor_wire import constants, instance_paths, names
 
 from torpor_operator import pod_security
 from torpor_operator.model.pod import name_of
-from torpor_operator.model.snapshot import Surroundings
+from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun.builder import reference
 
 MAIN = "main"
@@ -33,7 +33,7 @@ _CREDENTIALS: list[dict[str, Any]] = [
 _UNSET = PodFields()
 
 
-def build(taskrun: TaskRun, around: Surroundings, chosen: PodFields | None = None) -> dict[str, Any]:
+def build(taskrun: TaskRun, around: PodContext, chosen: PodFields | None = None) -> dict[str, Any]:
     """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task's author set."""
     chosen = chosen or _UNSET
     container = taskrun.spec.container is not None
@@ -94,7 +94,7 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     }
 
 
-def _container(taskrun: TaskRun, around: Surroundings, chosen: PodFields) -> dict[str, Any]:
+def _container(taskrun: TaskRun, around: PodContext, chosen: PodFields) -> dict[str, Any]:
     program = taskrun.spec.container
     _, scratch = pod_security.scratch(around.defaults, chosen)
     mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch]
@@ -126,7 +126,7 @@ def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
     return [volume.to_json() for volume in chosen.volumes]
 
 
-def _credentials(around: Surroundings) -> dict[str, Any]:
+def _credentials(around: PodContext) -> dict[str, Any]:
     sources = [*_CREDENTIALS, _ARCHIVE_TOKEN] if around.archive else _CREDENTIALS
     return {"name": "torpor-credentials", "projected": {"sources": sources}}
 
@@ -171,13 +171,13 @@ def _plain(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def _deferrable(around: Surroundings) -> str:
+def _deferrable(around: PodContext) -> str:
     if not around.served:
         return constants.UNSERVED
     return "true" if around.deferrable else "false"
 
 
-def _environment(taskrun: TaskRun, around: Surroundings) -> list[dict[str, Any]]:
+def _environment(taskrun: TaskRun, around: PodContext) -> list[dict[str, Any]]:
     metadata, status = taskrun.metadata, taskrun.status
     values = {
         constants.ENV_TASKRUN: metadata.name,

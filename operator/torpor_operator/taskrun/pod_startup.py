@@ -15,7 +15,7 @@ from torpor_operator.model.actions import PatchTaskRun, ReadPodWarning
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import PodWarning
 from torpor_operator.taskrun import step as steps
-from torpor_operator.taskrun.step import NOTHING, Step, View, soonest
+from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, soonest
 
 READERS = 2
 """Pods of a run whose Events are read at a time: a list of Events costs the API server more than all else here."""
@@ -34,7 +34,7 @@ class _Trouble:
     message: str
 
 
-def step(view: View, pod: Pod) -> Step:
+def step(view: TaskRunView, pod: Pod) -> Step:
     """What is to be said of a pod that has not ended; what was said of it is taken back when it goes on."""
     if pod.phase != "Pending":
         return _taken_back(view) if view.taskrun.status.state is State.RUNNING else NOTHING
@@ -53,23 +53,23 @@ def step(view: View, pod: Pod) -> Step:
     return Step(actions=taken_back.actions, again_at=soonest([looked.again_at, long if view.now < long else None]))
 
 
-def readers(views: Iterable[View]) -> frozenset[str]:
+def readers(views: Iterable[TaskRunView]) -> frozenset[str]:
     """The uids of the TaskRuns whose pods' Events may be read in this plan: the first by name."""
     slow = (view for view in views if (pod := view.current_pod) is not None and _in_creation(pod))
     late = (view for view in slow if _elapsed(view) >= view.settings.start_grace)
     return frozenset(view.taskrun.metadata.uid for view in sorted(late, key=_name)[:READERS])
 
 
-def _name(view: View) -> str:
+def _name(view: TaskRunView) -> str:
     return view.taskrun.metadata.name
 
 
-def _elapsed(view: View) -> float:
+def _elapsed(view: TaskRunView) -> float:
     pod = view.current_pod
     return 0.0 if pod is None else view.now - _since(view, pod)
 
 
-def _since(view: View, pod: Pod) -> float:
+def _since(view: TaskRunView, pod: Pod) -> float:
     """When its start began: when a kubelet took it up, else when it was made."""
     moment = pod.taken_up or pod.created
     return times.epoch(moment) if moment else view.now
@@ -80,7 +80,7 @@ def _in_creation(pod: Pod) -> bool:
     return pod.phase == "Pending" and bool(pod.node) and pod.waiting_reason in {"", "ContainerCreating"}
 
 
-def _trouble(view: View, pod: Pod) -> _Trouble | None:
+def _trouble(view: TaskRunView, pod: Pod) -> _Trouble | None:
     if pod.unschedulable:
         return _Trouble(Reason.UNSCHEDULABLE, f"no node takes pod {pod.name}: {pod.unschedulable}")
     match view.known.get(_asked(view, pod)):
@@ -91,7 +91,7 @@ def _trouble(view: View, pod: Pod) -> _Trouble | None:
             return _long_pending(view, pod)
 
 
-def _long_pending(view: View, pod: Pod) -> _Trouble | None:
+def _long_pending(view: TaskRunView, pod: Pod) -> _Trouble | None:
     """Nobody says why it does not start: that it does not is worth a word after a minute."""
     if view.now < _since(view, pod) + _LONG:
         return None
@@ -102,7 +102,7 @@ def _long_pending(view: View, pod: Pod) -> _Trouble | None:
     return _Trouble(Reason.POD_PENDING, f"pod {pod.name} is Pending {where}{why} since {since}: {show}")
 
 
-def _look(view: View, pod: Pod) -> Step:
+def _look(view: TaskRunView, pod: Pod) -> Step:
     """Reads the Events of a pod that says nothing itself; without an answer to the present look, nothing else."""
     _, next_at = _number(view, pod)
     if not view.reads_events:
@@ -111,11 +111,11 @@ def _look(view: View, pod: Pod) -> Step:
     return Step(needs=() if asked in view.known else (asked,), again_at=next_at)
 
 
-def _asked(view: View, pod: Pod) -> ReadPodWarning:
+def _asked(view: TaskRunView, pod: Pod) -> ReadPodWarning:
     return ReadPodWarning(pod.namespace, pod.uid, _number(view, pod)[0])
 
 
-def _number(view: View, pod: Pod) -> tuple[int, float]:
+def _number(view: TaskRunView, pod: Pod) -> tuple[int, float]:
     """The number of the present look, and when the next one is."""
     first, since = view.settings.start_grace, _since(view, pod)
     elapsed = view.now - since
@@ -128,7 +128,7 @@ def _number(view: View, pod: Pod) -> tuple[int, float]:
     return _LOOKS + number, since + regular + (number + 1) * _LATER
 
 
-def _taken_back(view: View) -> Step:
+def _taken_back(view: TaskRunView) -> Step:
     if view.taskrun.status.reason not in SAID:
         return NOTHING
     return Step(

@@ -16,7 +16,7 @@ from torpor_operator.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TaskRunView:
     """A TaskRun as one plan sees it."""
 
     taskrun: TaskRun
@@ -76,7 +76,9 @@ def soonest(moments: Iterable[float | None]) -> float | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-def explain(view: View, reason: Reason, message: str, again_at: float | None = None, *, renew: bool = False) -> Step:
+def explain(
+    view: TaskRunView, reason: Reason, message: str, again_at: float | None = None, *, renew: bool = False
+) -> Step:
     """Say on the object, once, why it does not move; what has ended keeps its last word, and there is the Event.
 
     `renew`: a message that has changed is written again.
@@ -95,7 +97,7 @@ def explain(view: View, reason: Reason, message: str, again_at: float | None = N
     )
 
 
-def node_lost(view: View, pod: Pod) -> Step:
+def node_lost(view: TaskRunView, pod: Pod) -> Step:
     """A pod past its deletion on a node that does not answer may still run a process: nobody else may start."""
     message = lost_with_its_node(view, pod)
     if message is None:
@@ -103,12 +105,12 @@ def node_lost(view: View, pod: Pod) -> Step:
     return explain(view, Reason.NODE_LOST, message)
 
 
-def lost_with_its_node(view: View, pod: Pod) -> str | None:
+def lost_with_its_node(view: TaskRunView, pod: Pod) -> str | None:
     """What is to be said of a pod that should have ended by now; None where it has time, or has ended."""
     return pods.lost_with_its_node(pod, view.now - view.settings.node_grace)
 
 
-def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:
+def dismiss(view: TaskRunView, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:
     """Pods that have had their last word linger a moment by themselves; what does not end is deleted, with its log."""
     live = [pod for pod in pods if not pod.terminal and not pod.deleting]
     if not live:
@@ -119,14 +121,14 @@ def dismiss(view: View, pods: tuple[Pod, ...], *, since: str | None, grace: floa
     return Step(actions=tuple(delete(pod) for pod in live))
 
 
-def fail(view: View, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
+def fail(view: TaskRunView, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
     """End the attempt; `policy` is the TaskRun's own unless a retry cannot help."""
     policy = view.taskrun.spec.retries.policy() if policy is None else policy
     patch = transitions.fail(view.taskrun.pin(launch=True), policy, reason=reason, message=message, now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def event(view: View, reason: Reason, message: str) -> PostEvent:
+def event(view: TaskRunView, reason: Reason, message: str) -> PostEvent:
     """A warning on the TaskRun, once an attempt and reason."""
     key = f"{view.taskrun.metadata.uid}/{view.taskrun.status.attempt}/{reason}"
     return PostEvent(regarding=view.taskrun, reason=reason, message=message, warning=True, key=key)

@@ -7,10 +7,10 @@ from torpor_wire.state import TERMINAL, State
 from torpor_operator.model.actions import DeleteTaskRun, PatchTaskRun
 from torpor_operator.taskrun import containers
 from torpor_operator.taskrun import step as steps
-from torpor_operator.taskrun.step import Step, View, both
+from torpor_operator.taskrun.step import Step, TaskRunView, both
 
 
-def make_way(view: View) -> Step:
+def make_way(view: TaskRunView) -> Step:
     """A TaskRun that is to be made anew: it goes, its pods first."""
     metadata = view.taskrun.metadata
     going = metadata.deletion_timestamp is not None
@@ -18,7 +18,7 @@ def make_way(view: View) -> Step:
     return both(Step(actions=() if going else (gone,)), held_up(view))
 
 
-def cancel(view: View, message: str) -> Step:
+def cancel(view: TaskRunView, message: str) -> Step:
     """What ends the TaskRun: its pods deleted, its wait killed by its triggerer first."""
     status = view.taskrun.status
     if status.state in TERMINAL:
@@ -33,7 +33,7 @@ def cancel(view: View, message: str) -> Step:
     )
 
 
-def _cancel_wait(view: View, message: str) -> Step:
+def _cancel_wait(view: TaskRunView, message: str) -> Step:
     """`on_kill` is the triggerer's to run; after its grace the operator writes Cancelled itself."""
     asked = view.taskrun.status.cancel
     if asked is None:
@@ -50,7 +50,7 @@ def _cancel_wait(view: View, message: str) -> Step:
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def held_up(view: View) -> Step:
+def held_up(view: TaskRunView) -> Step:
     """A TaskRun that is being deleted starts nothing more, and goes once its pods have: it says what keeps them."""
     step = containers.let_go(view)
     for pod in (pod for pod in view.pods if not pod.terminal and pod.overdue is not None):
@@ -58,14 +58,14 @@ def held_up(view: View) -> Step:
     return step
 
 
-def kept_by(view: View) -> str:
+def kept_by(view: TaskRunView) -> str:
     """What keeps it from going until somebody acts on a node; empty where nothing does."""
     messages = (steps.lost_with_its_node(view, pod) for pod in view.pods)
     found = next((message for message in messages if message is not None), None)
     return f"TaskRun {view.taskrun.metadata.name}: {found}" if found else ""
 
 
-def see_off(view: View) -> Step:
+def delete_lingering_pods(view: TaskRunView) -> Step:
     """A pod that was told to end is told again soon; one that ended its TaskRun by its own word has time."""
     status, settings = view.taskrun.status, view.settings
     stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
@@ -73,7 +73,7 @@ def see_off(view: View) -> Step:
     return steps.dismiss(view, view.pods, since=status.completion_time, grace=grace)
 
 
-def _over(view: View) -> Step:
+def _over(view: TaskRunView) -> Step:
     if view.taskrun.metadata.deletion_timestamp is not None:
         return held_up(view)
-    return both(see_off(view), containers.let_go(view))
+    return both(delete_lingering_pods(view), containers.let_go(view))

@@ -15,14 +15,14 @@ from torpor_operator.model.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.model.pod import Pod, name_of
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.taskrun import containers, pod_startup, step, termination
-from torpor_operator.taskrun.step import NOTHING, Step, View, both
+from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, both
 
 _PULL_FAILURES = {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}
 _ROUNDING = 0.002  # moments on the object are of milliseconds
 _CONFIG_FAILURES = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
 
 
-def next_step(view: View) -> Step:
+def next_step(view: TaskRunView) -> Step:
     """What the TaskRun's state and pods ask for; one that is being deleted starts nothing more."""
     if view.taskrun.metadata.deletion_timestamp is not None:
         return termination.held_up(view)
@@ -31,7 +31,7 @@ def next_step(view: View) -> Step:
     return both(_next_step(view), containers.let_go(view))
 
 
-def _next_step(view: View) -> Step:
+def _next_step(view: TaskRunView) -> Step:
     match view.taskrun.status.state:
         case State.SCHEDULED:
             return _scheduled(view)
@@ -42,10 +42,10 @@ def _next_step(view: View) -> Step:
         case State.UP_FOR_RETRY:
             return _up_for_retry(view)
         case _:
-            return termination.see_off(view)
+            return termination.delete_lingering_pods(view)
 
 
-def _scheduled(view: View) -> Step:
+def _scheduled(view: TaskRunView) -> Step:
     if view.taskrun.spec.trigger is not None and view.waits_first:
         return _defer(view, view.taskrun.spec.trigger)
     if (late := _timed_out(view)) is not None:
@@ -60,7 +60,7 @@ def _scheduled(view: View) -> Step:
     return _alive(view, pod)
 
 
-def _defer(view: View, asked: TriggerCall) -> Step:
+def _defer(view: TaskRunView, asked: TriggerCall) -> Step:
     """A task whose body is a trigger goes straight to the triggerer: no pod is started merely to wait."""
     spec, metadata = view.taskrun.spec, view.taskrun.metadata
     try:
@@ -82,7 +82,7 @@ def _defer(view: View, asked: TriggerCall) -> Step:
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def _former(view: View) -> Step:
+def _former(view: TaskRunView) -> Step:
     """A segment's pod is created only when no pod of an earlier one can still run a process."""
     confirm = ConfirmPods(view.taskrun.metadata.namespace, view.taskrun.metadata.uid)
     if view.unclear not in {None, name_of(view.taskrun)} and confirm not in view.known:
@@ -97,7 +97,7 @@ def _former(view: View) -> Step:
     return step.dismiss(view, view.former_pods, since=since, grace=view.settings.former_pod_grace)
 
 
-def _running(view: View) -> Step:
+def _running(view: TaskRunView) -> Step:
     if (late := _timed_out(view)) is not None:
         return late
     claimed = view.taskrun.status.pod
@@ -115,7 +115,7 @@ def _running(view: View) -> Step:
     return _alive(view, pod)
 
 
-def _alive(view: View, pod: Pod) -> Step:
+def _alive(view: TaskRunView, pod: Pod) -> Step:
     """A pod that is there and has not ended: it may be unable to start, or unable to end."""
     if pod.waiting_reason in _PULL_FAILURES | _CONFIG_FAILURES:
         return _stuck(view, pod)
@@ -124,11 +124,11 @@ def _alive(view: View, pod: Pod) -> Step:
     return both(pod_startup.step(view, pod), Step(again_at=_attempt_deadline(view)))
 
 
-def _overdue(view: View, pod: Pod) -> Step:
+def _overdue(view: TaskRunView, pod: Pod) -> Step:
     return both(step.node_lost(view, pod), Step(again_at=_attempt_deadline(view)))
 
 
-def _deferred(view: View) -> Step:
+def _deferred(view: TaskRunView) -> Step:
     status = view.taskrun.status
     if status.trigger is None:
         message = "Deferred without a trigger in its status: written by another hand than Torpor's"
@@ -149,7 +149,7 @@ def _deferred(view: View) -> Step:
     return step.fail(view, Reason.DEFERRAL_TIMEOUT, message, policy=retry.Policy() if final else None)
 
 
-def _unserved(view: View) -> Step:
+def _unserved(view: TaskRunView) -> Step:
     """A wait that nobody looks at says so, once it is clear that nobody is only late."""
     if view.pool.served:
         return NOTHING
@@ -162,7 +162,7 @@ def _unserved(view: View) -> Step:
     return step.explain(view, Reason.POOL_UNSERVED, message)
 
 
-def _go_on(view: View) -> Step:
+def _go_on(view: TaskRunView) -> Step:
     """The wait took too long, and the task said where it goes on then."""
     status = view.taskrun.status
     since = times.epoch(status.deferred_at) if status.deferred_at else view.now
@@ -171,7 +171,7 @@ def _go_on(view: View) -> Step:
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def _deadline_is_the_tasks(view: View) -> bool:
+def _deadline_is_the_tasks(view: TaskRunView) -> bool:
     """Whether the attempt's own time ends with this wait's."""
     ends, deadline = _attempt_deadline(view), view.taskrun.status.deadline
     if ends is None or deadline is None or not view.taskrun.spec.timeout_while_deferred:
@@ -179,7 +179,7 @@ def _deadline_is_the_tasks(view: View) -> bool:
     return times.epoch(deadline) >= ends - _ROUNDING
 
 
-def _up_for_retry(view: View) -> Step:
+def _up_for_retry(view: TaskRunView) -> Step:
     retry_at = view.taskrun.status.retry_at
     due = times.epoch(retry_at) if retry_at else view.now
     if view.now < due:
@@ -189,7 +189,7 @@ def _up_for_retry(view: View) -> Step:
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def _timed_out(view: View) -> Step | None:
+def _timed_out(view: TaskRunView) -> Step | None:
     """The task's timeout is the operator's to watch while a pod runs; the triggerer's while it is deferred."""
     deadline = _attempt_deadline(view)
     if deadline is None or view.now < deadline:
@@ -199,7 +199,7 @@ def _timed_out(view: View) -> Step | None:
     return Step(actions=(*failed.actions, *stop))
 
 
-def _too_long(view: View) -> str:
+def _too_long(view: TaskRunView) -> str:
     status, timeout = view.taskrun.status, view.taskrun.spec.timeout
     why = f": {status.reason}: {status.message}" if status.reason else ""
     if status.started_at is None:
@@ -208,7 +208,7 @@ def _too_long(view: View) -> str:
     return f"{ran}, and its pod did not start{why}" if pod is not None and pod.phase == "Pending" and why else ran
 
 
-def _attempt_deadline(view: View) -> float | None:
+def _attempt_deadline(view: TaskRunView) -> float | None:
     """When the attempt has run too long; time that stands still while it is deferred is added.
 
     Before its first claim it counts from the creation of its pod, or of one that the quota refuses. Waiting for a slot
@@ -221,7 +221,7 @@ def _attempt_deadline(view: View) -> float | None:
     return times.epoch(started) + times.seconds(timeout) + still
 
 
-def _launched_at(view: View) -> str | None:
+def _launched_at(view: TaskRunView) -> str | None:
     """When the pod of an attempt that nobody has claimed was made, or first refused for want of quota."""
     taskrun, pod = view.taskrun, view.current_pod
     if pod is not None:
@@ -231,7 +231,7 @@ def _launched_at(view: View) -> str | None:
     return None
 
 
-def _ended_silently(view: View, pod: Pod) -> Step:
+def _ended_silently(view: TaskRunView, pod: Pod) -> Step:
     """A pod that ended without a report. A report still under way wins: the patch is fenced."""
     status = view.taskrun.status
     if pod.disrupted and status.launch < view.settings.max_launches:
@@ -245,7 +245,7 @@ def _ended_silently(view: View, pod: Pod) -> Step:
     return step.fail(view, Reason.LOST, f"pod {pod.name} ended without a report ({pod.ending or pod.phase})")
 
 
-def _no_role(view: View) -> str:
+def _no_role(view: TaskRunView) -> str:
     namespace = view.taskrun.metadata.namespace
     account = view.taskrun.spec.service_account or view.settings.task_service_account
     binding = f"kubectl -n {namespace} create rolebinding torpor-task-{account} --clusterrole=torpor-task"
@@ -255,12 +255,12 @@ def _no_role(view: View) -> str:
     )
 
 
-def _relaunch(view: View) -> Step:
+def _relaunch(view: TaskRunView) -> Step:
     patch = transitions.relaunch(view.taskrun.pin(launch=True))
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def _maybe_gone(view: View, confirm: ConfirmPod) -> Step:
+def _maybe_gone(view: TaskRunView, confirm: ConfirmPod) -> Step:
     match view.known.get(confirm):
         case None:
             return Step(needs=(confirm,))
@@ -270,7 +270,7 @@ def _maybe_gone(view: View, confirm: ConfirmPod) -> Step:
             return Step(again_at=view.now + view.settings.former_pod_grace)
 
 
-def _stuck(view: View, pod: Pod) -> Step:
+def _stuck(view: TaskRunView, pod: Pod) -> Step:
     """A container that cannot start: said on the object at once, failed after a grace, since registries recover."""
     image = view.taskrun.spec.image
     pulling = pod.waiting_reason in _PULL_FAILURES

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from torpor_triggerer.services.archive import ArchiveClient, Seat
+from torpor_triggerer.services.archive import ArchiveClient, ArchiveEndpoint
 from torpor_wire import constants, names
 
 from tests.integration.archive.conftest import OCTETS, Task, account
@@ -119,11 +119,11 @@ async def test_the_triggerers_client_puts_an_event_and_is_told_of_a_refusal(
 ) -> None:
     token = tmp_path / "token"
     token.write_text(fires(waiting.namespace, constants.DEFAULT_POOL) + "\n")
-    client, seat = ArchiveClient(str(token)), Seat(archive.url, archive.authority())
+    client, seat = ArchiveClient(str(token)), ArchiveEndpoint(archive.url, archive.authority())
     headers = {"Content-Type": OCTETS, "Torpor-Type": "bytes"}
     status, said = await client(seat, _path(waiting), headers, EVENT)
     assert (status, said["size"]) == (201, len(EVENT))
     token.write_text("no token")
     assert (await client(seat, _path(waiting), headers, EVENT))[0] == 401
     with pytest.raises(OSError, match="cannot be reached"):
-        await client(Seat("https://127.0.0.1:1", archive.authority()), _path(waiting), headers, EVENT)
+        await client(ArchiveEndpoint("https://127.0.0.1:1", archive.authority()), _path(waiting), headers, EVENT)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torpor import BaseSensor, Context, Deferral, PokeResult, context, defer
-from torpor.context import Elsewhere
+from torpor.context import RemoteContext
 from torpor.triggers import Duration
 from torpor_wire import constants
 
@@ -81,10 +81,10 @@ class Elsewise(BaseSensor):
         self.name = name
 
     async def poke(self, context: Context) -> PokeResult:
-        if not isinstance(context, Elsewhere):
+        if not isinstance(context, RemoteContext):
             note()
         digest = hashlib.sha256(self.name.encode()).hexdigest()
-        return PokeResult(isinstance(context, Elsewhere), [self.name, context.namespace, digest])
+        return PokeResult(isinstance(context, RemoteContext), [self.name, context.namespace, digest])
 
 
 SECRET = "hunter2-and-more"

@@ -11,7 +11,7 @@ from aiohttp import web
 from torpor.triggers import Http
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_api.timing import SystemClock
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 
 from tests.integration.triggers.passing import PassingClock
 from tests.integration.triggers.site import Asked, Reply, Site, says, site
@@ -191,6 +191,6 @@ async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _first(trigger: Http, services: Lent) -> Any:
+async def _first(trigger: Http, services: TriggerServices) -> Any:
     trigger.bind(services)
     return await trigger_services.first(trigger)

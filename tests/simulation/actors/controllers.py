@@ -23,7 +23,7 @@ from torpor_operator import __main__ as operator_main
 from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
 from torpor_operator.controller.garbage_collector import Orphans
-from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.settings import Settings
@@ -74,7 +74,7 @@ async def operator(server: Server, process: Process, rng: random.Random) -> None
         clock=clock,
         queue=queue,
         observer=observer,
-        answerer=Answerer(api, observer, InProcess()),
+        answerer=QueryResolver(api, observer, InProcess()),
         applier=Applier(api, clock, observer, SETTINGS, leads=leadership.holds),
         orphans=orphans,
         settings=SETTINGS,

@@ -6,10 +6,10 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from torpor_operator.mapping.group_scopes import Frames
+from torpor_operator.mapping.group_scopes import GroupScopes
 from torpor_operator.plan import clear
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.instance_indexes import Marks
+from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.state.task_state import Outcome
 from torpor_wire.instance_paths import Path
 
@@ -19,7 +19,7 @@ from tests.simulation.mutants.mutant import Mutant, put
 def _marks_by_frame() -> None:
     known = instance_indexes.of
 
-    def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, Marks]:
+    def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, InstanceIndexes]:
         found = known(snapshot, task, depth, runs)
         made = reduce(or_, (each.made for each in found.values()), instance_indexes.NONE)
         return {frame: replace(each, made=made) for frame, each in found.items()}
@@ -28,16 +28,16 @@ def _marks_by_frame() -> None:
 
 
 def _sight_by_frame() -> None:
-    seen = Frames.seen
+    seen = GroupScopes.seen
 
     def first(self: Any, task: str, chain: Any, frame: Path) -> Outcome:
         return seen(self, task, chain, tuple(0 for _ in frame))
 
-    put(Frames, "seen", first)
+    put(GroupScopes, "seen", first)
 
 
 def _all_frames() -> None:
-    whole = Frames._whole
+    whole = GroupScopes._whole
 
     def begun(self: Any, task: str, prefix: Path, depth: int) -> Outcome:
         parts = self._outcomes[task]
@@ -48,7 +48,7 @@ def _all_frames() -> None:
         finally:
             self._outcomes[task] = parts
 
-    put(Frames, "_whole", begun)
+    put(GroupScopes, "_whole", begun)
 
 
 def _old_by_frame() -> None:
@@ -62,7 +62,9 @@ def _cleared_by_frame() -> None:
 def _made_by_frame() -> None:
     read = instance_indexes._in_groups
 
-    def forgotten(instances: str, made: str | None, skips: str, depth: int, *, mapped: bool) -> Mapping[Path, Marks]:
+    def forgotten(
+        instances: str, made: str | None, skips: str, depth: int, *, mapped: bool
+    ) -> Mapping[Path, InstanceIndexes]:
         return {} if made is None else read(instances, made, skips, depth, mapped=mapped)
 
     put(instance_indexes, "_in_groups", forgotten)

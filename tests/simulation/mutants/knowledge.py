@@ -7,10 +7,10 @@ from torpor_api.cache import store
 from torpor_api.cache.store import Store
 from torpor_operator import __main__ as operator_main
 from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.instance_indexes import Marks
+from torpor_operator.state.instance_indexes import InstanceIndexes
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -19,7 +19,9 @@ def _high_water() -> None:
     put(
         instance_indexes,
         "of",
-        lambda *known: {frame: Marks(made=instance_indexes.positions(runs)) for frame, runs in known[-1].items()},
+        lambda *known: {
+            frame: InstanceIndexes(made=instance_indexes.positions(runs)) for frame, runs in known[-1].items()
+        },
     )
 
 
@@ -60,7 +62,7 @@ def _confirm(kind: str) -> None:
     async def gone(*_: Any) -> Presence:
         return Presence.GONE
 
-    put(Answerer, kind, gone)
+    put(QueryResolver, kind, gone)
 
 
 MUTANTS = (

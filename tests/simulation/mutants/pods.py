@@ -12,7 +12,7 @@ from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _former_pod() -> None:
-    put(step.View, "former_pods", property(lambda _: ()))
+    put(step.TaskRunView, "former_pods", property(lambda _: ()))
 
 
 def _unclear_creation() -> None:

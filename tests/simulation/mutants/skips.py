@@ -6,9 +6,9 @@ from typing import Any
 
 from torpor.runtime import foreign_exceptions
 from torpor_operator.graph import trigger_rules
-from torpor_operator.graph.trigger_rules import Ends
+from torpor_operator.graph.trigger_rules import OutcomeCounts
 from torpor_operator.state import task_state as task_outcome
-from torpor_operator.state.group_state import Spread
+from torpor_operator.state.group_state import GroupState
 from torpor_triggerer.model import outcome
 from torpor_triggerer.usercode import task_end_events
 from torpor_wire import transitions
@@ -39,9 +39,9 @@ def _fence() -> None:
 def _no_success() -> None:
     counted = trigger_rules._ends_of
 
-    def well(before: Any) -> Ends:
+    def well(before: Any) -> OutcomeCounts:
         ends = counted(before)
-        began = 0 if isinstance(before, Spread) else before.skipped
+        began = 0 if isinstance(before, GroupState) else before.skipped
         return replace(ends, succeeded=ends.succeeded + began, skipped=ends.skipped - began)
 
     put(trigger_rules, "_ends_of", well)

@@ -5,7 +5,7 @@ from typing import Any
 
 from torpor.runtime import environment as launches
 from torpor_api.models import taskrun as taskruns
-from torpor_operator.model.snapshot import Surroundings
+from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import pod_builder
 from torpor_wire import constants
 
@@ -32,7 +32,7 @@ def body() -> dict[str, Any]:
             "spec": {"workflow": {"name": "run", "uid": "u"}, "task": "a", "image": "i", "python": "m:f"},
         }
     )
-    made = pod_builder.build(run, Surroundings(service_account="sa", deferrable=True, served=True, seal_key=""))
+    made = pod_builder.build(run, PodContext(service_account="sa", deferrable=True, served=True, seal_key=""))
     made["metadata"]["uid"] = "pod"
     made["spec"]["nodeName"] = "node-0"
     return made

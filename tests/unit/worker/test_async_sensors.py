@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from torpor import BaseSensor, Context, DeferralError, PokeResult
-from torpor.context import Elsewhere
+from torpor.context import RemoteContext
 from torpor_triggerer.model.deferred_taskrun import parse
 from torpor_triggerer.model.outcome import Ended, Failed, Fired
 from torpor_triggerer.usercode import invoke, registry, validation
@@ -58,7 +58,7 @@ class Broken(Key):
     """Raises once it is in the triggerer."""
 
     async def poke(self, context: Context) -> Any:
-        if isinstance(context, Elsewhere):
+        if isinstance(context, RemoteContext):
             raise OSError("no route to host")
         return False
 
@@ -172,7 +172,7 @@ def test_a_sensor_made_of_arguments_without_names_cannot_be_made_again() -> None
 
 
 def test_the_context_elsewhere_says_what_it_is() -> None:
-    elsewhere = Elsewhere("workflows")
+    elsewhere = RemoteContext("workflows")
 
     assert elsewhere["namespace"] == "workflows"
     assert repr(elsewhere) == "Elsewhere('workflows')"

@@ -56,7 +56,7 @@ def fastest(members: Collection[Member]) -> float:
     return min((one.interval for one in members), default=0.0)
 
 
-def lots(members: Collection[Member]) -> list[list[Member]]:
+def make_batches(members: Collection[Member]) -> list[list[Member]]:
     """As few as their limits allow; who has been in trouble comes last."""
     found: list[list[Member]] = []
     for one in sorted(members, key=lambda one: -one.most):
@@ -87,7 +87,7 @@ def grow(lot: Collection[Member], most: int) -> None:
             one.most = min(most, one.most + 1 + one.most // 2)
 
 
-def peace(interval: float, failures: int, asked: float, jitter: float) -> float:
+def backoff(interval: float, failures: int, asked: float, jitter: float) -> float:
     """Seconds until a source is asked again that had no answer so many times, and asked for so many seconds itself.
 
     It doubles each time, up to twelve intervals and a minute; `jitter` is a number from 0 to 1.

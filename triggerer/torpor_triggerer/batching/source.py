@@ -89,7 +89,7 @@ class Source:
     async def _round(self, services: Services) -> None:
         self._began, self._newcomers = self._clock.monotonic(), False
         asked: list[Member] = []
-        left = batches.lots(batches.due(self.members, self._clock.now()))
+        left = batches.make_batches(batches.due(self.members, self._clock.now()))
         while left:
             lot = [one for one in left.pop(0) if one in self.members]
             if not lot:
@@ -180,7 +180,7 @@ class Source:
         if self._failures == 1:
             log.info("no answer to %d waits of %s: %s", len(self.members), self.kind.__name__, said(trouble))
         interval = batches.fastest(self.members)
-        pause = batches.peace(interval, self._failures, results.retry_after(trouble), self.terms.jitter())
+        pause = batches.backoff(interval, self._failures, results.retry_after(trouble), self.terms.jitter())
         for one in self.members:
             one.next_at = one.looks.next_at = self._clock.now() + pause
         await self._clock.sleep(pause)

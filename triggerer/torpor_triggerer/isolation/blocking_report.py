@@ -11,7 +11,7 @@ from torpor_api.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.placement import Blocked
-from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
 from torpor_triggerer.reporting.events import Notices
 from torpor_triggerer.running.scheduler import Runner
 from torpor_triggerer.running.state import Run
@@ -63,7 +63,7 @@ def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
 def _moves(run: Run, blocked: Blocked, guilty: Collection[Run]) -> bool:
     """Whether what runs for it is still of the class as it was, as a part of another perhaps."""
     named = run.wait.asked is not None and run.wait.asked.class_name == blocked.class_name
-    return (named or run in guilty) and run.trigger is not None and not isinstance(run.trigger, StandIn)
+    return (named or run in guilty) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)
 
 
 def _message(blocked: Blocked) -> str:

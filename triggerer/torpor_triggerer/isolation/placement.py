@@ -17,8 +17,8 @@ from typing import Any
 
 from torpor_api.timing import Clock
 
-from torpor_triggerer.isolation.thread_loop import Apart
-from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.isolation.thread_loop import ThreadLoop
+from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
 from torpor_triggerer.isolation.watchdog import Block, Pulse, Told, Watchdog
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Ended
@@ -66,7 +66,7 @@ class Hosts:
         on_blocked: Callable[[Blocked], None],
     ) -> None:
         self.blocked: Counter[str] = Counter()
-        self.apart: dict[str, Apart] = {}
+        self.apart: dict[str, ThreadLoop] = {}
         self._registry = registry
         self._seconds = seconds
         self._clock = clock
@@ -102,7 +102,7 @@ class Hosts:
     async def first_event(self, class_name: str, trigger: Any) -> Ended:
         """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
         try:
-            if isinstance(trigger, StandIn):
+            if isinstance(trigger, TriggerProxy):
                 return await trigger.outcome()
             return await attribution.running(Mark(class_name=class_name, subject=trigger), invoke.first_event(trigger))
         except (Exception, asyncio.CancelledError) as error:
@@ -158,10 +158,10 @@ class Hosts:
 
     def _move(self, class_name: str, home: asyncio.AbstractEventLoop) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
-        apart = self.apart[class_name] = Apart(class_name, home, self._watch, self._complaint)
-        self._registry.stand_in(class_name, lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
+        apart = self.apart[class_name] = ThreadLoop(class_name, home, self._watch, self._complaint)
+        self._registry.stand_in(class_name, lambda found: lambda **kwargs: TriggerProxy(apart, found, kwargs))
 
-    def _watch(self, apart: Apart) -> None:
+    def _watch(self, apart: ThreadLoop) -> None:
         """In the thread that is to be watched."""
         pulse = Pulse(apart.loop, threading.get_ident(), self._told, apart.class_name)
         self._pulses[apart.class_name] = pulse

@@ -17,19 +17,19 @@ from torpor_wire.canonical import Json
 
 from torpor_triggerer.batching.batches import Looks
 from torpor_triggerer.batching.source import Terms
-from torpor_triggerer.isolation.thread_loop import Apart
+from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.proxy import Session
 from torpor_triggerer.services.client_pool import Kept
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 
 T = TypeVar("T")
 
 
-class Afar:
+class ServicesProxy:
     """Implements `torpor.triggers.services.Services` by what was lent at home; `kept` as there."""
 
-    def __init__(self, lent: Lent, apart: Apart, kept: Kept | None = None) -> None:
+    def __init__(self, lent: TriggerServices, apart: ThreadLoop, kept: Kept | None = None) -> None:
         self.lent = lent
         self._apart = apart
         self._kept = kept
@@ -145,8 +145,8 @@ class Afar:
         terms = Terms((self.lent.namespace, self.lent.account), clock, jitter, self._lend)
         return await self._apart.polls.event(trigger, self.lent.looks, terms)
 
-    def _lend(self, until: AsyncExitStack) -> "Afar":
-        return Afar(replace(self.lent, looks=Looks()), self._apart, Kept(self._apart.clients, until))
+    def _lend(self, until: AsyncExitStack) -> "ServicesProxy":
+        return ServicesProxy(replace(self.lent, looks=Looks()), self._apart, Kept(self._apart.clients, until))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises, from one of the worker threads that all share."""
@@ -173,7 +173,7 @@ class Afar:
 class RemoteProxy:
     """A session of the proxy, which runs in the loop of all."""
 
-    def __init__(self, session: Session, apart: Apart) -> None:
+    def __init__(self, session: Session, apart: ThreadLoop) -> None:
         self.url = session.url
         self._session = session
         self._apart = apart

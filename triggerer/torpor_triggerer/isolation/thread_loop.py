@@ -19,14 +19,14 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Apart:
+class ThreadLoop:
     """Runs what it is called with, for the loop of all, `home`."""
 
     def __init__(
         self,
         class_name: str,
         home: asyncio.AbstractEventLoop,
-        began: Callable[["Apart"], None],
+        began: Callable[["ThreadLoop"], None],
         complaint: Callable[[str], str],
     ) -> None:
         self.class_name = class_name

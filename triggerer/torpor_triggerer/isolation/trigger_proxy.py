@@ -14,10 +14,10 @@ from torpor.triggers import BaseTrigger, TaskSkippedEvent, TaskSuccessEvent, Tri
 from torpor.triggers.support import arguments, sharing
 from torpor_wire import typed_json
 
-from torpor_triggerer.isolation.services_proxy import Afar
-from torpor_triggerer.isolation.thread_loop import Apart
+from torpor_triggerer.isolation.services_proxy import ServicesProxy
+from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.model.outcome import Done, Ended, Failed, Fired, Skipped
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.usercode import attribution, invoke, validation
 from torpor_triggerer.usercode.attribution import Mark
 from torpor_triggerer.usercode.registry import TriggerClass
@@ -29,21 +29,21 @@ class StandInError(Exception):
     """The trigger has failed there; the message says how."""
 
 
-class StandIn:
+class TriggerProxy:
     """In place of what `made_by` makes of the kwargs."""
 
-    def __init__(self, apart: Apart, made_by: TriggerClass, kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, apart: ThreadLoop, made_by: TriggerClass, kwargs: Mapping[str, Any]) -> None:
         self._apart = apart
         self._made_by = made_by
         self._kwargs = kwargs
-        self._services: Afar | None = None
+        self._services: ServicesProxy | None = None
         self._trigger: Any = None
         self._problem: Failed | None = None
         self._running: asyncio.Task[Any] | None = None
 
-    def bind(self, services: Lent | Afar) -> None:
+    def bind(self, services: TriggerServices | ServicesProxy) -> None:
         """Keep what is lent until it is made."""
-        self._services = Afar(services.lent if isinstance(services, Afar) else services, self._apart)
+        self._services = ServicesProxy(services.lent if isinstance(services, ServicesProxy) else services, self._apart)
 
     async def outcome(self) -> Ended:
         """What comes of it; CancelledError where whoever waits for it is cancelled."""
@@ -139,7 +139,7 @@ class StandIn:
             self._trigger, self._problem = made.trigger, made.problem
 
     @property
-    def _lent(self) -> Afar:
+    def _lent(self) -> ServicesProxy:
         if self._services is None:
             raise RuntimeError("it was never bound")
         return self._services

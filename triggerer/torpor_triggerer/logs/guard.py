@@ -17,7 +17,7 @@ from typing import Never, TextIO
 from torpor_api.timing import Clock
 
 from torpor_triggerer.logs import structlog_bridge
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs.trigger_log import TriggerLog
 
 CHECK_SECONDS = 1.0
 TELL_EVERY = 60.0
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 class LogGuard:
     """The handler of the root logger, and the standard streams."""
 
-    def __init__(self, journal: Journal, stream: TextIO) -> None:
+    def __init__(self, journal: TriggerLog, stream: TextIO) -> None:
         self._root = logging.getLogger()
         self._stream = stream
         self._handler = journal.handler(stream)

@@ -30,7 +30,7 @@ _ASIDE = frozenset(
 )
 """What these say of a trigger stands in its outcome, and would take the place of what it said itself."""
 
-_speaking: ContextVar["Page | None"] = ContextVar("torpor_triggerer.page", default=None)
+_speaking: ContextVar["WaitLog | None"] = ContextVar("torpor_triggerer.page", default=None)
 
 
 class Speaker(Protocol):
@@ -48,17 +48,17 @@ class Line(NamedTuple):
     text: str
 
 
-class Page:
+class WaitLog:
     """What one speaker said; holds nothing until it says something."""
 
     __slots__ = ("__weakref__", "_blots", "_heard", "_journal", "_lines", "_since", "_speaker")
 
-    def __init__(self, speaker: Speaker, journal: "Journal") -> None:
+    def __init__(self, speaker: Speaker, journal: "TriggerLog") -> None:
         self._speaker = speaker
         self._journal = journal
         self._lines: deque[Line] | None = None
         self._blots: redaction.Blots = ()
-        self._heard: Page | None = None
+        self._heard: WaitLog | None = None
         self._since = 0
 
     @property
@@ -76,7 +76,7 @@ class Page:
         """Its own last lines from a number on."""
         return tuple(line for line in self._lines or () if line.number >= since)
 
-    def hear(self, other: "Page") -> None:
+    def hear(self, other: "WaitLog") -> None:
         """What the other says from now on is said for this one too."""
         self._heard, self._since = other, self._journal.numbered
 
@@ -91,7 +91,7 @@ class Page:
         """What it blacks out."""
         return self._blots
 
-    def hide_as(self, other: "Page") -> None:
+    def hide_as(self, other: "WaitLog") -> None:
         """Black out what another does, from now on."""
         self._blots = other.blotted
         if self._blots:
@@ -126,17 +126,17 @@ class Page:
             _speaking.reset(token)
 
 
-class Journal:
+class TriggerLog:
     """All pages of a process."""
 
     def __init__(self) -> None:
-        self.secretive: WeakSet[Page] = WeakSet()
+        self.secretive: WeakSet[WaitLog] = WeakSet()
         self.numbered = 0
         """How many lines have been kept so far."""
 
-    def page(self, speaker: Speaker) -> Page:
+    def page(self, speaker: Speaker) -> WaitLog:
         """A new page."""
-        return Page(speaker, self)
+        return WaitLog(speaker, self)
 
     def number(self) -> int:
         """Of the next line."""
@@ -155,7 +155,7 @@ class Journal:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    def __init__(self, journal: Journal, stream: TextIO) -> None:
+    def __init__(self, journal: TriggerLog, stream: TextIO) -> None:
         super().__init__(stream)
         self._journal = journal
 

@@ -18,7 +18,7 @@ from torpor_api import timing
 from torpor_api.timing import Clock
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model import outcome, task_result
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Cancelled, Done, Ended, Failed, Fired, Outcome
@@ -27,12 +27,12 @@ from torpor_triggerer.reporting.events import Notices
 from torpor_triggerer.reporting.fire_permission import FirePermission
 from torpor_triggerer.reporting.status_writer import Reporter
 from torpor_triggerer.running.shared_triggers import Pokes, key_of
-from torpor_triggerer.running.state import Due, Poke, Run, Spawn
+from torpor_triggerer.running.state import Due, Run, SharedTrigger, Spawn
 from torpor_triggerer.running.timers import Alarms
 from torpor_triggerer.secrets import resolver
 from torpor_triggerer.secrets.resolver import Open, Revealer
 from torpor_triggerer.services.archive import Archive
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import invoke, validation
 from torpor_triggerer.usercode.invoke import Hosts
@@ -47,27 +47,27 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Dependencies:
     """What runs work with, made by whoever starts them."""
 
     registry: Registry
     reporter: Reporter
     notices: Notices
-    journal: Journal
+    journal: TriggerLog
     clock: Clock
     evaluate: Evaluate
     permission: FirePermission
     revealer: Revealer
     archive: Archive
     hosts: Hosts
-    lend: Callable[[Wait], Lent]
+    lend: Callable[[Wait], TriggerServices]
     spawn: Spawn
 
 
 class Lifecycle:
     """The lives of all runs of this process."""
 
-    def __init__(self, means: Means, settings: Settings) -> None:
+    def __init__(self, means: Dependencies, settings: Settings) -> None:
         self.alarms: Alarms[tuple[Run, Due]] = Alarms(means.clock, self._ring)
         self._means = means
         self._clock = means.clock
@@ -186,7 +186,7 @@ class Lifecycle:
                 self.alarms.discard(run.timer)
             run.timer = self.alarms.add(due, (run, Due.PAYLOAD))
 
-    def _join(self, run: Run, running: Poke) -> None:
+    def _join(self, run: Run, running: SharedTrigger) -> None:
         if run.wait.cancelled:
             self._conclude(run, Cancelled())
             return

@@ -14,7 +14,7 @@ from torpor_api.timing import Clock
 from torpor_wire import times
 
 from torpor_triggerer.reporting.events import Budget
-from torpor_triggerer.running.state import Run, Told
+from torpor_triggerer.running.state import LastProgress, Run
 
 EVERY = 1.0
 LOOKED_AT = 1000
@@ -85,7 +85,7 @@ class Progress:
 
     async def _say(self, run: Run, look: str) -> None:
         now = self._clock.now()
-        run.told = Told(now, hash(look), run.looks.tries)
+        run.told = LastProgress(now, hash(look), run.looks.tries)
         said = run.page.black_out(sentence(run, look, now))
         with run.page.speaking():
             log.info("%s", said)

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from torpor_api.timing import Clock
 from torpor_wire import canonical, trigger
 
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.deferred_taskrun import Asked
 from torpor_triggerer.model.outcome import Ended, Failed
-from torpor_triggerer.running.state import Poke, Run, Spawn
+from torpor_triggerer.running.state import Run, SharedTrigger, Spawn
 from torpor_triggerer.secrets import resolver
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.usercode import invoke
 from torpor_triggerer.usercode.invoke import Hosts
 
@@ -46,20 +46,20 @@ def key_of(asked: Asked, kwargs: Mapping[str, Any]) -> Hashable:
 class Pokes:
     """All running triggers of this process."""
 
-    def __init__(self, hosts: Hosts, journal: Journal, clock: Clock, spawn: Spawn, over: Over) -> None:
+    def __init__(self, hosts: Hosts, journal: TriggerLog, clock: Clock, spawn: Spawn, over: Over) -> None:
         self._hosts = hosts
         self._clock = clock
         self._journal = journal
         self._spawn = spawn
         self._over = over
-        self._open: dict[Hashable, Poke] = {}
+        self._open: dict[Hashable, SharedTrigger] = {}
 
-    def find(self, key: Hashable, asked: Asked) -> Poke | None:
+    def find(self, key: Hashable, asked: Asked) -> SharedTrigger | None:
         """The running trigger that a wait can join as it is: the very same kwargs, interval and all."""
         found = self._open.get(key)
         return found if found is not None and found.asked.kwargs == asked.kwargs else None
 
-    def join(self, run: Run, poke: Poke) -> None:
+    def join(self, run: Run, poke: SharedTrigger) -> None:
         """Let a wait take part."""
         run.trigger, run.poke = poke.trigger, poke
         poke.members.append(run)
@@ -67,14 +67,14 @@ class Pokes:
         if len(poke.members) > 1:
             log.info("shares %s with %d others", poke.name, len(poke.members) - 1)
 
-    def serve(self, run: Run, asked: Asked, made: Any, services: Lent, key: Hashable) -> None:
+    def serve(self, run: Run, asked: Asked, made: Any, services: TriggerServices, key: Hashable) -> None:
         """Run a trigger for a wait, or let the wait join the one that runs where that looks as often."""
         key = key if invoke.shareable(made) else None
         former = None if key is None else self._open.get(key)
         if former is not None and invoke.pace(former.trigger) <= invoke.pace(made):
             self.join(run, former)
             return
-        poke = Poke(
+        poke = SharedTrigger(
             key=key,
             asked=asked,
             namespace=run.wait.namespace,
@@ -99,14 +99,14 @@ class Pokes:
         self._stop(poke)
         return True
 
-    def _begin(self, poke: Poke, run: Run) -> None:
+    def _begin(self, poke: SharedTrigger, run: Run) -> None:
         poke.page.hide_as(run.page)
         if poke.key is not None:
             self._open[poke.key] = poke
         self.join(run, poke)
         poke.task = self._spawn(self._conduct(poke))
 
-    def _take_over(self, poke: Poke, former: Poke) -> None:
+    def _take_over(self, poke: SharedTrigger, former: SharedTrigger) -> None:
         """The waits of one that looks more seldom."""
         waits = list(former.members)
         former.members.clear()
@@ -115,7 +115,7 @@ class Pokes:
             with run.page.speaking():
                 self.join(run, poke)
 
-    def _stop(self, poke: Poke) -> None:
+    def _stop(self, poke: SharedTrigger) -> None:
         """Whatever its task still has to do, it does; one that has not begun will never."""
         self._close(poke)
         if poke.task is not None:
@@ -123,12 +123,12 @@ class Pokes:
         if not poke.looking:
             poke.task = self._spawn(self._wind_up(poke, None))
 
-    def _close(self, poke: Poke) -> None:
+    def _close(self, poke: SharedTrigger) -> None:
         poke.closed = True
         if self._open.get(poke.key) is poke:
             del self._open[poke.key]
 
-    async def _conduct(self, poke: Poke) -> None:
+    async def _conduct(self, poke: SharedTrigger) -> None:
         poke.page.open()
         poke.looking = True
         try:
@@ -139,7 +139,7 @@ class Pokes:
             raise
         await self._wind_up(poke, ends)
 
-    def _outlives(self, poke: Poke, ends: Failed) -> bool:
+    def _outlives(self, poke: SharedTrigger, ends: Failed) -> bool:
         """Whether its waits go on in another task; where the process ends, which cancels all, none can be begun."""
         work = self._wind_up(poke, ends)
         try:
@@ -150,7 +150,7 @@ class Pokes:
         self._note_end(poke)
         return True
 
-    async def _first_event(self, poke: Poke) -> Ended | None:
+    async def _first_event(self, poke: SharedTrigger) -> Ended | None:
         """None where it was stopped: what a trigger makes of its cancellation is no outcome."""
         ends: Ended | None = None
         task = asyncio.current_task()
@@ -166,13 +166,13 @@ class Pokes:
         self._note_end(poke)
         return ends
 
-    def _note_end(self, poke: Poke) -> None:
+    def _note_end(self, poke: SharedTrigger) -> None:
         self._close(poke)
         now = self._clock.now()
         for run in poke.members:
             run.reporting, run.due = True, now
 
-    async def _wind_up(self, poke: Poke, ends: Ended | None) -> None:
+    async def _wind_up(self, poke: SharedTrigger, ends: Ended | None) -> None:
         """The end of a trigger; what one that was never run here began elsewhere is to be killed too."""
         poke.page.open()
         try:
@@ -182,10 +182,10 @@ class Pokes:
             await self._tell(poke, "cleanup")
         await self._end(poke, ends)
 
-    async def _tell(self, poke: Poke, method: str) -> None:
+    async def _tell(self, poke: SharedTrigger, method: str) -> None:
         await self._hosts.tell(poke.asked.class_name, poke.trigger, method)
 
-    async def _end(self, poke: Poke, ends: Ended | None) -> None:
+    async def _end(self, poke: SharedTrigger, ends: Ended | None) -> None:
         for run in poke.members[1:]:
             run.task = self._spawn(self._over(run, ends))
         for run in poke.members[:1]:

@@ -7,18 +7,18 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from torpor_triggerer.batching.batches import Looks
-from torpor_triggerer.logs.trigger_log import Journal, Page
+from torpor_triggerer.logs.trigger_log import TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import Asked, Wait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.running.timers import Timer
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.usercode import invoke
 
 _SHOWN = 8
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Poke:
+class SharedTrigger:
     """`key` is what waits must agree in to share it, None where it is not to be shared.
 
     `closed`: nobody joins any more, for it has fired, failed, or is being stopped; `killed`: a person cancelled the
@@ -29,16 +29,16 @@ class Poke:
     asked: Asked
     namespace: str
     trigger: Any
-    services: Lent
-    journal: InitVar[Journal]
-    page: Page = field(init=False)
+    services: TriggerServices
+    journal: InitVar[TriggerLog]
+    page: WaitLog = field(init=False)
     members: "list[Run]" = field(default_factory=list)
     task: asyncio.Task[None] | None = None
     looking: bool = False
     closed: bool = False
     killed: bool = False
 
-    def __post_init__(self, journal: Journal) -> None:
+    def __post_init__(self, journal: TriggerLog) -> None:
         self.page = journal.page(self)
 
     @property
@@ -65,7 +65,7 @@ class Due(Enum):
     ABANDON = "its trigger was stopped, and goes on all the same"
 
 
-class Told(NamedTuple):
+class LastProgress(NamedTuple):
     """What was last said of it: when, the hash of its last look, and how many there were."""
 
     at: float
@@ -82,14 +82,14 @@ class Run:
     """
 
     wait: Wait
-    page: Page
+    page: WaitLog
     trigger: Any = None
-    poke: "Poke | None" = None
+    poke: "SharedTrigger | None" = None
     task: asyncio.Task[None] | None = None
     timer: Timer[tuple["Run", Due]] | None = None
     verdict: Outcome | None = None
     hint: str = ""
-    told: Told | None = None
+    told: LastProgress | None = None
     due: float | None = None
     reporting: bool = False
     left: bool = False

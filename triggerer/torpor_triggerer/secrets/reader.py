@@ -56,7 +56,7 @@ class Reader(NamedTuple):
 Texts: TypeAlias = Mapping[Reference, str]
 
 
-class Vault:
+class SecretReader:
     """Asks and reads, `concurrency` requests at a time."""
 
     def __init__(self, api: Api, *, concurrency: int = 16) -> None:

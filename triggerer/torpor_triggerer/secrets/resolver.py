@@ -16,7 +16,7 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.secrets.pool_keys import Opened, Seals
-from torpor_triggerer.secrets.reader import Missing, Reader, Reference, Vault
+from torpor_triggerer.secrets.reader import Missing, Reader, Reference, SecretReader
 from torpor_triggerer.usercode.validation import Call
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Open:
 class Revealer:
     """Where secrets are; without `seals` nothing sealed is opened."""
 
-    vault: Vault
+    vault: SecretReader
     seals: Seals | None
 
     async def reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:

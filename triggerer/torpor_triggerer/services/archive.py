@@ -33,7 +33,7 @@ _NONE = "and no archive is installed, which keeps larger ones: pass on where to 
 log = logging.getLogger(__name__)
 
 
-class Seat(NamedTuple):
+class ArchiveEndpoint(NamedTuple):
     """Where the archive is, and the certificate that it made for itself, PEM."""
 
     url: str
@@ -44,7 +44,7 @@ class Put(Protocol):
     """Sends a body."""
 
     async def __call__(
-        self, seat: Seat, path: str, headers: Mapping[str, str], body: bytes
+        self, seat: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, Any]]:
         """The status and the JSON of the answer. Raises OSError where there is none."""
 
@@ -119,14 +119,14 @@ class Archive:
             await self._api.clock.sleep(pause)
         return said
 
-    async def _seat(self) -> Seat | None:
+    async def _seat(self) -> ArchiveEndpoint | None:
         try:
             found = await self._api.get(CONFIG_MAPS, self._namespace, constants.ARCHIVE_CONFIG)
         except errors.NotFound:
             return None
         data = found.get("data") or {}
         stands = data.get("url") and data.get("ca.crt")
-        return Seat(data["url"].rstrip("/"), data["ca.crt"]) if stands else None
+        return ArchiveEndpoint(data["url"].rstrip("/"), data["ca.crt"]) if stands else None
 
 
 def _size(text: str) -> int:
@@ -145,7 +145,7 @@ class ArchiveClient:
         self._token_file = Path(token_file)
 
     async def __call__(
-        self, seat: Seat, path: str, headers: Mapping[str, str], body: bytes
+        self, seat: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, Any]]:
         """The status and the JSON of the answer. Raises OSError where there is none."""
         try:

@@ -62,9 +62,9 @@ class Sources:
     lends_identity: bool = False
     archive: Put | None = None
 
-    def lend(self, wait: Wait, registry: Registry) -> "Lent":
+    def lend(self, wait: Wait, registry: Registry) -> "TriggerServices":
         """For one wait; `registry` has the classes that it may make others of."""
-        return Lent(
+        return TriggerServices(
             namespace=wait.namespace,
             account=wait.account,
             name=wait.name,
@@ -85,7 +85,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lent:
+class TriggerServices:
     """Implements `torpor.triggers.services.Services`. `kept`: clients that end only when a source does."""
 
     namespace: str
@@ -187,7 +187,7 @@ class Lent:
         )
         return self.sources.polls.event(trigger, self.looks, terms)
 
-    def _lend(self, until: AsyncExitStack) -> "Lent":
+    def _lend(self, until: AsyncExitStack) -> "TriggerServices":
         return replace(self, looks=Looks(), kept=Kept(self.sources.clients, until))
 
     async def in_thread(self, work: Callable[[], T]) -> T:

@@ -63,7 +63,7 @@ class Reader:
         exchange: Exchange,
         namespace: str,
         run: TaskRun,
-        patience: status_patch.Patience,
+        patience: status_patch.RetryPolicy,
         archive: "Callable[[], Archive | None]",
     ) -> None:
         self._exchange = exchange

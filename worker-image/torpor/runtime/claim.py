@@ -20,7 +20,9 @@ FORBIDDEN_S = 5.0
 REPEATS = frozenset({status_patch.CONFLICT, status_patch.TOO_MANY})
 
 
-def claim(exchange: Exchange, launch: Launch, patience: status_patch.Patience, *, now: float) -> status_patch.Settled:
+def claim(
+    exchange: Exchange, launch: Launch, patience: status_patch.RetryPolicy, *, now: float
+) -> status_patch.Settled:
     """Claims the segment for this process."""
     who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce)
     patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)

@@ -53,9 +53,9 @@ class World(NamedTuple):
     """Called once, right after it; whether the pod was told to end meanwhile."""
     archive: "Callable[[Launch], Archive | None]" = _archive
 
-    def patience(self, limit: float, repeats: frozenset[int]) -> status_patch.Patience:
+    def patience(self, limit: float, repeats: frozenset[int]) -> status_patch.RetryPolicy:
         """How long to insist on a clear answer."""
-        return status_patch.Patience(limit, repeats, self.monotonic, self.sleep, self.jitter)
+        return status_patch.RetryPolicy(limit, repeats, self.monotonic, self.sleep, self.jitter)
 
 
 def main(start: Callable[[], int]) -> NoReturn:

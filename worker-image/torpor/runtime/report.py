@@ -23,7 +23,7 @@ REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_pa
 
 
 def report(
-    exchange: Exchange, launch: Launch, patch: transitions.Patch, patience: status_patch.Patience, *, now: float
+    exchange: Exchange, launch: Launch, patch: transitions.Patch, patience: status_patch.RetryPolicy, *, now: float
 ) -> status_patch.Settled:
     """Stores the outcome; one that the schema refuses ends the TaskRun as Failed, and `Refused` is returned."""
     look = looking(launch)

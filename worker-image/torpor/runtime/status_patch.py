@@ -48,7 +48,7 @@ class Refused(NamedTuple):
 
 
 class Unsettled(NamedTuple):
-    """Patience ran out without a clear answer."""
+    """RetryPolicy ran out without a clear answer."""
 
     message: str
 
@@ -56,7 +56,7 @@ class Unsettled(NamedTuple):
 Settled: TypeAlias = Stored | Lost | Refused | Unsettled
 
 
-class Patience(NamedTuple):
+class RetryPolicy(NamedTuple):
     """How a write waits between its tries; `limit` seconds in all."""
 
     limit: float
@@ -70,7 +70,9 @@ class Patience(NamedTuple):
     """After how many seconds of being told that there is no role this is believed; None: never before `limit`."""
 
 
-def write(exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Verdict], patience: Patience) -> Settled:
+def write(
+    exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Verdict], patience: RetryPolicy
+) -> Settled:
     """Sends the patch to the TaskRun's status until it is known what became of it."""
     unclear, began = "", patience.monotonic()
     for _ in tries(patience):
@@ -94,7 +96,7 @@ def has_no_role(message: str) -> bool:
     return any(words in message for words in _NO_ROLE)
 
 
-def read(exchange: Exchange, path: str, patience: Patience) -> Settled:
+def read(exchange: Exchange, path: str, patience: RetryPolicy) -> Settled:
     """The object at a path, asked for until there is a clear answer."""
     said: Settled = Unsettled("")
     for _ in tries(patience):
@@ -104,7 +106,7 @@ def read(exchange: Exchange, path: str, patience: Patience) -> Settled:
     return said
 
 
-def _send(exchange: Exchange, path: str, patch: Patch, patience: Patience) -> Settled:
+def _send(exchange: Exchange, path: str, patch: Patch, patience: RetryPolicy) -> Settled:
     try:
         answer = exchange("PATCH", f"{path}/status", list(patch))
     except UnclearError as error:
@@ -112,7 +114,7 @@ def _send(exchange: Exchange, path: str, patch: Patch, patience: Patience) -> Se
     return tells(answer, patience.repeats)
 
 
-def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patience: Patience) -> Settled:
+def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patience: RetryPolicy) -> Settled:
     """What the TaskRun itself says; Unsettled where the patch is still to be written, or it cannot be read."""
     said = _get(exchange, path, patience)
     if not isinstance(said, Stored):
@@ -126,7 +128,7 @@ def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patienc
             return Lost()
 
 
-def _get(exchange: Exchange, path: str, patience: Patience) -> Settled:
+def _get(exchange: Exchange, path: str, patience: RetryPolicy) -> Settled:
     try:
         answer = exchange("GET", path)
     except UnclearError as error:
@@ -152,7 +154,7 @@ def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
             return Refused(message, answer.status, invalid=False)
 
 
-def tries(patience: Patience) -> Iterator[int]:
+def tries(patience: RetryPolicy) -> Iterator[int]:
     """Counts tries, pausing between them, as long as there is patience."""
     end = patience.monotonic() + patience.limit
     count, pause = 0, _FIRST_PAUSE_S

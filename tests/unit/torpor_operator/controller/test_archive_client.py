@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from torpor_archive import tls
 from torpor_operator.controller.archive import ArchiveClient, NotArchivedError
-from torpor_operator.model.snapshot import ArchiveSeat
+from torpor_operator.model.snapshot import ArchiveEndpoint
 
 
 async def test_two_tries_that_fail_alike_are_told_alike(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ async def test_two_tries_that_fail_alike_are_told_alike(tmp_path: Path) -> None:
     (token := tmp_path / "token").write_text("t")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    seat = ArchiveSeat(url=f"https://127.0.0.1:{port}", certificate=trusted)
+    seat = ArchiveEndpoint(url=f"https://127.0.0.1:{port}", certificate=trusted)
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:

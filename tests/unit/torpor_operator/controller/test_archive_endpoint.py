@@ -8,7 +8,7 @@ from typing import Any
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_operator.controller.archive import Archive
-from torpor_operator.model.snapshot import ArchiveSeat
+from torpor_operator.model.snapshot import ArchiveEndpoint
 from torpor_wire import constants
 
 from tests.support.fake_api import FakeApi, VirtualClock
@@ -40,7 +40,7 @@ class Rig:
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def _never(seat: ArchiveSeat, path: str, objects: Sequence[dict[str, Any]]) -> None:
+async def _never(seat: ArchiveEndpoint, path: str, objects: Sequence[dict[str, Any]]) -> None:
     raise AssertionError("nothing is put here")
 
 
@@ -52,7 +52,7 @@ async def test_nothing_is_known_before_it_has_looked() -> None:
     assert not known.done()
     async with rig.looking():
         await known
-        assert rig.archive.seat() == ArchiveSeat(url="https://archive:8443", certificate="PEM")
+        assert rig.archive.seat() == ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
 async def test_that_there_is_none_is_known_too() -> None:

@@ -6,17 +6,17 @@ from torpor_wire import names
 from torpor_wire.instance_paths import Path
 
 from tests.support.builders import FRESH, NAMESPACE, Body, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 
 
 def taskrun(  # noqa: PLR0913 - what a TaskRun says of itself
-    rig: Rig, name: str, workflow: str, uid: str, task: str = "a", *, frame: Path = ()
+    rig: ControllerHarness, name: str, workflow: str, uid: str, task: str = "a", *, frame: Path = ()
 ) -> None:
     spec = {"workflow": {"name": workflow, "uid": uid}, "task": task, "mapIndex": -1, "groupIndexes": list(frame)}
     rig.fake.put(TASKRUNS, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec, "status": dict(FRESH)})
 
 
-def said(rig: Rig, name: str) -> str | None:
+def said(rig: ControllerHarness, name: str) -> str | None:
     found: Body | None = rig.fake.get(TASKRUNS, NAMESPACE, name)
     assert found is not None
     message = found["status"].get("message")
@@ -25,7 +25,7 @@ def said(rig: Rig, name: str) -> str | None:
 
 
 async def test_what_no_workflow_has_is_told_once_after_the_grace() -> None:
-    async with Rig(Settings(stray_grace=5)).running() as rig:
+    async with ControllerHarness(Settings(stray_grace=5)).running() as rig:
         rig.create("run", python("a"), suspend=True)
         await rig.advance(1)
         uid = rig.workflow("run")["metadata"]["uid"]
@@ -47,7 +47,7 @@ async def test_what_no_workflow_has_is_told_once_after_the_grace() -> None:
 
 
 async def test_one_that_stands_in_other_groups_than_its_task_is_told() -> None:
-    async with Rig(Settings(stray_grace=5)).running() as rig:
+    async with ControllerHarness(Settings(stray_grace=5)).running() as rig:
         group = {"name": "g", "expand": [{"name": "n", "over": [1]}]}
         rig.create("run", python("a", group="g"), groups=[group], suspend=True)
         await rig.advance(1)
@@ -59,7 +59,7 @@ async def test_one_that_stands_in_other_groups_than_its_task_is_told() -> None:
 
 
 async def test_one_whose_workflow_comes_in_time_is_not_told() -> None:
-    async with Rig(Settings(stray_grace=5)).running() as rig:
+    async with ControllerHarness(Settings(stray_grace=5)).running() as rig:
         taskrun(rig, "early", "late", "u")
         await rig.advance(6)
         rig.fake.remove(TASKRUNS, NAMESPACE, "early")

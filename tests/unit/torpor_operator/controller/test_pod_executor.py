@@ -8,17 +8,17 @@ from torpor_operator.settings import Settings
 from torpor_wire import times
 
 from tests.support.builders import NAMESPACE, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    async with Rig(Settings()).running() as running:
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as running:
         yield running
 
 
-async def test_a_foreign_pod_under_our_name_fails_the_launch_and_is_left_alone(rig: Rig) -> None:
+async def test_a_foreign_pod_under_our_name_fails_the_launch_and_is_left_alone(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
     rig.create("run", python("a"))
     await rig.clock.advance(0.1)
@@ -31,7 +31,9 @@ async def test_a_foreign_pod_under_our_name_fails_the_launch_and_is_left_alone(r
     assert rig.fake.get(PODS, NAMESPACE, name) is not None
 
 
-async def test_a_pod_that_the_server_refuses_fails_its_task_at_once_with_the_servers_words(rig: Rig) -> None:
+async def test_a_pod_that_the_server_refuses_fails_its_task_at_once_with_the_servers_words(
+    rig: ControllerHarness,
+) -> None:
     fault = Fault(status=422, causes=True, reason="Invalid", method="POST", path="/pods", message="no such volume")
     rig.fake.inject(fault)
     rig.create("run", python("a", retries={"limit": 3}))
@@ -41,7 +43,7 @@ async def test_a_pod_that_the_server_refuses_fails_its_task_at_once_with_the_ser
     assert "no such volume" in status["message"]
 
 
-async def test_a_pod_of_a_former_taskrun_that_is_lost_with_its_node_is_named(rig: Rig) -> None:
+async def test_a_pod_of_a_former_taskrun_that_is_lost_with_its_node_is_named(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
     rig.create("run", python("a"))
     await rig.clock.advance(0.1)

@@ -8,11 +8,11 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_cel.evaluator import Unavailable
 from torpor_cel.value import JSON
-from torpor_operator.controller.queries import Answerer
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.actions import Evaluate
 from torpor_operator.settings import Settings
 
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 
 
 class NoChildren:
@@ -24,7 +24,7 @@ class NoChildren:
 
 
 async def test_a_machine_that_starts_no_process_for_an_expression_is_trouble_and_no_bug() -> None:
-    rig = Rig(Settings())
-    answerer = Answerer(Api(rig.fake, rig.clock), rig.observer, NoChildren())
+    rig = ControllerHarness(Settings())
+    answerer = QueryResolver(Api(rig.fake, rig.clock), rig.observer, NoChildren())
     with pytest.raises(errors.Unavailable, match="no process for 1 \\+ 1"):
         await answerer.answer([Evaluate("1 + 1", (), {})])

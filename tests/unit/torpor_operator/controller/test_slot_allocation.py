@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
-from torpor_operator.controller.slot_pools import Ledger, Place
+from torpor_operator.controller.slot_pools import Place, SlotAllocator
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreateTaskRun
 from torpor_wire import constants
@@ -32,7 +32,7 @@ class Woken:
         metadata = {"name": constants.POOLS_CONFIG, "namespace": NAMESPACE}
         fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"gpu": "1"}})
         self.keys: list[Key] = []
-        self.ledger = Ledger(Api(fake, self.clock), lambda _: (), lambda _: False, self.keys.append)
+        self.ledger = SlotAllocator(Api(fake, self.clock), lambda _: (), lambda _: False, self.keys.append)
 
     async def begin(self) -> None:
         self.ledger.room(HOLDER, "gpu")
@@ -75,7 +75,7 @@ async def test_a_namespace_that_is_first_asked_of_while_others_are_read_is_read_
         woken.append(key)
         ledger.room(other, "gpu")
 
-    ledger = Ledger(Api(fake, clock), lambda _: (), lambda _: False, wake)
+    ledger = SlotAllocator(Api(fake, clock), lambda _: (), lambda _: False, wake)
     ledger.room(ONE, "gpu")
     running = asyncio.create_task(ledger.run())
     await clock.advance(1)

@@ -20,14 +20,14 @@ from torpor_operator.state.task_state import Outcome
 from torpor_wire import constants
 
 from tests.support.builders import container, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 
 LARGE = {f"a{number}": "x" * 8000 for number in range(60)}
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    async with Rig(Settings()).running() as running:
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as running:
         yield running
 
 
@@ -35,7 +35,7 @@ def expand(count: int) -> list[dict[str, Any]]:
     return [{"name": "n", "over": list(range(count))}]
 
 
-async def refused(rig: Rig, task: dict[str, Any], **spec: Any) -> str:
+async def refused(rig: ControllerHarness, task: dict[str, Any], **spec: Any) -> str:
     """The message of a task that fails before it has an instance."""
     rig.create("run", task, **spec)
     await rig.advance(3)
@@ -46,48 +46,48 @@ async def refused(rig: Rig, task: dict[str, Any], **spec: Any) -> str:
     return str(entry["message"])
 
 
-async def test_constants_of_480_kb_are_not_copied_to_200_instances(rig: Rig) -> None:
+async def test_constants_of_480_kb_are_not_copied_to_200_instances(rig: ControllerHarness) -> None:
     message = await refused(rig, python("load", args=LARGE, expand=expand(200)))
     assert "each of its 200 instances are 480,290 bytes; 41,943 fit" in message
 
 
-async def test_a_command_of_200_kb_is_not_copied_to_200_instances(rig: Rig) -> None:
+async def test_a_command_of_200_kb_is_not_copied_to_200_instances(rig: ControllerHarness) -> None:
     command = ["x" * 4000] * 50
     message = await refused(rig, {"name": "load", "container": {"command": command}, "expand": expand(200)})
     assert "200,000 bytes" in message
 
 
-async def test_expressions_do_not_make_large_arguments_of_small_ones(rig: Rig) -> None:
+async def test_expressions_do_not_make_large_arguments_of_small_ones(rig: ControllerHarness) -> None:
     args = {f"a{number}": "${params.big + ''}" for number in range(60)}
     message = await refused(rig, python("load", args=args, expand=expand(200)), params={"big": "x" * 8000})
     assert "480,290 bytes; 41,943 fit" in message
 
 
-async def test_the_items_of_a_product_count_in_each_instance(rig: Rig) -> None:
+async def test_the_items_of_a_product_count_in_each_instance(rig: ControllerHarness) -> None:
     lists = [{"name": name, "over": ["x" * 8000] * 10} for name in ("a", "b", "c")]
     message = await refused(rig, python("load", expand=lists))
     assert "each of its 1,000 instances are 24,009 bytes; 8,388 fit" in message
 
 
-async def test_a_task_that_is_not_mapped_has_a_limit_too(rig: Rig) -> None:
+async def test_a_task_that_is_not_mapped_has_a_limit_too(rig: ControllerHarness) -> None:
     message = await refused(rig, python("load", args=LARGE))
     assert "its TaskRun are 480,290 bytes; 65,536 fit" in message
 
 
-async def test_the_indexes_of_a_group_share_what_a_task_may_have(rig: Rig) -> None:
+async def test_the_indexes_of_a_group_share_what_a_task_may_have(rig: ControllerHarness) -> None:
     groups = [{"name": "each", "expand": expand(300)}]
     args = {f"a{number}": "x" * 8000 for number in range(6)}
     message = await refused(rig, python("load", group="each", args=args), groups=groups)
     assert "each of its 300 instances are 48,024 bytes; 27,962 fit" in message
 
 
-async def test_params_of_a_wait_that_are_too_large_are_named(rig: Rig) -> None:
+async def test_params_of_a_wait_that_are_too_large_are_named(rig: ControllerHarness) -> None:
     task = {"name": "wait", "trigger": {"class": "http"}, "result": "params.big"}
     message = await refused(rig, task, params={"big": "x" * 9000})
     assert message.startswith("the params that result and failWhen use are 9,0")
 
 
-async def test_what_fits_runs(rig: Rig) -> None:
+async def test_what_fits_runs(rig: ControllerHarness) -> None:
     rig.create("run", python("load", args={"a": "x" * 8000, "b": "x" * 8000}, expand=expand(20)))
     await rig.advance(5)
     assert rig.state("run") == "Succeeded"
@@ -100,7 +100,9 @@ def test_all_instances_of_a_task_have_eight_megabytes_together_or_two_kilobytes_
     assert size_limits.instance_limit(constants.MAP_MAX) == 2048
 
 
-async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
+    rig: ControllerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rig.script = lambda task, _: json.dumps(["x"] * 500) if task == "list" else None
     parsed: list[str] = []
     original = context._result
@@ -125,7 +127,7 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(rig: Rig, monk
     assert max(after - before for before, after in pairwise([*plans, len(parsed)])) == 1
 
 
-async def test_the_operator_holds_no_arguments(rig: Rig) -> None:
+async def test_the_operator_holds_no_arguments(rig: ControllerHarness) -> None:
     rig.create("run", python("a", args={"x": "secret " * 1000}), container("b", args={"x": "1"}))
     await rig.advance(1)
     held = list(rig.observer.taskruns.store.values())
@@ -134,7 +136,7 @@ async def test_the_operator_holds_no_arguments(rig: Rig) -> None:
     assert all(run.spec.arguments == () for run in held)
 
 
-async def test_a_container_is_given_what_the_operator_does_not_hold(rig: Rig) -> None:
+async def test_a_container_is_given_what_the_operator_does_not_hold(rig: ControllerHarness) -> None:
     program = {"command": ["sh", "-c"], "args": ["echo $(word)"]}
     pod = {"env": [{"name": "own", "value": "1"}]}
     rig.create("run", {"name": "a", "container": program, "args": {"word": "hello", "n": 3}, "pod": pod})
@@ -170,7 +172,7 @@ def taskrun(number: int) -> Any:
         "conditions": [
             {
                 "type": "Succeeded",
-                "status": "Unknown",
+                "status": "Pending",
                 "reason": "Waiting",
                 "message": text(4000),
                 "lastTransitionTime": "2026-01-01T00:00:00Z",

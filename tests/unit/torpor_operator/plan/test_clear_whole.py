@@ -5,11 +5,11 @@ from torpor_operator.settings import Settings
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 
 
 async def test_a_failed_instance_is_deleted_after_its_pods_and_made_anew() -> None:
-    async with Rig(Settings()).running() as rig:
+    async with ControllerHarness(Settings()).running() as rig:
         broken = {"load"}
 
         def script(task: str, _: int) -> str | None:

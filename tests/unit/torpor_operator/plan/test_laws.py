@@ -8,7 +8,7 @@ from torpor_wire import constants
 
 from tests.support import random_runs
 from tests.support.plan_world import World
-from tests.support.random_runs import Course
+from tests.support.random_runs import RandomRun
 
 seeds = st.integers(0, 2**32)
 
@@ -23,8 +23,8 @@ def world_of(seed: int, count: int) -> World:
 def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
     seed: int, count: int, one: int, other: int
 ) -> None:
-    first = Course(world_of(seed, count), seed, Random(one)).run()
-    second = Course(world_of(seed, count), seed, Random(other)).run()
+    first = RandomRun(world_of(seed, count), seed, Random(one)).run()
+    second = RandomRun(world_of(seed, count), seed, Random(other)).run()
     assert random_runs.ending(first) == random_runs.ending(second)
 
 
@@ -32,11 +32,11 @@ def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
 @given(seeds, st.integers(1, 6), seeds, seeds)
 def test_a_run_that_is_cleared_ends_as_it_ended_before(seed: int, count: int, one: int, other: int) -> None:
     order = Random(other)
-    world = Course(world_of(seed, count), seed, Random(one)).run()
+    world = RandomRun(world_of(seed, count), seed, Random(one)).run()
     before, tasks = _counts(world), [task.name for task in world.stored.spec.tasks]
     wish = ",".join(order.sample(tasks, order.randint(1, len(tasks))))
     world.workflow["metadata"]["annotations"] = {constants.CLEAR: wish}
-    Course(world, seed, order).run()
+    RandomRun(world, seed, order).run()
     assert _counts(world) == before
     assert (world.status.clears, world.status.clearing, world.workflow["metadata"]["annotations"]) == (1, None, {})
 

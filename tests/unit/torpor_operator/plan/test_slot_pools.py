@@ -9,11 +9,11 @@ from torpor_operator.settings import Settings
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE, Body, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 from tests.support.plan_world import World
 
 
-class Slow(Rig):
+class Slow(ControllerHarness):
     """Each pod runs for a second. `most` ran at a time, `each` of them for one Workflow."""
 
     def __init__(self) -> None:

@@ -1,12 +1,12 @@
 """A finished run that has been kept for its time, where there is an archive."""
 
-from torpor_operator.model.snapshot import ArchiveSeat
+from torpor_operator.model.snapshot import ArchiveEndpoint
 from torpor_wire import constants
 
 from tests.support.builders import container, python
 from tests.support.plan_world import World
 
-SEAT = ArchiveSeat(url="https://archive:8443", certificate="PEM")
+SEAT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
 def finished() -> World:

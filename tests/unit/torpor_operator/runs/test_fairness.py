@@ -12,7 +12,7 @@ from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import VirtualClock, settle
 
 LOUD = "loud"
@@ -34,14 +34,16 @@ class Stuck(InProcess):
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    made = Rig(Settings(reconcilers=2))
+async def rig() -> AsyncIterator[ControllerHarness]:
+    made = ControllerHarness(Settings(reconcilers=2))
     made.reconciler._answerer._evaluator = Stuck()
     async with made.running() as running:
         yield running
 
 
-async def test_expressions_of_one_namespace_that_take_for_ever_hold_up_no_run_of_another(rig: Rig) -> None:
+async def test_expressions_of_one_namespace_that_take_for_ever_hold_up_no_run_of_another(
+    rig: ControllerHarness,
+) -> None:
     for number in range(30):
         tasks = [python("work", when="params.x > 1")]
         spec = {"image": "i", "params": {"x": 1}, "tasks": tasks}

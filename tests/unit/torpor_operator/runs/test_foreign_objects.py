@@ -9,12 +9,12 @@ from torpor_operator.settings import Settings
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE, Body, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    async with Rig(Settings()).running() as made:
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as made:
         yield made
 
 
@@ -31,7 +31,9 @@ def foreign_pod(name: str, *owners: Body, namespace: str = NAMESPACE) -> Body:
 
 
 @pytest.mark.parametrize("owner", [None, "a/../b", ".."])
-async def test_a_deleted_pod_whose_owner_has_no_possible_name_is_let_go(rig: Rig, owner: str | None) -> None:
+async def test_a_deleted_pod_whose_owner_has_no_possible_name_is_let_go(
+    rig: ControllerHarness, owner: str | None
+) -> None:
     owners = [] if owner is None else [{"kind": "TaskRun", "name": owner, "uid": "any", "controller": True}]
     rig.fake.put(PODS, foreign_pod("odd", *owners))
     rig.fake.edit(PODS, NAMESPACE, "odd", {"metadata": {"deletionTimestamp": "2023-11-14T22:13:20Z"}})
@@ -42,7 +44,9 @@ async def test_a_deleted_pod_whose_owner_has_no_possible_name_is_let_go(rig: Rig
     assert odd is None or not odd["metadata"].get("finalizers")
 
 
-async def test_a_pod_of_another_namespace_that_claims_a_taskrun_as_its_owner_is_not_seen(rig: Rig) -> None:
+async def test_a_pod_of_another_namespace_that_claims_a_taskrun_as_its_owner_is_not_seen(
+    rig: ControllerHarness,
+) -> None:
     rig.create("run", python("a"))
     await rig.advance(1)
     run = rig.taskrun("run", "a")["metadata"]
@@ -55,7 +59,9 @@ async def test_a_pod_of_another_namespace_that_claims_a_taskrun_as_its_owner_is_
     assert [pod.name for pod in snapshot.pods[run["uid"]]] == [f"{run['name']}-a1-s0"]
 
 
-async def test_a_taskrun_of_another_namespace_that_names_a_workflow_by_its_uid_is_no_part_of_it(rig: Rig) -> None:
+async def test_a_taskrun_of_another_namespace_that_names_a_workflow_by_its_uid_is_no_part_of_it(
+    rig: ControllerHarness,
+) -> None:
     rig.create("run", python("a"), suspend=True)
     await rig.advance(1)
     uid = rig.workflow("run")["metadata"]["uid"]

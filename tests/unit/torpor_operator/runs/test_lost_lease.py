@@ -14,7 +14,7 @@ from torpor_api.client.resources import PODS
 from torpor_api.models.workflow import Workflow, WorkflowStatus, parse
 from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
-from torpor_operator.model.actions import DeletePod, LetGo, SetFinalizers
+from torpor_operator.model.actions import DeletePod, RemovePodFinalizer, SetFinalizers
 from torpor_operator.settings import Settings
 
 from tests.support.builders import python
@@ -40,7 +40,7 @@ async def test_who_does_not_lead_writes_nothing() -> None:
     assert not await applier.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
     assert not await applier.write_status(workflow(), WorkflowStatus(state="Running"))
     with pytest.raises(errors.Unavailable):
-        await applier.let_go(LetGo(namespace="ns", name="pod", uid="u", finalizers=()))
+        await applier.let_go(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))
     assert fake.requests == []
 
 

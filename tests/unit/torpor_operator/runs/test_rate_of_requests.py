@@ -12,19 +12,21 @@ from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 
 from tests.support.builders import python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
 
 SIZE = 200
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    async with Rig(Settings()).running() as running:
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as running:
         yield running
 
 
-async def test_a_large_run_is_planned_at_intervals_that_grow_with_it(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_run_is_planned_at_intervals_that_grow_with_it(
+    rig: ControllerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     moments: list[float] = []
 
     def counted(snapshot: Snapshot) -> Plan:
@@ -41,7 +43,7 @@ async def test_a_large_run_is_planned_at_intervals_that_grow_with_it(rig: Rig, m
 
 
 async def test_a_status_that_cannot_be_written_holds_up_nothing_and_is_tried_again_with_growing_delays(
-    rig: Rig, caplog: pytest.LogCaptureFixture
+    rig: ControllerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.fake.inject(Fault(status=503, method="PATCH", path="/run/status", times=100))
     rig.create("run", python("a"), python("b", after=["a"]))

@@ -12,17 +12,17 @@ from torpor_operator.settings import Settings
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE, container, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    async with Rig(Settings()).running() as running:
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as running:
         yield running
 
 
-async def test_two_tasks_run_to_their_end(rig: Rig) -> None:
+async def test_two_tasks_run_to_their_end(rig: ControllerHarness) -> None:
     rig.script = lambda task, _: '{"rows": 3}' if task == "list" else None
     rig.create("run", python("list"), python("load", args={"rows": "${tasks.list.result.rows}"}))
     await rig.advance(3)
@@ -31,7 +31,7 @@ async def test_two_tasks_run_to_their_end(rig: Rig) -> None:
     assert rig.workflow("run")["metadata"]["finalizers"] == []
 
 
-async def test_a_python_task_costs_the_operator_two_writes(rig: Rig) -> None:
+async def test_a_python_task_costs_the_operator_two_writes(rig: ControllerHarness) -> None:
     tasks = [python(f"t{number}") for number in range(10)]
     rig.create("run", *tasks)
     await rig.advance(5)
@@ -43,7 +43,7 @@ async def test_a_python_task_costs_the_operator_two_writes(rig: Rig) -> None:
     assert len(rig.fake.writes()) <= 10 + 10 + 6 + 1
 
 
-async def test_a_status_is_written_at_most_once_in_its_interval(rig: Rig) -> None:
+async def test_a_status_is_written_at_most_once_in_its_interval(rig: ControllerHarness) -> None:
     mapped = python("load", expand=[{"name": "n", "over": list(range(60))}])
     rig.create("run", mapped, parallelism=1)
     await rig.advance(5)
@@ -51,7 +51,7 @@ async def test_a_status_is_written_at_most_once_in_its_interval(rig: Rig) -> Non
     assert 3 <= len(statuses) <= 8
 
 
-async def test_retries_and_failures_come_to_their_end(rig: Rig) -> None:
+async def test_retries_and_failures_come_to_their_end(rig: ControllerHarness) -> None:
     def script(task: str, attempt: int) -> str | None:
         if task == "bad" or attempt == 1:
             raise RuntimeError(f"{task} broke in attempt {attempt}")
@@ -72,7 +72,7 @@ async def test_retries_and_failures_come_to_their_end(rig: Rig) -> None:
     assert len(notes) == len(set(notes)) == 4
 
 
-async def test_a_deleted_run_is_cancelled_and_then_gone(rig: Rig) -> None:
+async def test_a_deleted_run_is_cancelled_and_then_gone(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     await rig.advance(2)
     await rig.applier._api.delete(WORKFLOWS, NAMESPACE, "run")
@@ -83,7 +83,7 @@ async def test_a_deleted_run_is_cancelled_and_then_gone(rig: Rig) -> None:
     assert rig.fake.all(TASKRUNS) == []
 
 
-async def test_a_finished_run_is_deleted_after_its_time_to_live(rig: Rig) -> None:
+async def test_a_finished_run_is_deleted_after_its_time_to_live(rig: ControllerHarness) -> None:
     rig.create("run", python("a"), ttlAfterFinished="60s")
     await rig.advance(50)
     assert rig.state("run") == "Succeeded"
@@ -91,7 +91,7 @@ async def test_a_finished_run_is_deleted_after_its_time_to_live(rig: Rig) -> Non
     assert rig.fake.all(WORKFLOWS) == rig.fake.all(TASKRUNS) == rig.fake.all(PODS) == []
 
 
-async def test_a_lost_race_on_every_patch_is_harmless_and_no_reason_to_hurry(rig: Rig) -> None:
+async def test_a_lost_race_on_every_patch_is_harmless_and_no_reason_to_hurry(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     rig.fake.inject(Fault(status=422, method="PATCH", path="/taskruns/", times=5))
     await rig.advance(20)
@@ -102,7 +102,7 @@ async def test_a_lost_race_on_every_patch_is_harmless_and_no_reason_to_hurry(rig
     assert len(rig.writes("taskruns", "PATCH")) == 6
 
 
-async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: Rig) -> None:
+async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=8))
     rig.create("run", python("a"))
     await rig.advance(30)
@@ -112,7 +112,7 @@ async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: Rig) ->
     assert len(rig.writes("taskruns", "POST")) == 9
 
 
-async def test_after_trouble_has_passed_the_delays_begin_anew(rig: Rig) -> None:
+async def test_after_trouble_has_passed_the_delays_begin_anew(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=4))
     rig.create("run", python("a"), python("b", after=["a"]))
     await rig.advance(60)
@@ -123,7 +123,7 @@ async def test_after_trouble_has_passed_the_delays_begin_anew(rig: Rig) -> None:
     assert rig.state("other") == "Succeeded"
 
 
-async def test_a_create_whose_answer_is_lost_is_found_done(rig: Rig) -> None:
+async def test_a_create_whose_answer_is_lost_is_found_done(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(commit=True, method="POST", path="/taskruns"))
     rig.fake.inject(Fault(commit=True, method="POST", path="/pods"))
     rig.create("run", python("a"))
@@ -132,7 +132,7 @@ async def test_a_create_whose_answer_is_lost_is_found_done(rig: Rig) -> None:
     assert len(rig.fake.all(PODS)) == 1
 
 
-async def test_a_failed_creation_in_the_middle_of_many_is_not_taken_for_a_deletion(rig: Rig) -> None:
+async def test_a_failed_creation_in_the_middle_of_many_is_not_taken_for_a_deletion(rig: ControllerHarness) -> None:
     rig.fake.latency = 0.01
     refused = 0
 
@@ -150,7 +150,9 @@ async def test_a_failed_creation_in_the_middle_of_many_is_not_taken_for_a_deleti
     assert rig.state("run") == "Succeeded"
 
 
-async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tried_again(rig: Rig) -> None:
+async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tried_again(
+    rig: ControllerHarness,
+) -> None:
     fault = Fault(status=403, reason="Forbidden", method="POST", path="/taskruns", message="exceeded quota", times=2)
     rig.fake.inject(fault)
     rig.create("run", python("a"))
@@ -162,7 +164,7 @@ async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tri
 
 
 async def test_a_bug_in_the_plan_of_one_workflow_does_not_stop_another(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    rig: ControllerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     tries = 0
 
@@ -183,7 +185,7 @@ async def test_a_bug_in_the_plan_of_one_workflow_does_not_stop_another(
 
 
 async def test_an_api_server_that_cannot_answer_a_question_is_trouble_and_no_bug(
-    rig: Rig, caplog: pytest.LogCaptureFixture
+    rig: ControllerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.create("run", python("a"), python("b"), suspend=True)
     await rig.advance(2)
@@ -199,7 +201,7 @@ async def test_an_api_server_that_cannot_answer_a_question_is_trouble_and_no_bug
     assert rig.state("run") == "Failed"
 
 
-async def test_watches_that_break_and_fall_behind_lose_nothing(rig: Rig) -> None:
+async def test_watches_that_break_and_fall_behind_lose_nothing(rig: ControllerHarness) -> None:
     mapped = python("load", expand=[{"name": "n", "over": list(range(12))}])
     rig.create("run", mapped, python("report", after=["load"]), parallelism=3)
     for _ in range(8):
@@ -214,7 +216,7 @@ async def test_watches_that_break_and_fall_behind_lose_nothing(rig: Rig) -> None
     assert len(rig.fake.all(TASKRUNS)) == 13
 
 
-async def test_a_deleted_taskrun_is_noticed_at_once(rig: Rig) -> None:
+async def test_a_deleted_taskrun_is_noticed_at_once(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     await rig.advance(2)
     rig.fake.remove(TASKRUNS, NAMESPACE, rig.taskrun("run", "drop")["metadata"]["name"])
@@ -223,7 +225,7 @@ async def test_a_deleted_taskrun_is_noticed_at_once(rig: Rig) -> None:
     assert rig.workflow("run")["status"]["tasks"][0]["reason"] == "Deleted"
 
 
-async def test_a_pod_that_vanishes_is_noticed_at_once(rig: Rig) -> None:
+async def test_a_pod_that_vanishes_is_noticed_at_once(rig: ControllerHarness) -> None:
     rig.create("run", container("count"))
     await rig.clock.advance(0.5)
     (pod,) = rig.fake.all(PODS)
@@ -233,7 +235,7 @@ async def test_a_pod_that_vanishes_is_noticed_at_once(rig: Rig) -> None:
     assert rig.taskrun("run", "count")["status"]["reason"] == "Lost"
 
 
-async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: Rig) -> None:
+async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: ControllerHarness) -> None:
     rig.create("run", container("count"))
     await rig.clock.advance(2)
     assert rig.fake.all(PODS)[0]["metadata"]["finalizers"] == [constants.POD_FINALIZER]
@@ -242,7 +244,7 @@ async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: Rig) -> None:
     assert rig.fake.all(PODS) == []
 
 
-async def test_a_controller_that_is_idle_asks_for_nothing(rig: Rig) -> None:
+async def test_a_controller_that_is_idle_asks_for_nothing(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     await rig.advance(5)
     before = len(rig.fake.writes())
@@ -250,7 +252,7 @@ async def test_a_controller_that_is_idle_asks_for_nothing(rig: Rig) -> None:
     assert len(rig.fake.writes()) == before
 
 
-async def test_a_run_that_goes_and_comes_again_under_its_name_is_another_run(rig: Rig) -> None:
+async def test_a_run_that_goes_and_comes_again_under_its_name_is_another_run(rig: ControllerHarness) -> None:
     rig.create("run", python("a"))
     await rig.advance(3)
     rig.fake.remove(WORKFLOWS, NAMESPACE, "run")
@@ -261,7 +263,7 @@ async def test_a_run_that_goes_and_comes_again_under_its_name_is_another_run(rig
     assert len(rig.writes("taskruns", "POST")) == 2
 
 
-async def test_a_workflow_that_vanished_unseen_is_forgotten_at_the_next_resync(rig: Rig) -> None:
+async def test_a_workflow_that_vanished_unseen_is_forgotten_at_the_next_resync(rig: ControllerHarness) -> None:
     rig.create("run", python("a"))
     await rig.advance(5)
     body = rig.fake.get(WORKFLOWS, NAMESPACE, "run")

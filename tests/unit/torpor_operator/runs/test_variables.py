@@ -4,13 +4,13 @@ from torpor_api.client.resources import CONFIG_MAPS
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, python
-from tests.support.controller_harness import Rig
+from tests.support.controller_harness import ControllerHarness
 
 LOAD = python("load", expand=[{"name": "day", "over": "${variables.days.split(',')}"}])
 
 
 async def test_variables_are_read_from_the_configmap_of_the_workflows_namespace() -> None:
-    async with Rig(Settings()).running() as rig:
+    async with ControllerHarness(Settings()).running() as rig:
         rig.fake.serve(CONFIG_MAPS)
         for namespace, days in ((NAMESPACE, "mon,tue"), ("other", "sat")):
             metadata = {"name": "settings", "namespace": namespace}
@@ -23,7 +23,7 @@ async def test_variables_are_read_from_the_configmap_of_the_workflows_namespace(
 
 
 async def test_a_configmap_that_is_not_there_fails_what_asks_for_it_and_is_named() -> None:
-    async with Rig(Settings()).running() as rig:
+    async with ControllerHarness(Settings()).running() as rig:
         rig.fake.serve(CONFIG_MAPS)
         rig.create("run", LOAD, python("other"), variablesFrom="settings")
         await rig.advance(3)

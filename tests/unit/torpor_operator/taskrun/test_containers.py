@@ -1,6 +1,6 @@
 import pytest
 from torpor_operator.model import pod
-from torpor_operator.model.actions import CreatePod, LetGo, LiftGate
+from torpor_operator.model.actions import CreatePod, LiftGate, RemovePodFinalizer
 from torpor_wire import constants, names
 from torpor_wire.state import State
 
@@ -124,7 +124,7 @@ def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
     state = {"terminated": {"exitCode": 0, "reason": "Completed"}}
     world.pods[name]["status"] = {"phase": "Succeeded", "containerStatuses": [{"state": state}]}
     made = world.plan()
-    assert not any(isinstance(action, LetGo) for action in made.actions)
+    assert not any(isinstance(action, RemovePodFinalizer) for action in made.actions)
     world.apply(made)
     assert world.state("load") is State.SUCCEEDED
     world.settle()

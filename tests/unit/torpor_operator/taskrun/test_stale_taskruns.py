@@ -3,7 +3,7 @@
 import copy
 
 from torpor_operator.model import pod as pods
-from torpor_operator.model.actions import LetGo, PatchTaskRun
+from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer
 from torpor_wire.state import State
 
 from tests.support.builders import container, python
@@ -22,7 +22,7 @@ def test_a_claimed_container_keeps_its_finalizer_while_its_taskrun_still_seems_s
     world.taskruns.update(before_the_claim)
     assert world.state("load") is State.SCHEDULED
     pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert [action for action in world.plan().actions if isinstance(action, LetGo)] == []
+    assert [action for action in world.plan().actions if isinstance(action, RemovePodFinalizer)] == []
 
 
 def test_a_taskrun_that_is_seen_after_the_end_of_its_run_ends_too() -> None:

@@ -19,20 +19,20 @@ def members(limits: list[int]) -> list[Member]:
 @given(limits)
 def test_everybody_is_asked_for_once_and_with_no_more_than_his_limit(limits: list[int]) -> None:
     waits = members(limits)
-    lots = batches.lots(waits)
+    lots = batches.make_batches(waits)
     assert sorted(map(id, (one for lot in lots for one in lot))) == sorted(map(id, waits))
     assert all(len(lot) <= one.most for lot in lots for one in lot)
 
 
 @given(limits)
 def test_two_lots_are_not_one_that_would_fit(limits: list[int]) -> None:
-    lots = batches.lots(members(limits))
+    lots = batches.make_batches(members(limits))
     assert all(len(lot) + 1 > after[0].most for lot, after in itertools.pairwise(lots))
 
 
 @given(limits)
 def test_who_has_been_in_trouble_comes_last(limits: list[int]) -> None:
-    order = [one.most for lot in batches.lots(members(limits)) for one in lot]
+    order = [one.most for lot in batches.make_batches(members(limits)) for one in lot]
     assert order == sorted(order, reverse=True)
 
 
@@ -65,7 +65,7 @@ def test_a_limit_grows_to_the_classs_and_no_further(most: int, limit: int) -> No
 def test_a_source_is_left_in_peace_as_long_as_it_asks_and_never_for_ever(
     interval: float, failures: int, asked: float, jitter: float
 ) -> None:
-    pause = batches.peace(interval, failures, asked, jitter)
+    pause = batches.backoff(interval, failures, asked, jitter)
     assert pause >= min(0.9 * interval, 0.9 * max(interval, 60.0))
     assert pause >= min(asked, 3600)
     assert pause <= max(1.1 * max(interval, 60.0), 1.1 * 3600)

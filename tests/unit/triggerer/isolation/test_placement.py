@@ -15,7 +15,7 @@ from torpor_api.timing import SystemClock
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.isolation import placement as module
 from torpor_triggerer.isolation.placement import Blocked, Hosts
-from torpor_triggerer.isolation.trigger_proxy import StandIn
+from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_triggerer.usercode import attribution
 from torpor_triggerer.usercode.attribution import Mark
@@ -112,7 +112,7 @@ async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_the
         assert place.told[-1].place.startswith("test_hosts.py:")
         assert list(place.hosts.apart) == ["blocks"]
         made = place.registry.make("blocks", {"where": where}, lent())
-        assert isinstance(made, StandIn)
+        assert isinstance(made, TriggerProxy)
         assert isinstance(await place.hosts.first_event("blocks", made), Fired)
         async with asyncio.timeout(30):
             while place.hosts.blocked["blocks"] < 4:  # noqa: ASYNC110 - another thread counts
@@ -130,7 +130,7 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
             for _ in range(12)
         ]
         await place.until_told(3)
-        assert [type(one) for one in made[-6:]] == [StandIn] * 6
+        assert [type(one) for one in made[-6:]] == [TriggerProxy] * 6
         assert Blocks in {type(one) for one in made}
 
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
 from torpor.triggers.support.metering import Meter
-from torpor_triggerer.isolation.services_proxy import Afar
+from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.model.outcome import Fired
-from torpor_triggerer.services.services import Lent
+from torpor_triggerer.services.services import TriggerServices
 
 from tests.support.thread_triggers import stand_in, thread, until
 from tests.support.trigger_services import lent
@@ -100,7 +100,9 @@ async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> Non
 
         async def clients() -> int:
             owners = (("a", "x"), ("a", "y"), ("b", "x"), ("a", "x"))
-            borrowed = [Afar(replace(lent(), namespace=name, account=account), apart) for name, account in owners]
+            borrowed = [
+                ServicesProxy(replace(lent(), namespace=name, account=account), apart) for name, account in owners
+            ]
             async with AsyncExitStack() as stack:
                 shared = [one.shared(KEY, object, _closed) for one in borrowed]
                 return len({id(await stack.enter_async_context(one)) for one in shared})
@@ -140,7 +142,7 @@ class Places:
 async def test_what_comes_when_nobody_wants_it_any_more_is_given_back(what: str) -> None:
     async with thread() as apart:
         places = Places()
-        services = Afar(cast("Lent", places), apart)
+        services = ServicesProxy(cast("TriggerServices", places), apart)
 
         async def look() -> None:
             if what == "a connection":
@@ -159,7 +161,7 @@ async def test_what_comes_when_nobody_wants_it_any_more_is_given_back(what: str)
 async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_them() -> None:
     changing = Changing()
     async with thread() as apart:
-        afar = Afar(changing, apart)  # type: ignore[arg-type]
+        afar = ServicesProxy(changing, apart)  # type: ignore[arg-type]
 
         async def three() -> list[int]:
             found = []

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor_triggerer.isolation.trigger_proxy import StandIn
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
+from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_triggerer.usercode.registry import Registry, TriggerClass
 
@@ -126,13 +126,13 @@ async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
 async def test_it_runs_as_a_part_of_another() -> None:
     registry = Registry({"noting": cast("TriggerClass", Noting)})
     async with thread() as apart:
-        registry.stand_in("noting", lambda found: lambda **kwargs: StandIn(apart, found, kwargs))
+        registry.stand_in("noting", lambda found: lambda **kwargs: TriggerProxy(apart, found, kwargs))
         made = registry.make("noting", {"notes": []}, lent(sources()))
         assert [event.payload async for event in made.run()] == [{"by": "fires"}]
 
 
 async def test_its_lines_are_its_waits_there_too() -> None:
-    journal = Journal()
+    journal = TriggerLog()
     page = journal.page(_Owner())
     handler = journal.handler(io.StringIO())
     logging.getLogger().addHandler(handler)

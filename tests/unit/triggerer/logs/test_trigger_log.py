@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 from torpor_triggerer.logs import redaction
-from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, Journal, Page
+from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import Wait, parse
 from torpor_triggerer.services.client_pool import Clients
 from torpor_wire import typed_json
@@ -35,9 +35,9 @@ def wait(name: str = "drop-abcde") -> Wait:
 
 
 @pytest.fixture
-def written() -> Iterator[tuple[Journal, io.StringIO]]:
+def written() -> Iterator[tuple[TriggerLog, io.StringIO]]:
     """A journal, and what its handler wrote."""
-    journal, stream = Journal(), io.StringIO()
+    journal, stream = TriggerLog(), io.StringIO()
     handler = journal.handler(stream)
     root = logging.getLogger()
     before = root.level
@@ -48,7 +48,7 @@ def written() -> Iterator[tuple[Journal, io.StringIO]]:
     root.setLevel(before)
 
 
-Written = tuple[Journal, io.StringIO]
+Written = tuple[TriggerLog, io.StringIO]
 
 
 def failing(text: str) -> None:
@@ -76,7 +76,7 @@ async def test_tasks_and_threads_that_a_trigger_starts_speak_for_it(written: Wri
     async def inner(said: str) -> None:
         log.info(said)
 
-    async def conduct(page: Page, said: str) -> None:
+    async def conduct(page: WaitLog, said: str) -> None:
         page.open()
         await asyncio.create_task(inner(said))
         await asyncio.to_thread(log.info, said)
@@ -89,7 +89,7 @@ async def test_tasks_and_threads_that_a_trigger_starts_speak_for_it(written: Wri
 
 def test_the_last_lines_are_kept_and_no_more(written: Written) -> None:
     page = written[0].page(wait())
-    assert not Journal().page(wait()).lines
+    assert not TriggerLog().page(wait()).lines
     with page.speaking():
         for number in range(LINES + 5):
             log.info("line %d %s", number, "x" * 1000)

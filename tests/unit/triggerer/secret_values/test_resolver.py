@@ -7,7 +7,7 @@ import pytest
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_api.client.resources import EVENTS, TASKRUNS
 from torpor_triggerer.secrets import reader
-from torpor_triggerer.secrets.reader import SECRETS, Vault
+from torpor_triggerer.secrets.reader import SECRETS, SecretReader
 from torpor_triggerer.usercode import validation
 from torpor_wire import constants, trigger, typed_json
 from torpor_wire.secret_ref import SecretRef
@@ -226,7 +226,7 @@ async def test_a_bug_on_the_way_to_a_secret_ends_no_triggerer(
 
     async with world() as made:
         prepared(made)
-        monkeypatch.setattr(*{"reveal": (Vault, "read"), "admit": (validation, "admit")}[broken], bug)
+        monkeypatch.setattr(*{"reveal": (SecretReader, "read"), "admit": (validation, "admit")}[broken], bug)
         await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
         assert made.status("a")["state"] == state
         monkeypatch.undo()

@@ -36,7 +36,7 @@ async def test_while_its_lease_cannot_be_renewed_a_replica_asks_ever_more_seldom
         await made.pass_time(60)
         asked = [one for one in made.fake.requests[before:] if "/leases/" in one.path]
         assert 10 <= len(asked) <= 100
-        assert "the lease was not renewed" in replica.ails()
+        assert "the lease was not renewed" in replica.readiness_error()
         made.fake._faults.clear()
         await made.pass_time(7)
-        assert replica.ails() == ""
+        assert replica.readiness_error() == ""

@@ -241,13 +241,13 @@ async def test_health_complains_until_the_lease_is_held_and_when_it_is_not_renew
     async with world() as made:
         made.fake.inject(Fault(times=3, path="/leases"))
         triggerer = await made.start("one")
-        assert triggerer.ails() == "the lease is not taken yet"
+        assert triggerer.readiness_error() == "the lease is not taken yet"
         assert triggerer.hangs() == ""
         await made.pass_time(10)
-        assert triggerer.ails() == ""
+        assert triggerer.readiness_error() == ""
         made.fake.inject(Fault(times=10_000, path="/leases"))
         await made.pass_time(25)
-        assert "lease was not renewed" in triggerer.ails()
+        assert "lease was not renewed" in triggerer.readiness_error()
 
 
 async def test_health_complains_of_a_loop_that_is_late() -> None:

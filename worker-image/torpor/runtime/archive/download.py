@@ -44,12 +44,12 @@ class _Body(Protocol):
 BodyT = TypeVar("BodyT", bound=_Body)
 
 
-def insisting(patience: status_patch.Patience) -> status_patch.Patience:
+def insisting(patience: status_patch.RetryPolicy) -> status_patch.RetryPolicy:
     """The patience for a body, which is longer than that for a TaskRun: a database may be away."""
     return patience._replace(limit=LIMIT_S, repeats=REPEATS)
 
 
-def value(archive: Archive, stored: Stored, patience: status_patch.Patience) -> Any:
+def value(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) -> Any:
     """The result: JSON's types, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
     match stored.about["type"]:
         case "list":
@@ -64,7 +64,7 @@ def value(archive: Archive, stored: Stored, patience: status_patch.Patience) -> 
             return json.loads(_received(archive, stored, _Whole(stored.about), patience).content)
 
 
-def item(archive: Archive, stored: Stored, place: int, patience: status_patch.Patience) -> Any:
+def item(archive: Archive, stored: Stored, place: int, patience: status_patch.RetryPolicy) -> Any:
     """One item of a list, or `[key, value]` of an object. Raises OutsideError and UnreadableError."""
     return json.loads(_received(archive, stored, _Item(place), patience).content)
 
@@ -144,7 +144,7 @@ class _Disk:
         _agree(self._about, digest.hexdigest())
 
 
-def _file(archive: Archive, stored: Stored, patience: status_patch.Patience) -> Any:
+def _file(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) -> Any:
     import tempfile  # noqa: PLC0415 - for files alone
     from pathlib import Path  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _file(archive: Archive, stored: Stored, patience: status_patch.Patience) -> 
     return path
 
 
-def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_patch.Patience) -> BodyT:
+def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_patch.RetryPolicy) -> BodyT:
     """The body, asked for until all of it has come."""
     said = ""
     for _ in status_patch.tries(patience):

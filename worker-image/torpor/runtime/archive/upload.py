@@ -44,7 +44,7 @@ class _Passing:
         )
 
 
-def kept(to: Archive, body: Body, patience: status_patch.Patience) -> Outcome:
+def kept(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome:
     """The outcome of a task with such a result: the archive's description of it, or why it is not there."""
     said = ""
     try:
@@ -60,7 +60,7 @@ def kept(to: Archive, body: Body, patience: status_patch.Patience) -> Outcome:
     return not_stored(said)
 
 
-def _put(to: Archive, body: Body, patience: status_patch.Patience) -> Outcome | status_patch.Unsettled:
+def _put(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome | status_patch.Unsettled:
     passing = _Passing()
     name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
     headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
