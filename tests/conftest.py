@@ -1,11 +1,31 @@
-"""Lets tests import what they share, `tests.support.fake_api`, however pytest is started."""
+"""Lets tests import what they share, `tests.support`, and spreads them over processes (`pytest -n 6`)."""
 
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 sys.path.append(str(Path(__file__).parent.parent))
 # No test depends on the speed of the machine.
 settings.register_profile("torpor", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("torpor")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the tests as the processes are to take them; a run in one process keeps the order of the files."""
+    if hasattr(config, "workerinput"):
+        from tests.support import scheduling  # noqa: PLC0415  (needs what the path above leads to)
+
+        items.sort(key=lambda item: scheduling.rank(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process groups of tests that belong together."""
+    from tests.support.scheduling import Scheduling  # noqa: PLC0415  (as above)
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)

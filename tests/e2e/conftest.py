@@ -3,6 +3,7 @@
 All tests and fixtures share one event loop: the crowd's runs go on while other tests look at theirs.
 """
 
+import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -13,13 +14,14 @@ import pytest_asyncio
 from torpor_api.client.api import Api
 from torpor_api.client.http import connect
 from torpor_api.timing import SystemClock
-from torpor_demo import images
+from torpor_demo import cluster, images
 from torpor_demo.images import Image, image_id
 from torpor_demo.install import SYSTEM, apply, install, prepare, roll_out
 from torpor_demo.kubectl import Kubectl
 
 from tests.e2e.support.concurrent_runs import CROWD
 from tests.e2e.support.stage import Stage
+from tests.support.users import Users
 
 _HERE = Path(__file__).parent
 _POOL = "deployment/torpor-triggerer-e2e"
@@ -36,13 +38,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def kubectl() -> Iterator[Kubectl]:
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    """The cluster with everything installed, once for all processes of a test run."""
+    run = tmp_path_factory.getbasetemp()
+    users = Users((run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "cluster")
+    with users.joined() as first:
+        found = _installed() if first else Kubectl(cluster.ensure())
+    yield found
+    with users.left() as last:
+        if last:
+            found.run("delete", "-n", SYSTEM, _POOL, "--wait=false", "--ignore-not-found")
+
+
+def _installed() -> Kubectl:
     found = install([*images.ALL, TASKS, TRIGGERS])
     # What carries the tests' own trigger classes is a pool of its own, so that the default one stays as installed.
     apply(found, TRIGGERS.context, image_id(TRIGGERS))
     roll_out(found, _POOL)
-    yield found
-    found.run("delete", "-n", SYSTEM, _POOL, "--wait=false", "--ignore-not-found")
+    return found
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
