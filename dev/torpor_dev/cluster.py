@@ -41,7 +41,7 @@ def up() -> Path:
         return given
     machine = host.observe()
     engine.ensure(machine)
-    with cache.lock(cache.folder("cluster") / "lock"):
+    with cache.lock(kind.folder() / "lock"):
         wanted = _wanted(machine)
         _converge(wanted)
     say("the cluster is ready")
@@ -57,11 +57,13 @@ def kubeconfig() -> Path:
 
 
 def down() -> None:
-    """Remove the cluster, and stop the engine if it was started here; caches stay."""
+    """Remove the cluster; after the last kind cluster, stop the engine if it was started here. Caches stay."""
     if engine.reachable():
-        with cache.lock(cache.folder("cluster") / "lock"), step("removing the cluster"):
+        with cache.lock(kind.folder() / "lock"), step("removing the cluster"):
             _delete()
             command.succeeds("docker", "network", "rm", "kind", limit=60)  # stays if another kind cluster uses it
+        if kind.any_cluster():
+            return
     engine.stop()
 
 
@@ -166,7 +168,9 @@ def _faults(wanted: Wanted) -> list[str]:
         api = Api.of(kind.kubeconfig())
         api.get("/readyz")
         # A spare node comes and goes with a test, and may be lost right now: that is not this cluster's fault.
-        nodes = [node for node in api.get("/api/v1/nodes")["items"] if node["metadata"]["name"] != extra_node.NAME]
+        nodes = [
+            node for node in api.get("/api/v1/nodes")["items"] if node["metadata"]["name"] != extra_node.node_name()
+        ]
         if not wanted.base.official:
             _connect(nodes)
         leases = api.get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")["items"]

@@ -1,14 +1,18 @@
-"""kind's configuration and commands for the one cluster that is ours, with a kubeconfig of its own file."""
+"""The configuration and commands of kind for one cluster, whose kubeconfig is a file of its own."""
 
 import json
+import os
+import re
 from pathlib import Path
 
 from torpor_dev import cache, command
+from torpor_dev.errors import DevError
 from torpor_dev.health import Container
 from torpor_dev.offline import golang
 
-NAME = "torpor"
-_LABEL = f"label=io.x-k8s.kind.cluster={NAME}"
+DEFAULT_NAME = "torpor"
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+_LABEL = "io.x-k8s.kind.cluster"
 _CREATE_LIMIT = 420.0
 _MAX_PODS = 200
 """A node's subnet has 254 addresses; the kubelet's own limit of 110 is less than a hundred waits that block need."""
@@ -21,9 +25,22 @@ _ARGUMENTS = {
 }
 
 
+def name() -> str:
+    """The name of the cluster: TORPOR_CLUSTER, or `torpor`. Clusters of different names run side by side."""
+    chosen = os.environ.get("TORPOR_CLUSTER") or DEFAULT_NAME
+    if not _NAME.fullmatch(chosen):
+        raise DevError(f"TORPOR_CLUSTER is {chosen!r}; it must have lower-case letters, digits and dashes, 40 at most")
+    return chosen
+
+
+def folder() -> Path:
+    """Where the kubeconfig and the locks of the cluster are."""
+    return cache.folder("cluster") if name() == DEFAULT_NAME else cache.folder("cluster", name())
+
+
 def kubeconfig() -> Path:
-    """The file that names our cluster and nothing else."""
-    return cache.folder("cluster") / "kubeconfig"
+    """The file that names this cluster and nothing else."""
+    return folder() / "kubeconfig"
 
 
 def config(*, nodes: int, official: bool, cgroup_v1: bool) -> str:
@@ -48,8 +65,8 @@ def config(*, nodes: int, official: bool, cgroup_v1: bool) -> str:
 
 
 def containers() -> list[Container]:
-    """The nodes of our cluster that the engine knows, running or not; the control plane first."""
-    ids = command.run("docker", "ps", "--all", "--quiet", "--no-trunc", "--filter", _LABEL, limit=60).split()
+    """The nodes of this cluster that the engine knows, running or not; the control plane first."""
+    ids = _container_ids(f"{_LABEL}={name()}")
     if not ids:
         return []
     found = json.loads(command.run("docker", "inspect", *ids, limit=60))
@@ -60,17 +77,22 @@ def containers() -> list[Container]:
     return sorted(nodes, key=lambda node: node.name)
 
 
+def any_cluster() -> bool:
+    """Whether the engine knows a node of any kind cluster, of whatever name."""
+    return bool(_container_ids(_LABEL))
+
+
 def create(image: str, configuration: str) -> None:
     """Create the cluster; kind removes its leftovers if that fails."""
     kubeconfig().unlink(missing_ok=True)
-    args = ("create", "cluster", "--name", NAME, "--image", image, "--kubeconfig", kubeconfig(), "--config", "-")
+    args = ("create", "cluster", "--name", name(), "--image", image, "--kubeconfig", kubeconfig(), "--config", "-")
     command.run(golang.install_kind(), *args, limit=_CREATE_LIMIT, stdin=configuration)
 
 
 def export_kubeconfig() -> None:
     """Write the kubeconfig anew from the cluster itself."""
     kubeconfig().unlink(missing_ok=True)
-    args = ("export", "kubeconfig", "--name", NAME, "--kubeconfig", kubeconfig())
+    args = ("export", "kubeconfig", "--name", name(), "--kubeconfig", kubeconfig())
     command.run(golang.install_kind(), *args, limit=60)
 
 
@@ -92,6 +114,11 @@ def restart(nodes: list[Container]) -> None:
     """Restart nodes, with whatever the engine runs for them such as the forwarding of the API's port."""
     for node in nodes:
         command.run("docker", "restart", "--time", "3", node.name, limit=120)
+
+
+def _container_ids(label: str) -> list[str]:
+    filtered = ("--filter", f"label={label}")
+    return command.run("docker", "ps", "--all", "--quiet", "--no-trunc", *filtered, limit=60).split()
 
 
 def _arguments(*, v1beta4: bool) -> dict[str, object]:

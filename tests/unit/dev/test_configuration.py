@@ -105,6 +105,23 @@ def test_without_an_engine_and_a_way_to_one_it_says_what_would_help(
     assert caught.value.exit_code == 2
 
 
+def test_clusters_of_different_names_share_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("TORPOR_CLUSTER", raising=False)
+    assert kind.name() == "torpor"
+    files = {kind.kubeconfig()}
+    monkeypatch.setenv("TORPOR_CLUSTER", "second")
+    files.add(kind.kubeconfig())
+    assert (kind.name(), spare.node_name(), len(files)) == ("second", "second-spare", 2)
+
+
+@pytest.mark.parametrize("chosen", ["Torpor", "-x", "a b", "../x", "x" * 41])
+def test_a_name_that_no_cluster_can_have_is_refused(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORPOR_CLUSTER", chosen)
+    with pytest.raises(DevError, match="TORPOR_CLUSTER"):
+        kind.name()
+
+
 @pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5"])
 def test_a_wrong_number_of_nodes_is_refused(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORPOR_NODES", asked)
