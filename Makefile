@@ -4,18 +4,19 @@ UV := .tools/bin/uv
 SBOM = $(UV) export --quiet --frozen --no-dev --format cyclonedx1.5 --preview-features sbom-export
 BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
+RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests benchmarks
 
 .PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
-	mutants sbom undeploy load cluster kubeconfig cluster-down control-plane \
+	mutants images manifest sbom undeploy load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
 
-demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod
-	@$(BIN)/python -m torpor_demo
+demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod; REGISTRY, VERSION: images from there
+	@$(BIN)/python -m torpor_demo $(RELEASE)
 
 test: venv ## all tests: unit, simulation, integration (a real API server), e2e (real pods)
 	$(BIN)/pytest
@@ -54,6 +55,12 @@ generate: venv ## CRDs from the models, install.yaml from the manifests
 
 verify: generate ## what is generated is what is committed
 	git diff --exit-code -- crds manifests
+
+images: venv ## build all images and push them: make images REGISTRY=registry.example.org/team VERSION=1.0
+	@$(BIN)/python -m torpor_demo.release images $(RELEASE)
+
+manifest: venv ## build/install.yaml with those images, by digest: make manifest REGISTRY=... VERSION=...
+	@$(BIN)/python -m torpor_demo.release manifest $(RELEASE)
 
 sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON: build/torpor.cdx.json and build/torpor-worker.cdx.json
 	@mkdir -p build

@@ -1,5 +1,6 @@
 """`python -m torpor_demo`: installs, runs examples/census.yaml, shows it, and exits 0 only where it succeeded."""
 
+import argparse
 import asyncio
 import json
 import secrets
@@ -12,11 +13,13 @@ from torpor_api.models.taskrun import TaskRun
 from torpor_dev.errors import DevError
 from torpor_wire.state import State
 
-from torpor_demo import console, failure, observe, summary
+from torpor_demo import cluster, console, failure, images, observe, summary
 from torpor_demo.cluster import ROOT
-from torpor_demo.install import NAMESPACE, install
+from torpor_demo.images import Release
+from torpor_demo.install import NAMESPACE, install, install_released
 from torpor_demo.kubectl import Kubectl
 from torpor_demo.recording import Film, RunSeen
+from torpor_demo.release import add_arguments
 
 _EXAMPLE = ROOT / "examples/census.yaml"
 _LIMIT = 660.0
@@ -24,8 +27,11 @@ _LIMIT = 660.0
 
 def main() -> int:
     """The demo; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="torpor_demo", description=__doc__)
+    add_arguments(parser)
+    options = parser.parse_args()
     try:
-        return _demo(install())
+        return _demo(*_installed(images.release(options.registry, options.version)))
     except (DevError, ApiError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -33,8 +39,16 @@ def main() -> int:
         return 130
 
 
-def _demo(kubectl: Kubectl) -> int:
-    body = _workflow()
+def _installed(release: Release | None) -> tuple[Kubectl, str]:
+    """Torpor in the cluster, with images of this machine or of a registry; and the name of the example's image."""
+    if release is None:
+        return install(), images.CENSUS.name
+    pushed = images.publish(images.ALL, cluster.base_image(), release)
+    return install_released(pushed[images.TORPOR.name]), pushed[images.CENSUS.name]
+
+
+def _demo(kubectl: Kubectl, image: str) -> int:
+    body = _workflow(image)
     name = body["metadata"]["name"]
     print(f"\n{_EXAMPLE.relative_to(ROOT)} runs as Workflow {name}; its TaskRuns, as they change:\n\n{console.HEAD}")
     film = asyncio.run(observe.follow(kubectl.kubeconfig, body, seen=_show, limit=_LIMIT))
@@ -46,11 +60,12 @@ def _demo(kubectl: Kubectl) -> int:
     return 0
 
 
-def _workflow() -> dict[str, Any]:
-    """The example, named here: a name that the API server makes up could not be watched before it exists."""
+def _workflow(image: str) -> dict[str, Any]:
+    """The example with a name from here: a name that the API server generates cannot be watched before it exists."""
     body: dict[str, Any] = yaml.safe_load(_EXAMPLE.read_text())
     prefix = body["metadata"].pop("generateName")
     body["metadata"] |= {"name": f"{prefix}{secrets.token_hex(3)}", "namespace": NAMESPACE}
+    body["spec"]["image"] = image
     return body
 
 

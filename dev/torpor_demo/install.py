@@ -1,22 +1,18 @@
 """Torpor in the cluster: images, kinds, policies, Deployments; returns once all of it is there and ready."""
 
-import json
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from torpor_dev.errors import CommandError, DevError
 from torpor_dev.progress import step
 
-from torpor_demo import cluster, images
+from torpor_demo import cluster, images, manifest
 from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image
 from torpor_demo.kubectl import Kubectl
 
 NAMESPACE = "torpor-demo"
-SYSTEM = "torpor-system"
+SYSTEM = manifest.SYSTEM
 _OVERLAY = ROOT / "manifests/overlays/dev"
 _NAMESPACE = ROOT / "manifests/namespace"
 _CRDS = ("crd/workflows.torpor.dev", "crd/taskruns.torpor.dev")
@@ -35,18 +31,31 @@ def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
     with step("loading the images into the cluster"):
         cluster.load([image.name for image in wanted])
     apply(kubectl, _OVERLAY, built[images.TORPOR.name])
-    with step("waiting for the operator, the triggerer and the archive"):
-        kubectl.run("wait", "--for=condition=Established", *_CRDS, "--timeout=60s", limit=90)
-        for deployment in _DEPLOYMENTS:
-            roll_out(kubectl, deployment)
+    await_ready(kubectl)
+    return kubectl
+
+
+def install_released(reference: str) -> Kubectl:
+    """Have a cluster with a ready Torpor, whose nodes pull its image by this reference from a registry."""
+    kubectl = Kubectl(cluster.ensure())
+    with step(f"applying {_OVERLAY.relative_to(ROOT)} with {reference}"):
+        _apply(kubectl, manifest.released(_OVERLAY, reference))
+    await_ready(kubectl)
     return kubectl
 
 
 def apply(kubectl: Kubectl, overlay: Path, image_id: str) -> None:
     """Apply an overlay; its Deployments are restarted where they ran another image than this under the same tag."""
     with step(f"applying {overlay.relative_to(ROOT)}"):
-        manifests = _rendered(kubectl, overlay, image_id)
-        kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests)
+        _apply(kubectl, manifest.local(overlay, image_id))
+
+
+def await_ready(kubectl: Kubectl) -> None:
+    """Wait until the API server serves the kinds, and the Deployments run what was applied."""
+    with step("waiting for the operator, the triggerer and the archive"):
+        kubectl.run("wait", "--for=condition=Established", *_CRDS, "--timeout=60s", limit=90)
+        for deployment in _DEPLOYMENTS:
+            roll_out(kubectl, deployment)
 
 
 def roll_out(kubectl: Kubectl, deployment: str) -> None:
@@ -57,36 +66,17 @@ def roll_out(kubectl: Kubectl, deployment: str) -> None:
         raise DevError("\n".join([str(error), *(_said(kubectl, *words) for words in _PLIGHT)])) from error
 
 
+def prepare(kubectl: Kubectl, namespace: str) -> None:
+    """Have a namespace in which workflows may run."""
+    _apply(kubectl, manifest.render({"resources": [_NAMESPACE], "namespace": namespace}))
+
+
+def _apply(kubectl: Kubectl, text: str) -> None:
+    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
+
+
 def _said(kubectl: Kubectl, *words: str) -> str:
     try:
         return kubectl.run("-n", SYSTEM, *words)
     except CommandError as error:
         return str(error)
-
-
-def prepare(kubectl: Kubectl, namespace: str) -> None:
-    """Have a namespace in which workflows may run."""
-    kustomization = {"resources": [_NAMESPACE], "namespace": namespace}
-    kubectl.run("apply", "--server-side", "-f", "-", stdin=_built(kubectl, kustomization))
-
-
-def _rendered(kubectl: Kubectl, overlay: Path, image_id: str) -> str:
-    """The overlay with the image's id on the pods: a new build under the same tag restarts them."""
-    annotation = {"torpor.dev/image-id": image_id}
-    patch = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "any"},
-        "spec": {"template": {"metadata": {"annotations": annotation}}},
-    }
-    target = {"kind": "Deployment", "namespace": SYSTEM}
-    return _built(kubectl, {"resources": [overlay], "patches": [{"target": target, "patch": json.dumps(patch)}]})
-
-
-def _built(kubectl: Kubectl, kustomization: dict[str, Any]) -> str:
-    """What kustomize makes of it; its folders are given as absolute paths, which kustomize itself does not take."""
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder).resolve()
-        folders = [os.path.relpath(each, here) for each in kustomization["resources"]]
-        Path(here, "kustomization.yaml").write_text(json.dumps({**kustomization, "resources": folders}))
-        return kubectl.run("kustomize", here)

@@ -167,7 +167,7 @@ def _faults(wanted: Wanted) -> list[str]:
     try:
         api = Api.of(kind.kubeconfig())
         api.get("/readyz")
-        # A spare node comes and goes with a test, and may be lost right now: that is not this cluster's fault.
+        # Tests add and lose an extra node: that is not a fault of the cluster.
         nodes = [
             node for node in api.get("/api/v1/nodes")["items"] if node["metadata"]["name"] != extra_node.node_name()
         ]

@@ -14,8 +14,9 @@ def onto_nodes(images: Sequence[str]) -> None:
     """Have the images on all nodes; raises DevError for an image that the engine lacks."""
     if (given := external_cluster.kubeconfig()) is not None:
         names = " ".join(images)
-        say(f"{given} is a cluster of yours: push {names} to a registry that it pulls from, or load them there")
+        say(f"{given}: load the images onto its nodes if they lack them: {names}")
         say(f"(kind: `kind load docker-image {names}`; minikube: `minikube image load {names}`)")
+        say("or let the nodes pull them from a registry: make demo REGISTRY=registry.example.org/team VERSION=1.0")
         return
     nodes = [node.name for node in kind.containers() if node.running]
     if not nodes:

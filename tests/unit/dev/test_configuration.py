@@ -112,7 +112,7 @@ def test_clusters_of_different_names_share_no_file(monkeypatch: pytest.MonkeyPat
     files = {kind.kubeconfig()}
     monkeypatch.setenv("TORPOR_CLUSTER", "second")
     files.add(kind.kubeconfig())
-    assert (kind.name(), spare.node_name(), len(files)) == ("second", "second-spare", 2)
+    assert (kind.name(), extra_node.node_name(), len(files)) == ("second", "second-spare", 2)
 
 
 @pytest.mark.parametrize("chosen", ["Torpor", "-x", "a b", "../x", "x" * 41])

@@ -1,0 +1,50 @@
+"""Renders manifests with kubectl's kustomize: an overlay with the image that its pods are to run, as one YAML text."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torpor_dev import command
+
+from torpor_demo import cluster
+from torpor_demo.cluster import ROOT
+
+BASE = ROOT / "manifests/base"
+SYSTEM = "torpor-system"
+_PLACEHOLDER = "torpor"
+_LIMIT = 60.0
+
+
+def local(overlay: Path, image_id: str) -> str:
+    """The overlay with local images. The id of Torpor's is an annotation of its pods: a new build restarts them."""
+    patch = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "any"},
+        "spec": {"template": {"metadata": {"annotations": {"torpor.dev/image-id": image_id}}}},
+    }
+    target = {"kind": "Deployment", "namespace": SYSTEM}
+    return render({"resources": [overlay], "patches": [{"target": target, "patch": json.dumps(patch)}]})
+
+
+def released(overlay: Path, reference: str) -> str:
+    """The overlay with Torpor's image, NAME:TAG@DIGEST, from a registry; the tag becomes a label of all objects."""
+    tagged, _, digest = reference.partition("@")
+    name, _, tag = tagged.rpartition(":")
+    image = {"name": _PLACEHOLDER, "newName": name, "newTag": tag, "digest": digest}
+    # Not on pods and selectors: what selects pods cannot change, and a label alone would restart them.
+    labels = [{"pairs": {"app.kubernetes.io/version": tag}}]
+    return render({"resources": [overlay], "images": [image], "labels": labels})
+
+
+def render(kustomization: Mapping[str, Any]) -> str:
+    """The YAML of a kustomization, whose resources are absolute folders; kustomize itself takes relative ones only."""
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder).resolve()
+        folders = [os.path.relpath(each, here) for each in kustomization["resources"]]
+        Path(here, "kustomization.yaml").write_text(json.dumps({**kustomization, "resources": folders}))
+        return command.run(shutil.which("kubectl") or cluster.kubectl(), "kustomize", here, limit=_LIMIT)
