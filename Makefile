@@ -50,7 +50,7 @@ type: venv ## mypy, strict
 
 generate: venv ## CRDs from the models, install.yaml from the manifests
 	$(BIN)/python -m torpor_api.crdgen
-	kubectl=$$($(DEV) kubectl) && $$kubectl kustomize manifests/base > manifests/install.yaml.new
+	kubectl=$$($(DEV) kubectl) && (cat manifests/header.txt && $$kubectl kustomize manifests/base) > manifests/install.yaml.new
 	mv manifests/install.yaml.new manifests/install.yaml
 
 verify: generate ## what is generated is what is committed
