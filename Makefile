@@ -9,7 +9,7 @@ CODE := wire crds expressions operator triggerer archive worker-image dev exampl
 
 .PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
-	mutants images manifest sbom undeploy load cluster kubeconfig cluster-down control-plane \
+	mutants images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -79,10 +79,9 @@ bench-startup: venv ## process start to first line of user code, in pods
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m benchmarks.writes
 
-undeploy: ## remove Torpor from the cluster: first the Workflows, so that nothing is left held by a finalizer
-	@export KUBECONFIG=$$($(DEV) kubeconfig) && kubectl=$$($(DEV) kubectl) && \
-	$$kubectl delete workflows.torpor.dev --all --all-namespaces --timeout=3m && \
-	$$kubectl delete --ignore-not-found -k manifests/overlays/dev
+uninstall: ## remove Torpor from the cluster, with all Workflows and results; works without an operator: docs/install.md
+	@export KUBECONFIG=$$($(DEV) kubeconfig) KUBECTL=$$($(DEV) kubectl) && sh manifests/uninstall.sh && \
+	$$KUBECTL delete namespace torpor-demo --ignore-not-found
 
 bench-chain: venv ## what a step of a chain costs above a bare pod
 	$(BIN)/python -m benchmarks.chain

@@ -56,7 +56,7 @@ def _demo(kubectl: Kubectl, image: str) -> int:
         print(f"\n{failure.explain(kubectl, film)}", file=sys.stderr)
         return 1
     print(f"\nThe report:\n\n{_indented(_table(film))}\n\nWhat the waiting cost:\n\n{_indented(_proof(film))}")
-    print(f"\nWhat to try next:\n\n{_indented(_next(name))}")
+    print(f"\nWhat to try next:\n\n{_indented(_next(name, image))}")
     return 0
 
 
@@ -84,7 +84,7 @@ def _proof(film: Film) -> str:
     return "\n".join(summary.lines(film))
 
 
-def _next(name: str) -> str:
+def _next(name: str, image: str) -> str:
     return "\n".join(
         [
             "export KUBECONFIG=$(make -s kubeconfig)",
@@ -92,11 +92,19 @@ def _next(name: str) -> str:
             f"kubectl describe workflow -n {NAMESPACE} {name}",
             f"kubectl get taskruns -n {NAMESPACE} -l torpor.dev/task=measure -o yaml",
             "kubectl explain workflow.spec.tasks",
-            f"kubectl create -n {NAMESPACE} -f {_EXAMPLE.relative_to(ROOT)}    # once more",
+            f"{_again(image)}    # once more",
             "make test",
+            "make uninstall",
             "make cluster-down",
         ]
     )
+
+
+def _again(image: str) -> str:
+    example = _EXAMPLE.relative_to(ROOT)
+    if image == images.CENSUS.name:
+        return f"kubectl create -n {NAMESPACE} -f {example}"
+    return f"sed 's|{images.CENSUS.name}|{image}|' {example} | kubectl create -n {NAMESPACE} -f -"
 
 
 def _indented(text: str) -> str:

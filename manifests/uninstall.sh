@@ -1,0 +1,100 @@
+#!/bin/sh
+# Removes Torpor from the cluster of kubectl's current context. It does not need a running operator.
+#
+#   sh manifests/uninstall.sh
+#
+# It deletes all Workflows and TaskRuns, their pods, the archive with its results and history, and what
+# manifests/namespace puts into the namespaces of workflows. It keeps those namespaces and everything else in them.
+# It needs cluster-admin. A second run continues after a failure. docs/install.md describes each step.
+#
+#   GRACE    seconds that a running operator has to cancel the Workflows, 60 by default
+#   KUBECTL  the kubectl to use
+set -eu
+: "${GRACE:=60}" "${KUBECTL:=kubectl}"
+
+SYSTEM=torpor-system
+TASK_PODS=torpor.dev/taskrun-uid
+
+# The finalizers of Torpor on an object, and where they are in its list.
+FINALIZERS='{{range .items}}{{$meta := .metadata}}{{range $index, $name := $meta.finalizers}}{{if or
+  (eq $name "torpor.dev/cancel-first") (eq $name "torpor.dev/outcome") (eq $name "torpor.dev/kopf")
+  }}{{$meta.namespace}} {{$meta.name}} {{$index}} {{$name}}{{"\n"}}{{end}}{{end}}{{end}}'
+ROLES_OF_BINDINGS='{{range .items}}{{if eq .roleRef.kind "ClusterRole"
+  }}{{.roleRef.name}} {{.metadata.namespace}} {{.metadata.name}}{{"\n"}}{{end}}{{end}}'
+
+say() { echo "uninstall: $*" >&2; }
+
+installed() { [ -n "$("$KUBECTL" get crd workflows.torpor.dev --ignore-not-found -o name)" ]; }
+
+operator_runs() {
+  available=$("$KUBECTL" -n "$SYSTEM" get deployment torpor-operator --ignore-not-found \
+    -o 'jsonpath={.status.availableReplicas}')
+  [ "${available:-0}" -gt 0 ]
+}
+
+# The other finalizers of an object stay. The test fails, and the object keeps its list, if the list has changed.
+remove_finalizers() { # KIND [LABEL SELECTOR]
+  kind=$1
+  shift
+  "$KUBECTL" get "$kind" --all-namespaces "$@" -o go-template="$FINALIZERS" |
+    while read -r namespace name index finalizer; do
+      path=/metadata/finalizers/$index
+      patch="[{\"op\":\"test\",\"path\":\"$path\",\"value\":\"$finalizer\"},{\"op\":\"remove\",\"path\":\"$path\"}]"
+      "$KUBECTL" -n "$namespace" patch "$kind" "$name" --type=json -p "$patch" < /dev/null ||
+        say "$kind $namespace/$name changed or was deleted"
+    done
+}
+
+delete_workflows() {
+  "$KUBECTL" delete workflows.torpor.dev --all --all-namespaces --wait=false
+}
+
+if installed; then
+  say "deleting all Workflows"
+  delete_workflows
+  if operator_runs; then
+    say "waiting up to $GRACE s for the operator to cancel them"
+    "$KUBECTL" wait workflows.torpor.dev --all --all-namespaces --for=delete --timeout="${GRACE}s" ||
+      say "the operator did not finish, or there was no Workflow; continuing without it"
+  fi
+fi
+
+say "stopping the operator, the triggerers and the archive"
+"$KUBECTL" -n "$SYSTEM" delete deployments --all --cascade=foreground --timeout=120s ||
+  say "a pod did not end; continuing"
+
+say "deleting the pods of tasks"
+"$KUBECTL" delete pods --all-namespaces -l "$TASK_PODS" --wait=false
+remove_finalizers pods -l "$TASK_PODS"
+
+if installed; then
+  say "removing the finalizers of Workflows"
+  delete_workflows # those that were created since
+  remove_finalizers workflows.torpor.dev
+fi
+say "deleting both kinds with all objects of them"
+"$KUBECTL" delete crd workflows.torpor.dev taskruns.torpor.dev --ignore-not-found --timeout=600s
+"$KUBECTL" wait pods --all-namespaces -l "$TASK_PODS" --for=delete --timeout=120s ||
+  say "there was no pod of a task, or one did not end"
+
+say "deleting what the namespaces of workflows were set up with"
+"$KUBECTL" get rolebindings --all-namespaces -o go-template="$ROLES_OF_BINDINGS" |
+  while read -r role namespace name; do
+    case $role in
+      torpor-operator-namespace | torpor-task | torpor-view | torpor-edit | torpor-approve)
+        "$KUBECTL" -n "$namespace" delete rolebinding "$name" --ignore-not-found < /dev/null
+        ;;
+    esac
+  done
+for object in serviceaccounts/torpor-task networkpolicies/torpor-task rolebindings/torpor-secrets \
+  roles/torpor-secrets resourcequotas/torpor configmaps/torpor-pools; do
+  "$KUBECTL" delete "${object%/*}" --all-namespaces --field-selector="metadata.name=${object#*/}"
+done
+
+say "deleting the namespace $SYSTEM and the objects of the cluster"
+"$KUBECTL" delete namespace "$SYSTEM" --ignore-not-found --timeout=300s
+for label in app.kubernetes.io/part-of=torpor torpor.dev/trigger-pool; do
+  "$KUBECTL" delete validatingadmissionpolicybindings,validatingadmissionpolicies,clusterrolebindings,clusterroles,priorityclasses \
+    -l "$label"
+done
+say "Torpor is removed"
