@@ -57,13 +57,13 @@ def kubeconfig() -> Path:
 
 
 def down() -> None:
-    """Remove the cluster; after the last kind cluster, stop the engine if it was started here. Caches stay."""
+    """Remove the cluster. The engine stops after the last one, if it was started here; caches stay."""
     if engine.reachable():
         with cache.lock(kind.folder() / "lock"), step("removing the cluster"):
             _delete()
             command.succeeds("docker", "network", "rm", "kind", limit=60)  # stays if another kind cluster uses it
-        if kind.any_cluster():
-            return
+        if kind.name() != kind.DEFAULT_NAME or kind.any_cluster():
+            return  # another cluster, or whatever made this second one, still uses the engine
     engine.stop()
 
 
