@@ -35,7 +35,7 @@ _PODS = f"torpor.dev/trigger-pool={POOL}"
 
 @pytest.fixture(scope="session")
 def pool(kubectl: Kubectl) -> Iterator[str]:
-    """The example's pool, set up by the commands of docs/pools.md."""
+    """The example's pool, set up by the commands of docs/how-to/write-a-trigger.md."""
     built = images.build([IMAGE], "")
     cluster.load([IMAGE.name])
     apply(kubectl, _FOLDER, built[IMAGE.name])

@@ -12,7 +12,7 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def bind_in_its_namespace_only(pool: Any) -> None:
-    """What docs/pools.md says: a RoleBinding in place of the ClusterRoleBinding."""
+    """As docs/how-to/write-a-trigger.md says: a RoleBinding in place of the ClusterRoleBinding."""
     path = f"/apis/{_GROUP}/v1/clusterrolebindings/{pool.name}"
     binding = pool.server.request("GET", path).expect(200)
     pool.server.request("DELETE", path).expect(200)

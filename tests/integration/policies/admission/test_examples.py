@@ -1,4 +1,4 @@
-"""The examples of docs/workflows.md and those of the folder examples/ are let in by schema and door."""
+"""The API server admits every Workflow of the documentation and of the folder examples/."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.integration.conftest import Server
-from tests.unit.architecture.test_workflows_page import EXAMPLES, spec
+from tests.unit.architecture.test_docs_examples import EXAMPLES
 
 _FOLDER = Path(__file__).resolve().parents[4] / "examples"
 
@@ -23,10 +23,15 @@ def workflows() -> dict[str, dict[str, Any]]:
     }
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_is_let_in(server: Server, namespace: str, example: str) -> None:
-    body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}, "spec": spec(example)}
-    server.create("workflows", namespace, body).expect(201)
+@pytest.mark.parametrize("place", EXAMPLES)
+def test_an_example_is_let_in(server: Server, namespace: str, place: str) -> None:
+    body = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "run"},
+        "spec": EXAMPLES[place],
+    }
+    server.create("workflows", namespace, body, fieldValidation="Strict").expect(201)
 
 
 @pytest.mark.parametrize("place", workflows())

@@ -1,32 +1,24 @@
-"""What docs/workflows.md and docs/mapping.md say of groups, and its examples: each is a Workflow that runs."""
+"""The rules of task groups, as docs/how-to/task-groups.md lists them."""
 
 import json
-import re
-from pathlib import Path
-from typing import Any
 
-import pytest
-import yaml
-from torpor_operator.graph import dag
 from torpor_wire import constants
 
 from tests.support.builders import Body, python
 from tests.support.group_builders import COUNTRY, FETCH, LOAD, PLACES, TOWN, at_once, run
-from tests.support.plan_world import World
 from tests.unit.torpor_operator.mapping.test_mapping import stored
 from tests.unit.torpor_operator.plan.test_clear import clear
 
-PAGE = (Path(__file__).parents[4] / "docs/workflows.md").read_text()
-BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
 OUTER: Body = {"name": "outer", "expand": [{"name": "x", "over": ["a", "b"]}]}
 LISTED: Body = {"name": "city", "expand": [{"name": "city", "over": "${tasks.list.result}"}]}
 
 
-@pytest.mark.parametrize("spec", [block for block in BLOCKS if isinstance(block, dict)])
-def test_an_example_of_the_page_is_a_workflow(spec: dict[str, Any]) -> None:
-    rest = {name: value for name, value in spec.items() if name != "tasks"}
-    workflow = World(*spec["tasks"], **rest).stored
-    assert isinstance(dag.build(workflow.spec), dag.Graph)
+from torpor_wire import constants
+
+from tests.support.builders import Body, python
+from tests.support.group_builders import COUNTRY, FETCH, LOAD, PLACES, TOWN, at_once, run
+from tests.unit.torpor_operator.mapping.test_mapping import stored
+from tests.unit.torpor_operator.plan.test_clear import clear
 
 
 def test_what_stands_in_the_outer_group_comes_after_the_inner_one_at_its_own_index() -> None:
