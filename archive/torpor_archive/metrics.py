@@ -1,4 +1,4 @@
-"""What a replica counts, as Prometheus reads it at `/metrics`; docs/archive.md explains each name.
+"""What a replica counts, as Prometheus reads it at `/metrics`; docs/reference/metrics.md explains each name.
 
 Labels are bounded, whatever is asked for: a route is one of ours, or one word for all others.
 """

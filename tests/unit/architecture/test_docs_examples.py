@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api import workflow
-from torpor_operator import graph
+from torpor_api.models import workflow
+from torpor_operator.graph import dag
 
 _DOCS = Path(__file__).parents[3] / "docs"
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -70,4 +70,4 @@ def test_every_example_can_run(place: str) -> None:
     written = EXAMPLES[place]
     parsed = workflow.parse({"metadata": {"name": "x", "namespace": "y", "uid": "z"}, "spec": written}).spec
     assert unknown(written, parsed.model_dump(by_alias=True)) == []
-    assert isinstance(graph.build(parsed), graph.Graph)
+    assert isinstance(dag.build(parsed), dag.Graph)

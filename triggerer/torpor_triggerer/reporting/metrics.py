@@ -1,4 +1,4 @@
-"""What a replica counts, as Prometheus reads it at `/metrics`; docs/metrics.md explains each name.
+"""What a replica counts, as Prometheus reads it at `/metrics`; docs/reference/metrics.md explains each name.
 
 Counters grow where something happens. All else is read off what the replica holds when somebody asks (`Standing`), so
 that a wait costs nothing. Labels are bounded, whatever stands on TaskRuns: the name of a trigger class is one of the

@@ -13,14 +13,6 @@ OUTER: Body = {"name": "outer", "expand": [{"name": "x", "over": ["a", "b"]}]}
 LISTED: Body = {"name": "city", "expand": [{"name": "city", "over": "${tasks.list.result}"}]}
 
 
-from torpor_wire import constants
-
-from tests.support.builders import Body, python
-from tests.support.group_builders import COUNTRY, FETCH, LOAD, PLACES, TOWN, at_once, run
-from tests.unit.torpor_operator.mapping.test_mapping import stored
-from tests.unit.torpor_operator.plan.test_clear import clear
-
-
 def test_what_stands_in_the_outer_group_comes_after_the_inner_one_at_its_own_index() -> None:
     inner: Body = {"name": "inner", "in": "outer", "expand": [{"name": "y", "over": [1, 2]}]}
     tell = python("tell", group="outer", after=["inner"])

@@ -1,17 +1,11 @@
 """What `/metrics` says of a replica, and that it says it all and no more."""
 
-import re
-from pathlib import Path
-
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from torpor_triggerer.reporting.metrics import Metrics, Standing
-from torpor_triggerer.usercode.registry import BUILT_IN
+from torpor_triggerer.reporting.metrics import Metrics
 
 from tests.support.triggerer_world import answer, world
 
-_PAGE = Path(__file__).resolve().parents[4] / "docs/metrics.md"
-_ROW = re.compile(r"^\| `(torpor_\w+)` \| (\w+) \|", re.MULTILINE)
 Labels = dict[str, str]
 
 
@@ -112,14 +106,3 @@ def test_a_label_from_outside_cannot_break_the_text() -> None:
     metrics.blocked("other")
     assert read(metrics, "torpor_loop_blocked_total", **{"class": 'a"b\n'}) == 1
     assert read(metrics, "torpor_loop_blocked_total", **{"class": "unregistered"}) == 1
-
-
-def test_the_page_explains_every_metric_with_its_kind_and_no_other() -> None:
-    metrics = Metrics("default", BUILT_IN)
-    metrics.watch(Standing)
-    metrics.watch_process()
-    told = {
-        (family.name + ("_total" if family.type == "counter" else ""), family.type)
-        for family in metrics._registry.collect()
-    }
-    assert {(name, kind) for name, kind in _ROW.findall(_PAGE.read_text())} == told

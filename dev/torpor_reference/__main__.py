@@ -1,0 +1,48 @@
+"""`python -m torpor_reference`: writes the generated parts of docs/reference. The only module that touches files."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from torpor_reference import fields, sources
+from torpor_reference.tables import PageError, Table, fill
+
+_ROOT = Path(__file__).resolve().parents[2]
+_FOLDER = _ROOT / "docs/reference"
+
+
+def pages() -> dict[Path, str]:
+    """The text of each page that has generated parts."""
+    return {_FOLDER / name: fill((_FOLDER / name).read_text(), blocks) for name, blocks in _blocks().items()}
+
+
+def main() -> int:
+    """Write the pages; 1 where one of them cannot be completed."""
+    try:
+        written = pages()
+    except PageError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for path, text in written.items():
+        path.write_text(text)
+    return 0
+
+
+def _blocks() -> dict[str, Mapping[str, str | Table]]:
+    crds = {
+        name: yaml.safe_load((_ROOT / f"crds/{name}.torpor.dev.yaml").read_text()) for name in ("workflows", "taskruns")
+    }
+    of_fields = {f"{name} fields": fields.sections(crd) for name, crd in crds.items()}
+    of_columns = {f"{name} columns": fields.columns(crd) for name, crd in crds.items()}
+    return {
+        "fields.md": of_fields | of_columns,
+        "settings.md": sources.flags(),
+        "metrics.md": sources.metrics(),
+        "triggers.md": sources.arguments(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
