@@ -39,7 +39,7 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
     assert denied.status.reason == "SecretForbidden"
     assert f"ServiceAccount torpor-task may not get Secret site in namespace {stage.namespace}" in _message(denied)
 
-    # The two commands of docs/rbac.md.
+    # The two commands of docs/reference/rbac.md.
     right = ("read-site", "--verb=get", "--resource=secrets", "--resource-name=site")
     bound = ("read-site", "--role=read-site", f"--serviceaccount={stage.namespace}:torpor-task")
     kubectl.run("-n", stage.namespace, "create", "role", *right)

@@ -74,7 +74,7 @@ class Condition(Model):
 
     type: Annotated[str, Field(max_length=63, description="Succeeded, or (Workflow only) Reconciling or Stalled.")]
     status: Annotated[str, Field(max_length=10, description="True, False or Unknown.")]
-    reason: Annotated[ReasonWord, Field(description="One CamelCase word; docs/reasons.md explains each.")]
+    reason: Annotated[ReasonWord, Field(description="One CamelCase word; docs/reference/reasons.md explains each.")]
     message: Annotated[
         str,
         Field(

@@ -46,7 +46,7 @@ class TriggerTask(Model):
             alias="class",
             max_length=253,
             description="time (at), duration (duration), http (url, ...), kubernetes (api_version, kind, ...), or "
-            "a class registered with the triggerer; docs/triggers.md has each one's arguments.",
+            "a class registered with the triggerer; docs/reference/triggers.md lists the arguments.",
             json_schema_extra=CLASS,
         ),
     ]

@@ -38,11 +38,11 @@ def rules() -> Iterator[tuple[str, str, str, str]]:
 
 def explained() -> Iterator[tuple[str, str, str, str]]:
     title = ""
-    for line in (_ROOT / "docs/rbac.md").read_text().splitlines():
+    for line in (_ROOT / "docs/reference/rbac.md").read_text().splitlines():
         row = _ROW.match(line)
         if line.startswith("## "):
             title = line.removeprefix("## ")
-        elif row and row["groups"] != "API group":
+        elif row and row["groups"] != "API group" and title != "Pools":
             yield title, row["groups"], row["resources"], row["verbs"]
 
 

@@ -169,7 +169,8 @@ def test_the_examples_pool_builds_and_names_a_class_that_exists() -> None:
 
 
 def test_the_page_explains_every_rule_that_a_pool_brings(pool: Documents) -> None:
-    page = (_ROOT / "docs/pools.md").read_text().replace("*name*", "far-tides")
+    page = (_ROOT / "docs/reference/rbac.md").read_text().partition("\n## Pools\n")[2].partition("\n## ")[0]
+    page = page.replace("*name*", "far-tides")
     explained = [row.group("groups", "resources", "verbs") for row in _ROW.finditer(page) if "API group" not in row[0]]
     rules = [rule for each in pool if each["kind"] in {"Role", "ClusterRole"} for rule in each["rules"]]
     assert sorted(explained) == sorted(_words(rule) for rule in rules)
