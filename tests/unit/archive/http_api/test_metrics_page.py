@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from torpor_archive import errors
+
 _PAGE = (Path(__file__).resolve().parents[4] / "docs/reference/settings.md").read_text()
 
 

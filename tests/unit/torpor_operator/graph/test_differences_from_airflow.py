@@ -1,4 +1,4 @@
-"""Where a run goes another way than in Airflow on purpose: each is a row of docs/airflow.md."""
+"""Deliberate differences from Airflow; docs/design/differences-from-airflow.md has the reasons."""
 
 import pytest
 

@@ -1,0 +1,31 @@
+"""The translations in docs/coming-from are Workflows that can run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from torpor_api import workflow
+from torpor_operator import graph
+
+from tests.unit.architecture.test_workflows_page import unknown
+
+_PAGES = sorted((Path(__file__).resolve().parents[3] / "docs/coming-from").glob("*.md"))
+_BLOCKS = [
+    yaml.safe_load(block)
+    for page in _PAGES
+    for block in re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+]
+WORKFLOWS = [block for block in _BLOCKS if block["apiVersion"].startswith("torpor.dev/")]
+
+
+def test_each_page_has_a_translation() -> None:
+    assert len(WORKFLOWS) == 3
+
+
+@pytest.mark.parametrize("body", WORKFLOWS, ids=lambda body: body["metadata"]["generateName"])
+def test_a_translation_can_run(body: dict[str, Any]) -> None:
+    parsed = workflow.parse({**body, "metadata": {"name": "x", "namespace": "y", "uid": "z"}}).spec
+    assert unknown(body["spec"], parsed.model_dump(by_alias=True)) == []
+    assert isinstance(graph.build(parsed), graph.Graph)
