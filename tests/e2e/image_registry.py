@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torpor_demo import cluster
-from torpor_dev import command, debian
+from torpor_dev import command
+from torpor_dev.offline import debian
 
 _PROGRAM = "docker-registry"
 _CONFIGURATION = """\

@@ -208,7 +208,7 @@ class Workflow(Model):
     """One run of a graph of tasks; what waits costs no pod."""
 
     metadata: Metadata
-    spec: Annotated[WorkflowSpec, Field(description="What to run; docs/reference/fields.md says which fields may change.")]
+    spec: Annotated[WorkflowSpec, Field(description="What to run. Some fields may change: docs/reference/fields.md.")]
     status: Annotated[WorkflowStatus, Field(description="How the run goes.")] = WorkflowStatus()
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api import workflow
-from torpor_operator import graph
+from torpor_api.models import workflow
+from torpor_operator.graph import dag
 
-from tests.unit.architecture.test_workflows_page import unknown
+from tests.unit.architecture.test_docs_examples import unknown
 
 _PAGES = sorted((Path(__file__).resolve().parents[3] / "docs/coming-from").glob("*.md"))
 _BLOCKS = [
@@ -28,4 +28,4 @@ def test_each_page_has_a_translation() -> None:
 def test_a_translation_can_run(body: dict[str, Any]) -> None:
     parsed = workflow.parse({**body, "metadata": {"name": "x", "namespace": "y", "uid": "z"}}).spec
     assert unknown(body["spec"], parsed.model_dump(by_alias=True)) == []
-    assert isinstance(graph.build(parsed), graph.Graph)
+    assert isinstance(dag.build(parsed), dag.Graph)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import torpor
 from torpor import triggers
-from torpor_wire import keys
+from torpor_wire import constants
 
 _FOLDER = Path(__file__).resolve().parents[3] / "docs/reference"
-_NAMES = sorted({value for value in vars(keys).values() if isinstance(value, str) and value.startswith("torpor.dev/")})
+_NAMES = sorted({value for value in vars(constants).values() if isinstance(value, str) and value.startswith("torpor.dev/")})
 
 
-@pytest.mark.parametrize("name", [name for name in _NAMES if name != keys.API_VERSION])
+@pytest.mark.parametrize("name", [name for name in _NAMES if name != constants.API_VERSION])
 def test_the_page_has_every_label_annotation_and_finalizer(name: str) -> None:
     assert f"`{name}`" in (_FOLDER / "labels.md").read_text()
 
