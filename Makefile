@@ -27,7 +27,7 @@ unit: venv ## the tests that need no cluster
 integration: venv ## the tests against a real API server
 	$(BIN)/pytest tests/integration
 
-attacks: venv ## what a careless or hostile neighbour does, on a control plane of its own: docs/security.md
+attacks: venv ## what a careless or hostile neighbour does, on a control plane of its own: docs/design/security.md
 	TORPOR_CONTROL_PLANE=control-plane-attacks $(BIN)/pytest -m attack tests/unit tests/integration
 
 fuzz: venv ## Workflows and TaskRuns of any shape that the schemas allow: make fuzz TORPOR_FUZZ_EXAMPLES=200
@@ -96,19 +96,19 @@ bench-chain: venv ## what a step of a chain costs above a bare pod
 bench-failover: venv ## the leading operator killed, to the next pod of a task
 	$(BIN)/python -m benchmarks.failover
 
-bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/attacks.json
+bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/design/figures/attacks.json
 	$(BIN)/python -m benchmarks.attacks $(BENCH)
 
-bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/reduce.json
+bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/design/figures/reduce.json
 	$(BIN)/python -m benchmarks.reduce $(BENCH)
 
-bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/sensors.csv, .json and .svg
+bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/design/figures/sensors.csv, .json and .svg
 	$(BIN)/python -m benchmarks.sensors
 
-bench-triggerer: venv ## what a triggerer takes and costs, on a control plane of its own: docs/triggerer.json
+bench-triggerer: venv ## what a triggerer takes and costs, on a control plane of its own: docs/design/figures/triggerer.json
 	$(BIN)/python -m benchmarks.triggerer $(BENCH)
 
-bench-workflow: venv ## how fast pods of tasks start and what they cost, on a control plane of its own: docs/workflow.json
+bench-workflow: venv ## how fast pods of tasks start and what they cost, on a control plane of its own: docs/design/figures/workflow.json
 	$(BIN)/python -m benchmarks.workflow $(BENCH)
 
 cluster: ## a kind cluster, on any machine

@@ -1,4 +1,4 @@
-"""docs/security.md names tests that exist."""
+"""docs/design/security.md names tests that exist."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _NAMED = re.compile(r"`([a-z_/]*test_[a-z_]+\.py)(?:::(test_[a-z0-9_]+))?`|`(::t
 def references() -> list[tuple[str, str]]:
     """Files of tests, and functions in them or nothing; a bare function is of the file named before it."""
     found: list[tuple[str, str]] = []
-    for match in _NAMED.finditer((_ROOT / "docs/security.md").read_text()):
+    for match in _NAMED.finditer((_ROOT / "docs/design/security.md").read_text()):
         file, name, bare = match.groups()
         found.append((file, name or "") if file else (found[-1][0], bare.removeprefix("::")))
     return found
