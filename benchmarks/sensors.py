@@ -43,7 +43,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--waits", type=int, default=100)
     parser.add_argument("--after", type=float, default=300, help="seconds until what is waited for is there")
-    parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures", help="where sensors.csv, .json and .svg go")
+    parser.add_argument(
+        "--into", type=Path, default=ROOT / "docs/design/figures", help="where sensors.csv, .json and .svg go"
+    )
     parser.add_argument("--draw", action="store_true", help="from the CSV and the JSON that are there")
     given = parser.parse_args()
     if not given.draw:

@@ -38,7 +38,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), help="these attacks alone")
     parser.add_argument("--runs", type=int, default=_RUNS, help="runs of the innocent namespace, before and during it")
-    parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures/attacks.json", help="where the JSON goes")
+    parser.add_argument(
+        "--into", type=Path, default=ROOT / "docs/design/figures/attacks.json", help="where the JSON goes"
+    )
     given = parser.parse_args()
     taken = [one for name in given.only if (one := _measured(name, given.runs)) is not None]
     given.into.write_text(report.written(taken, commit=_commit(), at=times.rfc3339(time.time())) + "\n")

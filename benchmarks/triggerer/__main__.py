@@ -38,7 +38,9 @@ def main() -> int:
     """Measure, print and write; 1 where a scenario could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="these scenarios alone")
-    parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures/triggerer.json", help="where the JSON goes")
+    parser.add_argument(
+        "--into", type=Path, default=ROOT / "docs/design/figures/triggerer.json", help="where the JSON goes"
+    )
     parser.add_argument("--logs", type=Path, help="a folder in which to leave the triggerers' logs")
     parser.add_argument("--airflow", type=Path, help="JSON of what an Airflow beside was measured to, by name")
     for each in fields(Sizes):

@@ -35,7 +35,9 @@ _SIZES: Mapping[str, list[int]] = {"floor": [1000], "fan": [100, 1000, _BESIDE],
 def main() -> int:
     """Measure, print and write; 1 where a row could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures/workflow.json", help="where the JSON goes")
+    parser.add_argument(
+        "--into", type=Path, default=ROOT / "docs/design/figures/workflow.json", help="where the JSON goes"
+    )
     parser.add_argument("--only", nargs="+", choices=_KINDS, default=list(_KINDS), help="these alone")
     for name, sizes in _SIZES.items():
         parser.add_argument(f"--{name}", nargs="+", type=int, default=sizes, help="how many")

@@ -8,7 +8,9 @@ from torpor import triggers
 from torpor_wire import constants
 
 _FOLDER = Path(__file__).resolve().parents[3] / "docs/reference"
-_NAMES = sorted({value for value in vars(constants).values() if isinstance(value, str) and value.startswith("torpor.dev/")})
+_NAMES = sorted(
+    {value for value in vars(constants).values() if isinstance(value, str) and value.startswith("torpor.dev/")}
+)
 
 
 @pytest.mark.parametrize("name", [name for name in _NAMES if name != constants.API_VERSION])
