@@ -3,8 +3,9 @@
 #
 #   sh manifests/uninstall.sh
 #
-# It deletes all Workflows and TaskRuns, their pods, the archive with its results and history, and what
-# manifests/namespace puts into the namespaces of workflows. It keeps those namespaces and everything else in them.
+# It deletes all Workflows and TaskRuns, their pods, the archive with its results and history, all pools, every binding of
+# a role of Torpor, and what manifests/namespace and manifests/components put into the namespaces of workflows. It keeps
+# those namespaces and everything else in them.
 # It needs cluster-admin. A second run continues after a failure. docs/install.md describes each step.
 #
 #   GRACE    seconds that a running operator has to cancel the Workflows, 60 by default
@@ -19,8 +20,8 @@ TASK_PODS=torpor.dev/taskrun-uid
 FINALIZERS='{{range .items}}{{$meta := .metadata}}{{range $index, $name := $meta.finalizers}}{{if or
   (eq $name "torpor.dev/cancel-first") (eq $name "torpor.dev/outcome") (eq $name "torpor.dev/kopf")
   }}{{$meta.namespace}} {{$meta.name}} {{$index}} {{$name}}{{"\n"}}{{end}}{{end}}{{end}}'
-ROLES_OF_BINDINGS='{{range .items}}{{if eq .roleRef.kind "ClusterRole"
-  }}{{.roleRef.name}} {{.metadata.namespace}} {{.metadata.name}}{{"\n"}}{{end}}{{end}}'
+# The namespace is the last word, since a ClusterRoleBinding has none.
+BINDINGS='{{range .items}}{{.roleRef.kind}}/{{.roleRef.name}} {{.kind}} {{.metadata.name}} {{.metadata.namespace}}{{"\n"}}{{end}}'
 
 say() { echo "uninstall: $*" >&2; }
 
@@ -77,17 +78,22 @@ say "deleting both kinds with all objects of them"
 "$KUBECTL" wait pods --all-namespaces -l "$TASK_PODS" --for=delete --timeout=120s ||
   say "there was no pod of a task, or one did not end"
 
-say "deleting what the namespaces of workflows were set up with"
-"$KUBECTL" get rolebindings --all-namespaces -o go-template="$ROLES_OF_BINDINGS" |
-  while read -r role namespace name; do
+say "deleting what the namespaces of workflows were set up with, and the bindings of the roles"
+"$KUBECTL" get rolebindings,clusterrolebindings --all-namespaces -o go-template="$BINDINGS" |
+  while read -r role kind name namespace; do
     case $role in
-      torpor-operator-namespace | torpor-task | torpor-view | torpor-edit | torpor-approve)
-        "$KUBECTL" -n "$namespace" delete rolebinding "$name" --ignore-not-found < /dev/null
-        ;;
+      ClusterRole/torpor-operator* | ClusterRole/torpor-triggerer* | ClusterRole/torpor-archive | ClusterRole/torpor-task | \
+        ClusterRole/torpor-view | ClusterRole/torpor-edit | ClusterRole/torpor-approve | Role/torpor-secrets) ;;
+      *) continue ;;
     esac
+    if [ "$kind" = RoleBinding ]; then
+      "$KUBECTL" -n "$namespace" delete rolebinding "$name" --ignore-not-found < /dev/null
+    else
+      "$KUBECTL" delete clusterrolebinding "$name" --ignore-not-found < /dev/null
+    fi
   done
-for object in serviceaccounts/torpor-task networkpolicies/torpor-task rolebindings/torpor-secrets \
-  roles/torpor-secrets resourcequotas/torpor configmaps/torpor-pools; do
+for object in serviceaccounts/torpor-task networkpolicies/torpor-task roles/torpor-secrets resourcequotas/torpor \
+  configmaps/torpor-pools; do
   "$KUBECTL" delete "${object%/*}" --all-namespaces --field-selector="metadata.name=${object#*/}"
 done
 

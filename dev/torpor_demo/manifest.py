@@ -42,9 +42,13 @@ def released(overlay: Path, reference: str) -> str:
 
 
 def render(kustomization: Mapping[str, Any]) -> str:
-    """The YAML of a kustomization, whose resources are absolute folders; kustomize itself takes relative ones only."""
+    """The YAML of a kustomization. Its resources and components are absolute folders; kustomize takes relative ones."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder).resolve()
-        folders = [os.path.relpath(each, here) for each in kustomization["resources"]]
-        Path(here, "kustomization.yaml").write_text(json.dumps({**kustomization, "resources": folders}))
+        relative = {
+            field: [os.path.relpath(each, here) for each in kustomization[field]]
+            for field in ("resources", "components")
+            if field in kustomization
+        }
+        Path(here, "kustomization.yaml").write_text(json.dumps({**kustomization, **relative}))
         return command.run(shutil.which("kubectl") or cluster.kubectl(), "kustomize", here, limit=_LIMIT)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_demo import install
+from torpor_demo import install, manifest
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
@@ -40,15 +40,25 @@ class Site:
         """The manifest of a version and the name of the example's image, once they are in the registry."""
         if version not in self._released:
             pushed = self._make("images", version).split()
-            manifest = self._folder / f"install-{version}.yaml"
-            manifest.write_text((ROOT / self._make("manifest", version).strip()).read_text())
-            self._released[version] = (manifest, next(each for each in pushed if "/census:" in each))
+            rendered = self._folder / f"install-{version}.yaml"
+            rendered.write_text((ROOT / self._make("manifest", version).strip()).read_text())
+            self._released[version] = (rendered, next(each for each in pushed if "/census:" in each))
         return self._released[version]
 
     def install(self, version: str) -> None:
         self.kubectl.run("apply", "--server-side", "-f", self.release(version)[0])
         install.await_ready(self.kubectl)
         install.prepare(self.kubectl, TEAM)
+
+    def extend(self) -> None:
+        """Have all that docs/install.md names beside the manifest: components, a pool, people's roles."""
+        components = [ROOT / "manifests/components" / name for name in ("secrets", "quota")]
+        namespace = {"resources": [ROOT / "manifests/namespace"], "components": components, "namespace": TEAM}
+        self.kubectl.run("apply", "--server-side", "-f", "-", stdin=manifest.render(namespace))
+        self.kubectl.run("apply", "--server-side", "-k", ROOT / "examples/own-trigger/pool")
+        role = ("--clusterrole=torpor-approve", "--user=ann@example.org")
+        self.kubectl.run("create", "rolebinding", "approvers", "-n", TEAM, *role)
+        self.kubectl.run("create", "clusterrolebinding", "approvers", *role)
 
     def start(self, name: str, *tasks: Mapping[str, Any], version: str) -> None:
         spec = {"image": self.release(version)[1], "tasks": list(tasks)}
@@ -125,6 +135,7 @@ def test_a_wait_goes_on_through_an_upgrade(site: Site) -> None:
 @pytest.mark.parametrize("running", [False, True], ids=["the operator is down", "the operator runs"])
 def test_uninstalling_leaves_nothing_behind(site: Site, *, running: bool) -> None:
     site.install("2.0")
+    site.extend()
     site.start("left", ASK, STAY, version="2.0")
     site.reached("left", "ask", "Deferred")
     site.reached("left", "stay", "Running")
