@@ -16,8 +16,8 @@ from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
 
-from tests.e2e import image_registry, second_cluster
-from tests.e2e.image_registry import ImageRegistry
+from tests.e2e.support import image_registry, second_cluster
+from tests.e2e.support.image_registry import ImageRegistry
 
 TEAM = "team"
 _ENDS_AT_ONCE = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit()); signal.pause()"
