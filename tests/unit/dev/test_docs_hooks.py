@@ -1,0 +1,41 @@
+"""Links of the sources are paths of the repository; on the site they are links between its pages."""
+
+import logging
+
+import pytest
+from torpor_docs import hooks
+
+_ADDED = {"adr/0001-x.md": "adr/0001-x.md", "CHANGELOG.md": "changelog.md"}
+
+
+@pytest.mark.parametrize(
+    ("source", "link", "on_the_site"),
+    [
+        ("docs/concepts/workflow.md", "taskrun.md#states", "taskrun.md#states"),
+        ("docs/concepts/workflow.md", "../../adr/0001-x.md", "../adr/0001-x.md"),
+        ("docs/index.md", "../CHANGELOG.md", "changelog.md"),
+        ("adr/0001-x.md", "../docs/concepts/workflow.md", "../concepts/workflow.md"),
+        ("CHANGELOG.md", "docs/install.md", "install.md"),
+        ("docs/index.md", "https://example.org/x.md", "https://example.org/x.md"),
+    ],
+)
+def test_a_link_of_the_repository_is_one_of_the_site(source: str, link: str, on_the_site: str) -> None:
+    assert hooks.relinked(f"see [it]({link}).", source, _ADDED) == f"see [it]({on_the_site})."
+
+
+def test_code_is_left_alone() -> None:
+    text = "```md\n[it](../CHANGELOG.md)\n```"
+    assert hooks.relinked(text, "docs/index.md", _ADDED) == text
+
+
+def test_a_link_to_a_file_that_is_not_in_the_site_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="mkdocs.hooks.torpor"):
+        hooks.relinked("[it](../wire/torpor_wire/retry.py)", "docs/index.md", _ADDED)
+    assert "docs/index.md links ../wire/torpor_wire/retry.py, which is not in the site" in caplog.text
+
+
+def test_a_folder_of_the_navigation_becomes_its_pages() -> None:
+    pages = ["concepts/index.md", "concepts/workflow.md", "adr/0002-y.md", "adr/index.md", "adr/0001-x.md"]
+    assert hooks.expanded([{"Decisions": "adr/"}], pages) == [
+        {"Decisions": ["adr/index.md", "adr/0001-x.md", "adr/0002-y.md"]}
+    ]
