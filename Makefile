@@ -46,7 +46,7 @@ lint: venv ## style and import rules
 	$(BIN)/lint-imports
 
 docs: venv ## the documentation as a site, in build/site; a broken link fails
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
 	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr

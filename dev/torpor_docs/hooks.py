@@ -40,6 +40,8 @@ def _published(path: Path) -> bool:
 
 def site_path(path: str, added: dict[str, str]) -> str | None:
     """The place in the site of a file of the repository; None if it is not in the site."""
+    if path == "adr":
+        return _DECISIONS
     return path.removeprefix(_DOCS) if path.startswith(_DOCS) else added.get(path)
 
 

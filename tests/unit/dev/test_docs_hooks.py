@@ -5,7 +5,7 @@ import logging
 import pytest
 from torpor_docs import hooks
 
-_ADDED = {"adr/0001-x.md": "adr/0001-x.md", "CHANGELOG.md": "changelog.md"}
+_ADDED = {"adr/0001-x.md": "adr/0001-x.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,7 @@ _ADDED = {"adr/0001-x.md": "adr/0001-x.md", "CHANGELOG.md": "changelog.md"}
         ("docs/index.md", "../CHANGELOG.md", "changelog.md"),
         ("adr/0001-x.md", "../docs/concepts/workflow.md", "../concepts/workflow.md"),
         ("CHANGELOG.md", "docs/install.md", "install.md"),
+        ("CONTRIBUTING.md", "adr/", "adr/index.md"),
         ("docs/index.md", "https://example.org/x.md", "https://example.org/x.md"),
     ],
 )
