@@ -40,7 +40,7 @@ fmt: venv ## format
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-lint: venv ## style and import rules
+lint: venv docs prose ## style and import rules, the documentation's links and language
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/lint-imports
@@ -49,7 +49,7 @@ docs: venv ## the documentation as a site, in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
-	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr dev/README.md examples/groups/README.md worker-image/README.md
 
 type: venv ## mypy, strict
 	$(BIN)/mypy
