@@ -1,0 +1,40 @@
+"""docs/install.md lists what the manifest creates, and manifests/uninstall.sh knows every role of it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "manifests/install.yaml").read_text()))
+
+
+def listed() -> Iterator[tuple[str, str]]:
+    """Kind and name, as the table of the page has them: kinds in its first column, names in its second."""
+    page = (ROOT / "docs/install.md").read_text()
+    table = page.partition("## What the manifest creates")[2].partition("\n## ")[0]
+    for row in table.splitlines():
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        if len(cells) == 3:
+            for kind in cells[0].split(", "):
+                for name in re.findall(r"`([^`]+)`", cells[1]):
+                    yield kind, name
+
+
+def test_the_page_lists_every_object_and_no_other() -> None:
+    assert set(listed()) == {(each["kind"], each["metadata"]["name"]) for each in OBJECTS}
+
+
+@pytest.mark.parametrize("role", sorted(e["metadata"]["name"] for e in OBJECTS if e["kind"] == "ClusterRole"))
+def test_uninstalling_deletes_the_bindings_of_every_role(role: str) -> None:
+    script = (ROOT / "manifests/uninstall.sh").read_text()
+    patterns = re.findall(r"ClusterRole/([a-z-]+)(\*?)", script)
+    assert any(role.startswith(name) if star else role == name for name, star in patterns)
+
+
+def test_uninstalling_finds_every_object_of_the_cluster_by_its_label() -> None:
+    for each in OBJECTS:
+        assert each["metadata"]["labels"]["app.kubernetes.io/part-of"] == "torpor"
