@@ -5,6 +5,8 @@ Whoever reports a failure (pod, triggerer, operator) computes what follows by th
 
 from typing import NamedTuple
 
+from torpor_wire.backoff import Backoff
+
 DELAY = 10.0
 BACKOFF = 2.0
 MAX_DELAY = 3_600.0
@@ -23,8 +25,4 @@ def next_attempt_at(policy: Policy, attempt: int, now: float) -> float | None:
     """When the attempt after this one (counted from 1) may start, or None when the policy allows no more."""
     if attempt > policy.limit:
         return None
-    try:
-        delay = policy.delay * policy.backoff ** (attempt - 1)
-    except OverflowError:
-        delay = policy.max_delay
-    return now + min(delay, policy.max_delay)
+    return now + Backoff(policy.delay, policy.max_delay, policy.backoff).delay(attempt)

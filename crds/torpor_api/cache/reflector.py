@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from typing import Any, Generic, Never, TypeVar
 
+from torpor_wire.backoff import Backoff
+
 from torpor_api.cache.store import Change, Key, Notice, Store, Unreadable, key_of, no_index, version_of
 from torpor_api.client import errors
 from torpor_api.client.api import PAGE, Api
@@ -22,8 +24,7 @@ __all__ = ["Change", "Notice", "Reflector", "Unreadable"]
 
 T = TypeVar("T")
 
-FIRST_DELAY = 0.1
-LAST_DELAY = 10.0
+BACKOFF = Backoff(first=0.1, cap=10.0)
 AT_ONCE = 50
 """How many objects of a page are taken up before others have their turn: a whole page keeps a loop for 0.1 s."""
 
@@ -136,7 +137,7 @@ class Reflector(Generic[T]):
         except errors.ApiError as error:
             log.warning("the watch of %s broke: %s; opening it again", self._resource.plural, error.message)
             failure = error
-        if self._api.clock.monotonic() - started >= LAST_DELAY:
+        if self._api.clock.monotonic() - started >= BACKOFF.cap:
             self._failures = 0
         await self._pause(failure)
         return version
@@ -158,6 +159,6 @@ class Reflector(Generic[T]):
     async def _pause(self, failure: errors.ApiError | None) -> None:
         if not self._failures:
             return
-        delay = min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(self._failures - 1, 16)) * (0.5 + self._jitter() / 2)
+        delay = BACKOFF.delay(self._failures, self._jitter())
         asked = failure.retry_after if failure else None
         await self._api.clock.sleep(max(delay, asked or 0.0))

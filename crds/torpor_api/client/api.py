@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from torpor_wire import constants
+from torpor_wire.backoff import Backoff
 
 from torpor_api.client import errors
 from torpor_api.client.resources import Resource
@@ -22,6 +23,7 @@ Object = dict[str, Any]
 PAGE = 500
 PAGE_DIVISOR = 8
 READ_TRIES = 4
+READ_BACKOFF = Backoff(first=0.4, cap=1.6, jitter=1.0)
 WATCH_SECONDS = 290
 
 
@@ -54,7 +56,7 @@ class Api:
             try:
                 return _body(await self.transport.request("GET", path, query=query))
             except errors.Unavailable as error:
-                await self.clock.sleep(max(error.retry_after or 0.0, 0.2 * 2**attempt * self.jitter()))
+                await self.clock.sleep(max(error.retry_after or 0.0, READ_BACKOFF.delay(attempt, self.jitter())))
         return _body(await self.transport.request("GET", path, query=query))
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:

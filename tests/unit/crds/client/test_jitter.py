@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from torpor_api.cache.reflector import FIRST_DELAY, Reflector
+from torpor_api.cache.reflector import BACKOFF, Reflector
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
@@ -32,9 +32,9 @@ async def test_two_that_lose_their_watches_together_list_again_one_after_the_oth
     fake.end_watches(errors.Gone("too old"))
     await settle()
     assert relists(reflectors) == [0, 0]
-    await clock.advance(0.6 * FIRST_DELAY)
+    await clock.advance(0.6 * BACKOFF.first)
     assert relists(reflectors) == [1, 0]
-    await clock.advance(0.6 * FIRST_DELAY)
+    await clock.advance(0.6 * BACKOFF.first)
     assert relists(reflectors) == [1, 1]
     for task in running:
         task.cancel()
