@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import Any, NamedTuple, TypeAlias
 
+from torpor_wire.backoff import Backoff
 from torpor_wire.transitions import Patch
 
 from torpor.runtime.http import Answer, Exchange, UnclearError
@@ -18,7 +19,7 @@ _OK, _FORBIDDEN, _UNPROCESSABLE, _BROKEN = 200, 403, 422, 500
 UNAUTHORIZED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
 _NO_ROLE = ("cannot get resource", "cannot patch resource")
 """An API server that has just started forbids everything in these words, until it has read the roles."""
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
+_BACKOFF = Backoff(first=0.2, cap=10.0)
 
 
 class Verdict(Enum):
@@ -157,11 +158,10 @@ def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
 def tries(patience: RetryPolicy) -> Iterator[int]:
     """Counts tries, pausing between them, as long as there is patience."""
     end = patience.monotonic() + patience.limit
-    count, pause = 0, _FIRST_PAUSE_S
+    count = 0
     while True:
         yield count
         count, now = count + 1, patience.monotonic()
         if now >= end:
             return
-        patience.sleep(min(pause * (0.5 + patience.jitter()), max(end - now, 0)))
-        pause = min(pause * 2, _LONGEST_PAUSE_S)
+        patience.sleep(min(_BACKOFF.delay(count, patience.jitter()), max(end - now, 0)))

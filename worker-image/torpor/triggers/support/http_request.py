@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from torpor_wire.backoff import Backoff
+
 from torpor.triggers.services import Answer
 from torpor.triggers.support import header_rules, secret_refs
 from torpor.triggers.support.secret_refs import Reference, Revealed
@@ -189,8 +191,8 @@ class Pace:
     """
 
     def __init__(self, interval: float, *, most: float | None = None) -> None:
-        self._interval = interval
-        self._most = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval) if most is None else most)
+        cap = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval) if most is None else most)
+        self._backoff = Backoff(interval, cap)
         self._failures = 0
         self._asked = 0.0
 
@@ -201,8 +203,8 @@ class Pace:
 
     def pause(self, jitter: float) -> float:
         """Seconds until it is asked again; `jitter` is a number from 0 to 1."""
-        grown = self._interval * 2.0 ** min(max(self._failures - 1, 0), 16)
-        return max(min(self._most, grown) * (0.9 + 0.2 * jitter), self._asked * (1.0 + 0.1 * jitter))
+        delay = self._backoff.delay(self._failures)
+        return max(delay * (0.9 + 0.2 * jitter), self._asked * (1.0 + 0.1 * jitter))
 
 
 def in_trouble(answer: Answer) -> bool:
