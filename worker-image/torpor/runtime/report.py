@@ -7,7 +7,7 @@ or given up as lost) keeps what they wrote.
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from torpor_wire import retry, transitions
+from torpor_wire import deadline, retry, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -44,8 +44,8 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
         case Success(result, stored):
             return transitions.succeed(pin, result, stored=stored, now=now)
         case Suspension():
-            deadline = _earlier(run.deadline, None if outcome.timeout is None else now + outcome.timeout)
-            return transitions.defer(pin, outcome.trigger, resume=outcome.following(), deadline=deadline, now=now)
+            ends = deadline.deferral_deadline(timeout=outcome.timeout, attempt_deadline=run.deadline, now=now)
+            return transitions.defer(pin, outcome.trigger, resume=outcome.following(), deadline=ends, now=now)
         case Skipped(message):
             return transitions.skip(pin, message=message, now=now)
         case Failure(reason, message, retryable):
@@ -53,11 +53,6 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
             return transitions.fail(pin, policy, reason=reason, message=message, now=now)
         case _:
             assert_never(outcome)
-
-
-def _earlier(*ends: float | None) -> float | None:
-    """The end of the task's time or of the wait's own, whichever comes first; who acts on it tells them apart."""
-    return min((end for end in ends if end is not None), default=None)
 
 
 def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torpor_wire import constants, names, retry, stored_event, times, typed_json
+from torpor_wire import constants, deadline, names, retry, stored_event, times, typed_json
 
 
 class Source(NamedTuple):
@@ -114,7 +114,7 @@ def parse(body: Any) -> TaskRun:
         python=spec.get("python") or "",
         arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
         policy=_policy(spec.get("retries") or {}),
-        deadline=_deadline(spec, status.get("startedAt")),
+        deadline=_deadline(spec, status),
         resume=resume,
         group_indexes=tuple(spec.get("groupIndexes") or ()),
         problem=problem,
@@ -167,11 +167,10 @@ def _policy(retries: Any) -> retry.Policy:
     )
 
 
-def _deadline(spec: Any, started: str | None) -> float | None:
-    timeout = spec.get("timeout")
-    if not timeout or not started or not spec.get("timeoutWhileDeferred", True):
+def _deadline(spec: Any, status: Any) -> float | None:
+    if not spec.get("timeoutWhileDeferred", True):
         return None
-    return times.epoch(started) + times.seconds(timeout)
+    return deadline.attempt_deadline(status.get("startedAt"), spec.get("timeout"))
 
 
 def _event(text: str | None, uid: str) -> Any:

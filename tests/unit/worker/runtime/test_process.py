@@ -29,7 +29,7 @@ LAUNCH = {
 
 PROCESS = """
 import json, os, sys
-from torpor.runtime import launch, main
+from torpor.runtime import environment, main
 from torpor.runtime.http import Answer
 
 class Server:
@@ -42,7 +42,7 @@ class Server:
     def close(self):
         pass
 
-main.main(lambda: main.run(main.world(Server()), launch.read(os.environ, "nonce")))
+main.main(lambda: main.run(main.world(Server()), environment.read(os.environ, "nonce")))
 """
 
 
