@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Never, Protocol
 
-from torpor_wire import constants
+from torpor_wire import constants, json_types
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
@@ -137,7 +137,7 @@ class Value:
         if self._text is None:
             if self._first != b'"' or self._last != b'"':
                 _refuse("a string is sent as JSON text, in quotes")
-        elif (found := _kind(parse(bytes(self._text), "the body"))) != self._kind:
+        elif (found := json_types.type_name(parse(bytes(self._text), "the body"))) != self._kind:
             _refuse(f"the body is a {found}, and not a {self._kind} as its header says")
 
 
@@ -178,22 +178,6 @@ def of(kind: Kind) -> tuple[Shape, Entries | None]:
             return Opaque(), None
         case other:
             return Value(other), None
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "list"
-        case _:
-            return "object"
 
 
 def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from torpor_wire import canonical
+from torpor_wire import canonical, json_types
 from torpor_wire.reason import Reason
 
 from torpor.errors import RejectedError, UnreadableError
@@ -41,19 +41,11 @@ def of(value: object, limit: int) -> str | Body:
             return _short(_items(value), "[]", limit) or Body("list", _LINES, lambda: _lines(_items(value)))
         case _:
             text = next(_checked(canonical.plain(value) for _ in range(1)))
-            return text if len(text.encode()) <= limit else Body(_kind(value), _JSON, lambda: _cut(text.encode()))
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case str():
-            return "string"
-        case _:
-            return "number"
+            return (
+                text
+                if len(text.encode()) <= limit
+                else Body(json_types.type_name(value), _JSON, lambda: _cut(text.encode()))
+            )
 
 
 def _short(texts: Iterable[str], ends: str, limit: int) -> str | None:
