@@ -19,6 +19,7 @@ from torpor_api.client.api import Api
 from torpor_api.client.errors import ApiError, Unconfigured
 from torpor_api.client.http import connect
 from torpor_api.timing import SystemClock
+from torpor_wire.backoff import Backoff
 
 from torpor_archive import settings
 from torpor_archive.auth.reviews import Reviews
@@ -36,7 +37,7 @@ from torpor_archive.storage.upload import Intake
 from torpor_archive.tls import Pair, Publication
 
 CONNECTIONS = 32
-FIRST_DELAY, LAST_DELAY = 0.5, 3.0
+BACKOFF = Backoff(first=0.5, cap=3.0, jitter=0.0)
 PUBLISH_SECONDS = 300.0
 PROBES = ConnectionLimits(total=128, per_address=32)
 
@@ -122,14 +123,14 @@ async def _served(given: Settings, publication: Publication, routes: Routes, hea
 
 
 async def _until_done(work: Callable[[], Awaitable[None]], trouble: str) -> None:
-    delay = FIRST_DELAY
+    failures = 0
     while True:
         try:
             return await work()
         except (ApiError, RefusedError) as error:
             log.warning("%s: %s", trouble, error)
-            await asyncio.sleep(delay)
-            delay = min(LAST_DELAY, 2 * delay)
+            failures += 1
+            await asyncio.sleep(BACKOFF.delay(failures))
 
 
 def _context(pair: Pair) -> ssl.SSLContext:

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError,
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from torpor_api.timing import Clock
+from torpor_wire.backoff import Backoff
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
@@ -55,6 +56,7 @@ class Database:
         self._turn = asyncio.Lock()
         self._clock = clock
         self._patience = patience
+        self._backoff = Backoff(first=0.1, cap=patience)
         self._note = note
         self._migrated = False
 
@@ -93,16 +95,17 @@ class Database:
         if not self._migrated:
             raise RefusedError(_unavailable())
         end = self._clock.monotonic() + self._patience
-        delay = 0.1
+        failures = 0
         while True:
             try:
                 async with self._guarded(ATTEMPT_SECONDS, writes=writes) as connection:
                     return await work(connection)
             except RefusedError as error:
+                failures += 1
+                delay = self._backoff.delay(failures, random.random())  # noqa: S311 - jitter, no secret
                 if error.refusal.status != _unavailable().status or self._clock.monotonic() + delay > end:
                     raise
-            await self._clock.sleep(delay * (0.5 + random.random()))  # noqa: S311 - no secret, only jitter
-            delay *= 2
+            await self._clock.sleep(delay)
 
     @asynccontextmanager
     async def _guarded(self, seconds: float, *, writes: bool) -> AsyncIterator[AsyncConnection]:
