@@ -10,10 +10,11 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Never
 
 from torpor_api.client import errors
-from torpor_api.models.workflow import Workflow
+from torpor_api.models.workflow import Workflow, WorkflowStatus
 from torpor_api.timing import Clock
 
 from torpor_operator.controller.cache import Observer
@@ -35,16 +36,32 @@ Reckoned by size, not by what the last plan took: on a crowded machine that is w
 """
 
 
+class StatusWrite(StrEnum):
+    """What became of a status that a pass computed."""
+
+    UNCHANGED = "Unchanged"
+    POSTPONED = "Postponed"
+    STORED = "Stored"
+    CONFLICT = "Conflict"
+    FAILED = "Failed"
+
+
 @dataclass(slots=True, kw_only=True)
-class Memory:
-    """What is remembered of a Workflow between two plans; all of it may be lost without harm."""
+class Memo:
+    """What the reconciler keeps of a Workflow between two passes. Losing it costs requests, nothing else."""
 
     uid: str = ""
-    known: dict[Need, Answer] = field(default_factory=dict)
+    answers: dict[Need, Answer] = field(default_factory=dict)
     posted: set[str] = field(default_factory=set)
     status_written: float = 0.0
     rests_until: float = 0.0
     failures: int = 0
+
+    def drop_momentary_answers(self) -> None:
+        """Forget what holds for one pass only: whether an object exists, and whether a run is archived."""
+        self.answers = {
+            need: answer for need, answer in self.answers.items() if not isinstance(answer, Presence | NotArchived)
+        }
 
 
 class Reconciler:
@@ -70,7 +87,7 @@ class Reconciler:
         self._orphans = orphans
         self._settings = settings
         self._jitter = jitter
-        self._memories: defaultdict[Key, Memory] = defaultdict(Memory)
+        self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
         self._slots = asyncio.Semaphore(settings.reconcilers)
 
     async def run(self) -> None:
@@ -93,11 +110,11 @@ class Reconciler:
             group.create_task(self._work(key))
 
     async def _work(self, key: Key) -> None:
-        memory = self._memories[key]
+        memo = self._memos[key]
         try:
-            await self._attempt(key, memory)
+            await self._attempt(key, memo)
         finally:
-            self._queue.done(key, rests_until=memory.rests_until)
+            self._queue.done(key, rests_until=memo.rests_until)
             self._slots.release()
 
     async def _resync(self) -> Never:
@@ -116,122 +133,118 @@ class Reconciler:
         except errors.ApiError as error:
             _LOG.warning("cannot list Workflows: %s", error.message)
 
-    async def _attempt(self, key: Key, memory: Memory) -> None:
+    async def _attempt(self, key: Key, memo: Memo) -> None:
+        """Reconcile a Workflow and schedule its next pass; a failure delays this Workflow alone."""
         try:
-            again_at = await self._reconcile(key, memory)
+            due = await self._reconcile(key, memo)
         except errors.ApiError as error:
             _LOG.warning("%s/%s: %s", *key, error.message)
-            again_at = self._put_off(key, memory)
-        except Exception:  # noqa: BLE001 - a border: one Workflow never stops the others
-            _LOG.exception("%s/%s: a bug; this Workflow is put off, the others go on", *key)
-            again_at = self._put_off(key, memory)
+            due = self._abandon(key, memo)
+        except Exception:  # noqa: BLE001 - a task boundary: one Workflow never stops the others
+            _LOG.exception("%s/%s: unexpected error; retrying this Workflow later", *key)
+            due = self._abandon(key, memo)
         if key not in self._observer.workflows:
-            self._memories.pop(key, None)
-        elif again_at is not None:
-            self._queue.add_at(key, again_at)
+            self._memos.pop(key, None)
+        elif due is not None:
+            self._queue.add_at(key, due)
 
-    def _put_off(self, key: Key, memory: Memory) -> float:
-        """When to try a Workflow again that could not be planned; until then no slot of a pool is kept for it."""
-        self._observer.ledger.withdraw(key)
-        return self._later(memory)
+    async def _reconcile(self, key: Key, memo: Memo) -> float | None:
+        """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
+        started = self._clock.monotonic()
 
-    def _later(self, memory: Memory) -> float:
-        memory.failures += 1
-        delay = min(_LAST_DELAY, _FIRST_DELAY * 2.0 ** min(memory.failures, 10))
-        return self._clock.now() + delay * (0.5 + self._jitter() / 2)
-
-    async def _reconcile(self, key: Key, memory: Memory) -> float | None:
-        planned = self._clock.monotonic()
-        found = await self._planned(key, memory)
-        if found is None:
-            return None
-        snapshot, made = found
-        memory.rests_until = planned + len(snapshot.taskruns) * _REST
-        workflow = snapshot.workflow
-        events = [event for event in made.events if event.key not in memory.posted]
-        made = replace(made, actions=tuple(self._observer.ledger.admitted(key, made.actions)))
-        done, stated = await self._carried_out(workflow, made, events, memory)
-        memory.posted.update(event.key for event in events)
-        # What was done is reported by the stores, which asks for the next plan. A lost race is not asked again at once:
-        # until the winner's version comes, a plan would only lose again.
-        moments = [made.again_at, stated]
-        if done:
-            memory.failures = 0
-        else:
-            moments.append(self._later(memory))
-        return min((moment for moment in moments if moment is not None), default=None)
-
-    async def _carried_out(
-        self, workflow: Workflow, made: Plan, events: Sequence[PostEvent], memory: Memory
-    ) -> tuple[bool, float | None]:
-        """Whether all was done, and when to write the status again.
-
-        Side by side: the status says what was seen before either, and a short run waits for each round trip.
-        """
-        async with asyncio.TaskGroup() as group:
-            applying = group.create_task(self._applier.apply(workflow, [*made.actions, *events]))
-            stating = group.create_task(self._stated(workflow, made, memory))
-        match stating.result():
-            case errors.ApiError() as error:
-                _LOG.warning(
-                    "%s/%s: its status: %s", workflow.metadata.namespace, workflow.metadata.name, error.message
-                )
-                return False, None
-            case moment:
-                return applying.result(), moment
-
-    async def _planned(self, key: Key, memory: Memory) -> tuple[Snapshot, Plan] | None:
-        """The plan, once everything it asked for has been answered."""
+        # Fetch, guard, gather and decide. A plan may ask for facts that the cache lacks; their answers may raise more
+        # questions, so this repeats until the plan is complete.
         while True:
-            snapshot = self._observer.snapshot(key, memory.known, self._settings, self._clock.now())
+            snapshot = self._fetch(key, memo)
             if snapshot is None:
                 return None
-            if memory.uid != snapshot.workflow.metadata.uid:
-                memory.uid, memory.known, memory.posted = snapshot.workflow.metadata.uid, {}, set()
-                continue
-            made = plan(snapshot)
-            open_needs = [need for need in made.needs if need not in memory.known]
-            if not open_needs:
+            decided = plan(snapshot)
+            queries = [query for query in decided.needs if query not in memo.answers]
+            if not queries:
                 break
-            memory.known |= remembered(await self._answered(key, open_needs))
-        # That an object is there was true then; the next plan asks anew.
-        memory.known = {
-            need: answer for need, answer in memory.known.items() if not isinstance(answer, Presence | NotArchived)
-        }
-        return snapshot, made
+            memo.answers |= without_variables(await self._gather(key, queries))
+        memo.drop_momentary_answers()
+        memo.rests_until = started + len(snapshot.taskruns) * _REST
+        workflow = snapshot.workflow
 
-    async def _answered(self, key: Key, needs: Sequence[Need]) -> dict[Need, Answer]:
-        """The answers; others are worked on while this one waits, since an expression or a server may take long."""
+        # Write: actions and status side by side. The status describes the cluster before both, and a short run would
+        # wait for each round trip.
+        admitted = self._observer.ledger.admitted(key, decided.actions)
+        async with asyncio.TaskGroup() as group:
+            applying = group.create_task(self._applier.apply(workflow, admitted))
+            writing = group.create_task(self._write_status(workflow, decided.status, memo))
+        applied, status = applying.result(), writing.result()
+
+        # Events follow a status that is stored. Where it is not, the next pass decides on them again.
+        if status not in {StatusWrite.CONFLICT, StatusWrite.FAILED}:
+            applied &= await self._post_events(workflow, decided.events, memo)
+
+        return self._next_pass(decided, status, memo, applied=applied)
+
+    def _fetch(self, key: Key, memo: Memo) -> Snapshot | None:
+        """The Workflow and its objects from the cache, or None if it is gone. A new uid resets the memo."""
+        held = self._observer.workflows.get(key)
+        if held is not None and held.metadata.uid != memo.uid:
+            memo.uid, memo.answers, memo.posted = held.metadata.uid, {}, set()
+        return self._observer.snapshot(key, memo.answers, self._settings, self._clock.now())
+
+    async def _gather(self, key: Key, queries: Sequence[Need]) -> dict[Need, Answer]:
+        """The answers. Frees this pass's place meanwhile, since an expression or a server may take long."""
         self._slots.release()
         try:
-            return await self._answerer.answer(needs, share=key.namespace)
+            return await self._answerer.answer(queries, share=key.namespace)
         finally:
             await self._slots.acquire()
 
-    async def _stated(self, workflow: Workflow, made: Plan, memory: Memory) -> float | errors.ApiError | None:
-        """When to write the status again; or why it could not be written, which is no reason to stop what goes on."""
-        try:
-            return await self._write_status(workflow, made, memory)
-        except errors.ApiError as error:
-            return error
-
-    async def _write_status(self, workflow: Workflow, made: Plan, memory: Memory) -> float | None:
-        """Write a status that has changed: at once at the beginning and the end, else at most so often."""
-        if made.status is None or made.status == workflow.status:
-            return None
+    async def _write_status(self, workflow: Workflow, wanted: WorkflowStatus | None, memo: Memo) -> StatusWrite:
+        """Store a changed status: the first and the last at once, others once in `status_interval`."""
+        if wanted is None or wanted == workflow.status:
+            return StatusWrite.UNCHANGED
         now = self._clock.now()
-        ends = made.status.completion_time is not None and workflow.status.completion_time is None
+        ends = wanted.completion_time is not None and workflow.status.completion_time is None
         urgent = ends or workflow.status.start_time is None
-        due = memory.status_written + self._settings.status_interval
-        if not urgent and now < due:
-            return due
-        stored = await self._applier.write_status(workflow, made.status)
-        memory.status_written = now
-        return None if stored else now + self._settings.status_interval
+        if not urgent and now < memo.status_written + self._settings.status_interval:
+            return StatusWrite.POSTPONED
+        try:
+            stored = await self._applier.write_status(workflow, wanted)
+        except errors.ApiError as error:
+            metadata = workflow.metadata
+            _LOG.warning("%s/%s: cannot write the status: %s", metadata.namespace, metadata.name, error.message)
+            return StatusWrite.FAILED
+        memo.status_written = now
+        return StatusWrite.STORED if stored else StatusWrite.CONFLICT
+
+    async def _post_events(self, workflow: Workflow, events: Sequence[PostEvent], memo: Memo) -> bool:
+        """Post each Event once; whether all of them were posted."""
+        fresh = [event for event in events if event.key not in memo.posted]
+        posted = await self._applier.apply(workflow, fresh)
+        memo.posted.update(event.key for event in fresh)
+        return posted
+
+    def _next_pass(self, decided: Plan, status: StatusWrite, memo: Memo, *, applied: bool) -> float | None:
+        """When to reconcile again. The watch reports what this pass wrote, and that starts a pass by itself."""
+        due = [] if decided.again_at is None else [decided.again_at]
+        if status in {StatusWrite.POSTPONED, StatusWrite.CONFLICT}:
+            due.append(memo.status_written + self._settings.status_interval)
+        if applied and status is not StatusWrite.FAILED:
+            memo.failures = 0
+        else:
+            due.append(self._backoff(memo))
+        return min(due, default=None)
+
+    def _abandon(self, key: Key, memo: Memo) -> float:
+        """Withdraw the Workflow's demand for slots, and return when to retry."""
+        self._observer.ledger.withdraw(key)
+        return self._backoff(memo)
+
+    def _backoff(self, memo: Memo) -> float:
+        memo.failures += 1
+        delay = min(_LAST_DELAY, _FIRST_DELAY * 2.0 ** min(memo.failures, 10))
+        return self._clock.now() + delay * (0.5 + self._jitter() / 2)
 
 
-def remembered(answers: Mapping[Need, Answer]) -> dict[Need, Answer]:
-    """Answers without what they were made from, which may be all results of a task for each of its instances."""
+def without_variables(answers: Mapping[Need, Answer]) -> dict[Need, Answer]:
+    """The answers without the variables of expressions, which may hold all results of a task for each instance."""
     return {
         replace(need, variables={}) if isinstance(need, Evaluate) else need: answer for need, answer in answers.items()
     }

@@ -2,7 +2,7 @@
 
 import json
 
-from torpor_operator.controller.reconciler import remembered
+from torpor_operator.controller.reconciler import without_variables
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.plan.planner import plan
@@ -41,7 +41,7 @@ def test_instances_that_look_at_the_same_results_share_them_and_are_told_apart_i
 def test_an_answer_is_found_again_without_the_values_it_was_made_from() -> None:
     world = zipped()
     answers: dict[Need, Answer] = {need: world.api.answer(need) for need in asked(world)}
-    kept = remembered(answers)
+    kept = without_variables(answers)
     assert [need.variables for need in kept if isinstance(need, Evaluate)] == [{}] * WIDTH
     assert asked_with(world, kept) == []
 
