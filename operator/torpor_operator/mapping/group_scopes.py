@@ -90,7 +90,7 @@ class GroupScopes:
                 items |= {(chain[depth], entry.name): item for entry, item in product.items(frame[depth])}
         return replace(
             self._base,
-            outcomes=self.sight(chain, frame),
+            outcomes=self.outcomes(chain, frame),
             more={**self._base.more, GROUPS: seen},
             frame=frame,
             items=items,
@@ -98,9 +98,9 @@ class GroupScopes:
             versions={},
         )
 
-    def sight(self, chain: Chain, frame: Path) -> Mapping[str, Outcome]:
-        """How the tasks so far stand, seen from there."""
-        return _Sight(self, self._outcomes, chain, frame)
+    def outcomes(self, chain: Chain, frame: Path) -> Mapping[str, Outcome]:
+        """The outcomes of the tasks so far, as seen at a path of these groups."""
+        return _VisibleOutcomes(self, self._outcomes, chain, frame) if chain else self._base.outcomes
 
     def allowed(self, chain: Chain, frame: Path) -> Allowed:
         """How many instances a task may have there: the indexes of a group share what the run may have."""
@@ -164,7 +164,7 @@ def _beyond(chain: Chain, frame: Path) -> Outcome:
     return decided(chain[-1], TaskState.SKIPPED, Reason.SKIPPED, message)
 
 
-class _Sight(Mapping[str, Outcome]):
+class _VisibleOutcomes(Mapping[str, Outcome]):
     def __init__(self, frames: GroupScopes, tasks: Mapping[str, object], chain: Chain, frame: Path) -> None:
         self._frames = frames
         self._tasks = tasks

@@ -4,7 +4,6 @@ The answers it needs (expression values) may be missing; then it says which, and
 differs from instance to instance is worked out for those that are about to be created, since there may be ten thousand.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,9 +35,6 @@ class Instance:
 @dataclass(frozen=True, slots=True)
 class SkippedInstance:
     """An instance that its own `when` leaves out."""
-
-
-Resolved: TypeAlias = "Instances | Outcome | Pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +83,14 @@ class Instances:
         return Instance(arguments=every, trigger=trigger, display_name=named, program=program)
 
 
-def resolve(task: Task, scope: Callable[[], Scope], allowed: Callable[[], Allowed]) -> Resolved:
-    """The task's instances; or its outcome where it has none (skipped, failed); or what must be answered first.
+Resolved: TypeAlias = Instances | Outcome | Pending
 
-    What it sees is looked at in here, as the items of the groups around it may be no JSON either.
+
+def resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
+    """The instances of the task; its outcome where it has none (skipped, failed); or what must be known first.
+
+    Raises ValueError or RecursionError where a stored result is not JSON.
     """
-    try:
-        return _resolve(task, scope(), allowed())
-    except (ValueError, RecursionError) as error:
-        return not_json(task.name, error)
-
-
-def _resolve(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
     unmapped = scope.within(MAPPING, Product().mapping(0))
     if not _asked_for_each(task) and (closed := _when(task, unmapped)) is not None:
         return closed

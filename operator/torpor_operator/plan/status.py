@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Self
 
 from torpor_api.models.base import Condition
 from torpor_api.models.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
@@ -29,6 +30,11 @@ class Verdict:
     succeeded: str  # True, False or Unknown
     reason: str
     message: str = ""
+
+    @classmethod
+    def failed(cls, reason: str, message: str) -> Self:
+        """The verdict of a run that failed."""
+        return cls(state="Failed", succeeded="False", reason=reason, message=message)
 
     @property
     def final(self) -> bool:

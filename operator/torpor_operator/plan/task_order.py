@@ -1,4 +1,4 @@
-"""Each task's turn in a plan: of a task within mapped groups, its turns in all of their frames as one."""
+"""The plans of all tasks in the order of the graph. The plans of a task in mapped groups are combined into one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,169 +18,136 @@ from torpor_operator.mapping.group_scopes import GroupScopes
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan import clear, task_plan
 from torpor_operator.plan.status import Verdict
-from torpor_operator.plan.task_plan import TaskContext, TaskPlan
+from torpor_operator.plan.task_context import ContextResolver, TaskContext
+from torpor_operator.plan.task_plan import TaskPlan
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.instance_indexes import UNMARKED, InstanceIndexes
 from torpor_operator.state.task_state import BROKEN, Outcome, decided, of_instances
 
-Runs = Mapping[Path, Mapping[int, TaskRun]]
-
-# Questions of a task in one plan, which is made again with the answers: at ten thousand indexes that is work.
-_ASKS = 2_000
+_NEEDS_MAX = 2_000
+"""Needs of one task in one plan. The plan is computed again with the answers, which takes long at 10,000 indexes."""
 
 
-def turns(snapshot: Snapshot, graph: Graph) -> list[TaskPlan]:
-    """The tasks of the run in the order of the graph, each decided on the outcomes of those before it."""
-    run = _Run(snapshot, graph, {})
-    return [run.turn(task) for task in graph.tasks]
+def plan_tasks(snapshot: Snapshot, graph: Graph) -> list[TaskPlan]:
+    """The plan of each task, decided on the outcomes of those before it; without hooks."""
+    planner = _TaskPlanner(snapshot, graph, {}, {})
+    return [planner.plan(task) for task in graph.tasks]
 
 
-def hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[TaskPlan]:
-    """The hooks, which wait for the run's verdict to be final and see it; those that it does not call are skipped."""
-    told: dict[str, JSON] = {
+def plan_hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[TaskPlan]:
+    """The plans of the hooks, which start when the verdict of the run is final; some verdicts skip some hooks."""
+    seen: dict[str, JSON] = {
         "name": snapshot.workflow.metadata.name,
         "state": run.state,
-        "reason": str(run.reason),  # an enum is no value of an expression
+        "reason": str(run.reason),  # expressions cannot hold an enum
         "message": run.message,
     }
-    going = _Run(snapshot, graph, {RUN: told}, {outcome.task: outcome for outcome in ended})
-    return [going.hook(task, run) for task in graph.hooks]
+    planner = _TaskPlanner(snapshot, graph, {RUN: seen}, {outcome.task: outcome for outcome in ended})
+    return [planner.plan_hook(task, run) for task in graph.hooks]
 
 
-class _Run:
-    """The turns of one plan."""
+class _TaskPlanner:
+    """Plans tasks one after the other and keeps the outcomes for those that follow."""
 
     def __init__(
-        self, snapshot: Snapshot, graph: Graph, more: Mapping[str, JSON], ended: Mapping[str, Outcome] | None = None
+        self, snapshot: Snapshot, graph: Graph, extra_roots: Mapping[str, JSON], ended: Mapping[str, Outcome]
     ) -> None:
         self._snapshot = snapshot
         self._graph = graph
-        self._outcomes: dict[str, Outcome] = dict(ended or {})  # as they are seen from no group
-        base = Scope(workflow=snapshot.workflow, outcomes=self._outcomes, known=snapshot.known, more=more)
-        self._frames = GroupScopes(graph, base, _allowed(snapshot))
+        self._outcomes = dict(ended)  # as seen from outside all groups
+        base = Scope(workflow=snapshot.workflow, outcomes=self._outcomes, known=snapshot.known, more=extra_roots)
+        self._scopes = GroupScopes(graph, base, _max_instances(snapshot))
+        self._resolver = ContextResolver(graph, self._scopes)
 
-    def turn(self, task: Task) -> TaskPlan:
-        """The task's, over all its frames."""
+    def plan(self, task: Task) -> TaskPlan:
+        """The plan of the task at all its group paths."""
         chain = self._graph.chains[task.name]
         runs = _runs(self._snapshot, task)
-        found = instance_indexes.of(self._snapshot, task, len(chain), runs)
-        limit, asks = _limit(self._snapshot, task), _ASKS
-        made: dict[Path, TaskPlan] = {}
-        for frame, closed in self._frames.of(chain, found):
-            if closed is not None and frame not in found:
-                made[frame] = TaskPlan(outcome=replace(closed, task=task.name))
+        known = instance_indexes.of(self._snapshot, task, len(chain), runs)
+        limit, needs_left = _create_limit(self._snapshot, task), _NEEDS_MAX
+        plans: dict[Path, TaskPlan] = {}
+        for path, group_end in self._scopes.of(chain, known):
+            if group_end is not None and path not in known:
+                plans[path] = TaskPlan(outcome=replace(group_end, task=task.name))
                 continue
-            spot = self._spot(task, frame, found.get(frame, UNMARKED), runs.get(frame, {}), limit if asks > 0 else 0)
-            one = task_plan.of(spot) if closed is None else task_plan.without_its_group(spot, closed)
-            made[frame] = (
-                replace(one, outcome=trigger_rules.taken(task, one.outcome, self._graph)) if task.branch else one
+            site = TaskContext(
+                snapshot=self._snapshot,
+                task=task,
+                group_path=path,
+                indexes=known.get(path, UNMARKED),
+                runs=runs.get(path, {}),
+                existing=self._snapshot.runs(task.name, path),
+                limit=limit if needs_left > 0 else 0,
+                group_end=group_end,
             )
-            limit -= len(one.starts)
-            asks -= len(one.needs)
-        return self._put(task, made)
+            planned = task_plan.decide(self._resolver.resolve(site))
+            if task.branch:
+                planned = replace(planned, outcome=trigger_rules.taken(task, planned.outcome, self._graph))
+            plans[path] = planned
+            limit -= len(planned.starts)
+            needs_left -= len(planned.needs)
+        return self._combine(task, plans)
 
-    def hook(self, task: Task, run: Verdict) -> TaskPlan:
-        """The hook's, once the run has ended."""
+    def plan_hook(self, task: Task, run: Verdict) -> TaskPlan:
+        """The plan of the hook: Pending until the run has ended, Skipped where the verdict does not call it."""
         if not run.final:
-            return self._put(task, {(): TaskPlan(outcome=decided(task.name, TaskState.PENDING))})
-        if not _called(task, run):
+            return self._combine(task, {(): TaskPlan(outcome=decided(task.name, TaskState.PENDING))})
+        if not _is_called(task, run):
             skipped = decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"the run is {run.state}")
-            return self._put(task, {(): TaskPlan(outcome=skipped)})
-        return self.turn(task)
+            return self._combine(task, {(): TaskPlan(outcome=skipped)})
+        return self.plan(task)
 
-    def _spot(
-        self, task: Task, frame: Path, found: InstanceIndexes, runs: Mapping[int, TaskRun], limit: int
-    ) -> TaskContext:
-        chain = self._graph.chains[task.name]
-
-        def closed() -> Outcome | None:
-            if not chain and (stays := _stays(self._snapshot, self._graph, task)) is not None:
-                return stays
-            seen = self._frames.sight(chain, frame) if chain else self._outcomes
-            before = [seen[name] for name in sorted(self._graph.upstream[task.name])]
-            return trigger_rules.left_out(task, self._graph, seen) or trigger_rules.closed(task, before)
-
-        return TaskContext(
-            snapshot=self._snapshot,
-            task=task,
-            frame=frame,
-            found=found,
-            runs=runs,
-            limit=limit,
-            scope=lambda: self._frames.scope(chain, frame),
-            allowed=lambda: self._frames.allowed(chain, frame),
-            closed=closed,
-        )
-
-    def _put(self, task: Task, made: Mapping[Path, TaskPlan]) -> TaskPlan:
-        outcome = self._frames.put(task, {frame: one.outcome for frame, one in made.items()})
+    def _combine(self, task: Task, plans: Mapping[Path, TaskPlan]) -> TaskPlan:
+        outcome = self._scopes.put(task, {path: planned.outcome for path, planned in plans.items()})
         self._outcomes[task.name] = outcome
-        needs = (*(need for one in made.values() for need in one.needs), *self._frames.needs)
-        self._frames.needs.clear()
-        starts = tuple(body for one in made.values() for body in one.starts)
+        needs = (*(need for planned in plans.values() for need in planned.needs), *self._scopes.needs)
+        self._scopes.needs.clear()
+        starts = tuple(body for planned in plans.values() for body in planned.starts)
         return TaskPlan(outcome=outcome, starts=starts, needs=needs, needs_slot=_needs_slot(self._snapshot, task))
 
 
-def _stays(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | None:
-    """The outcome of a task that ended without an instance and that others have begun on, as the status has it.
-
-    A change of params would decide anew: then what comes after the task would have begun before the task has.
-    """
-    workflow = snapshot.workflow
-    entries = {entry.name: entry for entry in workflow.status.tasks}
-    entry = entries.get(task.name)
-    if entry is None or task.hook is not None or entry.created:
-        return None
-    if entry.state not in {TaskState.SKIPPED, TaskState.FAILED}:
-        return None
-    after = (entries[name] for name in graph.downstream(task.name) if name in entries)
-    if not any(each.created for each in after):
-        return None
-    return decided(task.name, entry.state, entry.reason, entry.message)
-
-
-def as_it_is(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
-    """The task's outcome if nothing more is started: what has not begun is cancelled."""
+def outcome_of_stopped(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
+    """The outcome of the task if nothing more is created: what has not started is cancelled."""
     chain = graph.chains[task.name]
     runs = _runs(snapshot, task)
     parts = {
-        frame: replace(_cut_short(task, found, runs.get(frame, {})), frame=frame)
-        for frame, found in instance_indexes.of(snapshot, task, len(chain), runs).items()
-        if found.made
+        path: replace(_stopped(task, indexes, runs.get(path, {})), frame=path)
+        for path, indexes in instance_indexes.of(snapshot, task, len(chain), runs).items()
+        if indexes.made
     }
     if not parts:
-        return decided(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before its turn came")
+        return decided(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before the task started")
     return GroupState.of(task.name, (), parts, depth=len(chain), itself=task.mapped) if chain else parts[()]
 
 
-def _cut_short(task: Task, found: InstanceIndexes, runs: Mapping[int, TaskRun]) -> Outcome:
-    # Its width stays as it is known, or unknown: a run that is resumed makes the instances that were not made.
-    known = found if task.mapped else found.of_width(1)
+def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) -> Outcome:
+    # The width stays known or unknown: a run that resumes creates the instances that are missing.
+    known = indexes if task.mapped else indexes.of_width(1)
     outcome = of_instances(task, known, runs, final=True)
     if outcome.ended and outcome.state not in BROKEN and not known.complete:
-        message = "the run ended before all of its instances were made"
+        message = "the run ended before all instances of the task were created"
         return replace(outcome, state=TaskState.CANCELLED, reason=Reason.CANCELLED, message=message)
     return outcome
 
 
-def created(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path, InstanceIndexes]:
-    """Which instances of the task have been decided on so far, by frame."""
+def known_indexes(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path, InstanceIndexes]:
+    """Which instances of the task have been created or skipped so far, by group path."""
     return instance_indexes.of(snapshot, task, len(graph.chains[task.name]), _runs(snapshot, task))
 
 
-def _called(task: Task, run: Verdict) -> bool:
+def _is_called(task: Task, run: Verdict) -> bool:
     return task.hook is Hook.END or (task.hook is Hook.SUCCESS) == (run.succeeded == "True")
 
 
-def _allowed(snapshot: Snapshot) -> int:
-    """How many instances a task may have: as the Workflow has it, within what the installation allows."""
+def _max_instances(snapshot: Snapshot) -> int:
+    """How many instances a task may have: spec.maxMapSize, within the limit of the installation."""
     settings, asked = snapshot.settings, snapshot.workflow.spec.max_map_size
-    most = min(max(settings.max_map_size, settings.map_size_limit), constants.MAP_MAX)
-    return min(asked or settings.max_map_size, most)
+    limit = min(max(settings.max_map_size, settings.map_size_limit), constants.MAP_MAX)
+    return min(asked or settings.max_map_size, limit)
 
 
-def _limit(snapshot: Snapshot, task: Task) -> int:
+def _create_limit(snapshot: Snapshot, task: Task) -> int:
     """How many TaskRuns of the task one plan may create."""
     limit = snapshot.settings.batch
     if not _needs_slot(snapshot, task):
@@ -192,12 +159,12 @@ def _needs_slot(snapshot: Snapshot, task: Task) -> bool:
     return task.trigger is None or snapshot.workflow.spec.count_deferred
 
 
-def _runs(snapshot: Snapshot, task: Task) -> Runs:
-    """Its TaskRuns by frame, without those that are to be made anew."""
-    found = snapshot.by_task.get(task.name, {})
+def _runs(snapshot: Snapshot, task: Task) -> Mapping[Path, Mapping[int, TaskRun]]:
+    """The TaskRuns of the task by group path, without those that a clearing replaces."""
+    by_path = snapshot.by_task.get(task.name, {})
     if snapshot.workflow.status.clearing is None:
-        return found
+        return by_path
     return {
-        frame: {index: run for index, run in runs.items() if not clear.old(snapshot.workflow, run)}
-        for frame, runs in found.items()
+        path: {index: run for index, run in runs.items() if not clear.is_replaced(snapshot.workflow, run)}
+        for path, runs in by_path.items()
     }

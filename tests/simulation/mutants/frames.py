@@ -7,7 +7,7 @@ from operator import or_
 from typing import Any
 
 from torpor_operator.mapping.group_scopes import GroupScopes
-from torpor_operator.plan import clear
+from torpor_operator.plan import clear, clear_request
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.state.task_state import Outcome
@@ -52,11 +52,11 @@ def _all_frames() -> None:
 
 
 def _old_by_frame() -> None:
-    put(clear, "_is_meant", lambda mark, spec: mark.indexes is None or spec.map_index in mark.indexes)
+    put(clear, "_selects", lambda cleared, spec: cleared.indexes is None or spec.map_index in cleared.indexes)
 
 
 def _cleared_by_frame() -> None:
-    put(clear, "common", lambda *_: 0)
+    put(clear_request, "common", lambda *_: 0)
 
 
 def _made_by_frame() -> None:

@@ -98,4 +98,4 @@ def test_an_instance_that_its_when_left_out_cannot_be_named_for_clearing() -> No
     world = run(FETCH | {"when": "groups.city.index != 1"})
     world.succeed("fetch", index=(0,)).succeed("fetch", index=(2,))
     clear(world, "fetch/1")
-    assert "there is no fetch/1: task fetch has the instances 0,2" in world.events[-1].message
+    assert "no instance fetch/1: task fetch has the instances 0,2" in world.events[-1].message

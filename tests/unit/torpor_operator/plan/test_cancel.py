@@ -102,7 +102,7 @@ def test_a_run_that_takes_too_long_is_cancelled() -> None:
     assert world.state("a") is State.RUNNING
     world.advance(1).advance(GRACE)
     assert world.tasks() == {"a": "Cancelled", "drop": "Cancelled"}
-    assert world.condition() == ("False", "Timeout", "the run took longer than its timeout of 1h")
+    assert world.condition() == ("False", "Timeout", "the run exceeded its timeout of 1h")
 
 
 @pytest.mark.parametrize("lost", ["pod", "taskrun"])

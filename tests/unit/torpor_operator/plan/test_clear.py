@@ -169,14 +169,14 @@ def test_the_time_of_a_run_that_had_ended_starts_anew() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nothing", "there is no task nothing; there are: load, report"),
-        ("load/3", "there is no load/3: task load has the instances 0-2; clear load to find out anew which"),
-        ("report/0", "task report is not mapped: clear report, without an index"),
-        ("load[1]", "'load[1]' is none of `task`, `task/index` and `failed`"),
-        ("", "there is nothing of that kind: no instance has failed"),
+        ("nothing", "no task named nothing; tasks: load, report"),
+        ("load/3", "no instance load/3: task load has the instances 0-2; clear load to expand it again"),
+        ("report/0", "task report is not mapped: clear report without an index"),
+        ("load[1]", "invalid entry 'load[1]': use `task`, `task/index` or `failed`"),
+        ("", "nothing to clear: no instance has failed"),
         (
             ",".join(["load/1"] * 700),
-            "the list has 4899 characters and 4096 fit: name whole tasks, or `failed`",
+            "the list has 4899 characters; the limit is 4096: clear whole tasks, or use `failed`",
         ),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_run_that_is_being_cancelled_is_not_cleared(field: str) -> None:
     world = World(wait("drop")).settle().change(**{field: True})
     clear(world, "drop")
     assert world.status.state == "Cancelling"
-    assert world.events[-1].message == "the run is being cancelled: clear it when it has ended"
+    assert world.events[-1].message == "the run is being cancelled: clear it after it has ended"
     assert world.workflow["spec"][field] is True
 
 
@@ -228,7 +228,7 @@ def test_an_instance_that_was_left_out_is_none_to_clear() -> None:
     world = World(mapped).settle().fail("load", "no", 0).succeed("load", "1", 2)
     clear(world, "load/1")
     assert [event.message for event in world.events if event.reason == "ClearRefused"] == [
-        "there is no load/1: task load has the instances 0,2; clear load to find out anew which"
+        "no instance load/1: task load has the instances 0,2; clear load to expand it again"
     ]
     clear(world, "failed")
     world.settle().succeed("load", "1", 0)

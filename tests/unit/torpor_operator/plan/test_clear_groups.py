@@ -41,7 +41,7 @@ def test_what_a_group_comes_from_is_cleared_and_its_width_found_out_again() -> N
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("fetch/3", "there is no fetch/3: task fetch has the instances 0-2"), ("fetch/0.0", "there is no fetch/0.0")],
+    [("fetch/3", "no instance fetch/3: task fetch has the instances 0-2"), ("fetch/0.0", "no instance fetch/0.0")],
 )
 def test_an_index_that_is_not_there_cannot_be_cleared(text: str, message: str) -> None:
     world = run(FETCH)

@@ -22,7 +22,7 @@ def test_every_other_of_many_indexes_is_cleared() -> None:
         odd = body["spec"]["groupIndexes"][0] % 2
         body["status"] |= {"state": "Failed" if odd else "Succeeded", "completionTime": "2026-01-01T00:00:00Z"}
     clear(world.settle(), "failed")
-    assert any("runs again: alarm/1,3,5" in event.message for event in world.events)
+    assert any("running again: alarm/1,3,5" in event.message for event in world.events)
     assert sum(world.by_name(name).spec.clears for name in world.taskruns) == MANY // 2
     assert world.task("alarm").failed == 0
 

@@ -1,0 +1,81 @@
+"""Plans of a run that has not ended: start what is ready, or end all of it early."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torpor_wire import constants
+
+from torpor_operator.model.actions import Plan, SetFinalizers
+from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.plan import clear, dispatch, early_end, events, pod_retention, slot_messages, status, task_order
+from torpor_operator.plan.run_context import RunContext
+from torpor_operator.plan.status import Verdict
+from torpor_operator.state.task_state import Outcome
+from torpor_operator.taskrun import termination
+from torpor_operator.taskrun.step import TaskRunView, soonest
+
+
+def add_finalizer(run: RunContext) -> Plan | None:
+    """Add the finalizer before anything is created, since it keeps the Workflow until its pods have ended."""
+    metadata = run.workflow.metadata
+    if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None:
+        return None
+    return Plan(actions=(SetFinalizers(finalizers=(*metadata.finalizers, constants.FINALIZER)),))
+
+
+def end_early(run: RunContext) -> Plan | None:
+    """End all TaskRuns of a run that is deleted, cancelled, stopped or timed out; hooks follow the latter two."""
+    end = early_end.early_end(run)
+    if end is None:
+        return None
+    snapshot, graph = run.snapshot, run.graph
+    ended = graph.tasks if end.hooks else graph.order
+    outcomes = [task_order.outcome_of_stopped(snapshot, graph, task) for task in ended]
+    names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
+    steps = [termination.make_way(view) for view in _replaced(snapshot)]
+    steps += [termination.cancel(dispatch.view_of(snapshot, name), end.verdict.message) for name in names]
+    verdict = status.verdict(run.workflow, outcomes, end.verdict)
+    hooks = task_order.plan_hooks(snapshot, graph, outcomes, verdict) if end.hooks else []
+    made = dispatch.prepend_steps(dispatch.build_plan(snapshot, hooks), steps)
+    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+
+
+def run_tasks(run: RunContext) -> Plan:
+    """Start the tasks that are ready and advance the TaskRuns that exist."""
+    snapshot = run.snapshot
+    tasks = task_order.plan_tasks(snapshot, run.graph)
+    outcomes = [task.outcome for task in tasks]
+    verdict = status.verdict(run.workflow, outcomes, None)
+    hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
+    made = pod_retention.of(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
+    again_at = made.again_at if verdict.final else soonest([made.again_at, run.timeout_at])
+    steps = [termination.make_way(view) for view in _replaced(snapshot)]
+    made = dispatch.prepend_steps(replace(made, again_at=again_at), steps)
+    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+
+
+def _replaced(snapshot: Snapshot) -> list[TaskRunView]:
+    """The TaskRuns that a clearing replaces."""
+    return [dispatch.view_of(snapshot, name) for name in clear.replaced_names(snapshot)]
+
+
+def _with_status(
+    run: RunContext, outcomes: Sequence[Outcome], hooks: Sequence[Outcome], verdict: Verdict, made: Plan
+) -> Plan:
+    """The plan with the status of the run and its Events."""
+    workflow, snapshot, all_outcomes = run.workflow, run.snapshot, (*outcomes, *hooks)
+    waiting = slot_messages.sentences(workflow.spec, made.waiting)
+    verdict = status.uncreated(status.waiting(verdict, waiting), snapshot.uncreated)
+    verdict = status.finishing(verdict, hooks)
+    taskruns = [taskrun for outcome in all_outcomes for taskrun in outcome.runs.values()]
+    posted = (
+        *events.troubles(workflow, outcomes, verdict),
+        *events.failures(taskruns),
+        *events.hooks(workflow, hooks),
+        *events.verdict(workflow, verdict),
+    )
+    kept = next(filter(None, map(termination.kept_by, _replaced(snapshot))), "")
+    stored = status.build(
+        workflow, all_outcomes, verdict, snapshot.now, cleared=clear.is_complete(snapshot), kept=kept, waiting=waiting
+    )
+    return replace(made, status=stored, events=(*made.events, *posted))

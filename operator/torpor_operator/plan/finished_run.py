@@ -1,0 +1,25 @@
+"""The plan of a run that has ended: delete its last pods, remove the finalizer, apply the TTL."""
+
+from torpor_wire import constants
+
+from torpor_operator.model.actions import Action, Plan, SetFinalizers
+from torpor_operator.plan import dispatch, pod_retention, ttl
+from torpor_operator.plan.run_context import RunContext
+from torpor_operator.taskrun import termination
+from torpor_operator.taskrun.step import soonest
+
+
+def clean_up(run: RunContext) -> Plan | None:
+    """Clean up after a run whose status has a completionTime."""
+    workflow, snapshot = run.workflow, run.snapshot
+    if workflow.status.completion_time is None:
+        return None
+    # TaskRuns that were created after the end (a write in flight, or one the cache did not show) are cancelled too.
+    steps = [termination.cancel(dispatch.view_of(snapshot, name), "the run has ended") for name in snapshot.taskruns]
+    actions: list[Action] = [action for step in steps for action in step.actions]
+    if constants.FINALIZER in workflow.metadata.finalizers:
+        others = tuple(name for name in workflow.metadata.finalizers if name != constants.FINALIZER)
+        actions.append(SetFinalizers(finalizers=others))
+    made = Plan(actions=tuple(actions), again_at=soonest(step.again_at for step in steps))
+    made = pod_retention.of(snapshot, made)
+    return ttl.of(snapshot, made) if workflow.metadata.deletion_timestamp is None else made
