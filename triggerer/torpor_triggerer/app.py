@@ -125,7 +125,7 @@ class Triggerer:
 
     def hangs(self) -> str:
         """What a restart would cure; empty if nothing."""
-        late = self._heartbeat.late()
+        late = self._heartbeat.lateness()
         return f"the loop is {late:.1f} s late" if late > LATE else ""
 
     def readiness_error(self) -> str:

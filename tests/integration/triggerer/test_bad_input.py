@@ -17,7 +17,7 @@ BAD = [
     ("kubernetes", {**SECRET, "kind": "Pod", "namespace": "kube-system"}, {}, "TriggerInvalid", "is not the TaskRun's"),
     ("kubernetes", {**SECRET, "kind": "Wombat"}, {}, "TriggerFailed", "has no kind 'Wombat'"),
     ("kubernetes", SECRET, {}, "TriggerFailed", "the triggerer may not watch Secret"),
-    ("raises", {}, {}, "TriggerFailed", "LookupError: no such row (at odd.py:"),
+    ("raises", {}, {}, "TriggerFailed", "LookupError: no such row (at bad_triggers.py:"),
     ("ends", {}, {}, "TriggerEnded", "without an event"),
     ("too_much", {}, {}, "EventInvalid", "2097154 bytes of JSON; 4096 fit"),
     ("raises", {}, {"key": "0" * 32, "shard": 0}, "TriggerInvalid", "do not follow from its class and kwargs"),

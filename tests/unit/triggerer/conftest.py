@@ -16,6 +16,7 @@ EXPECTED = (
     "nothing can be sealed",
     "cannot be revealed",
     "cannot be made",
+    "failed to render",
     "cannot be begun",
     "broke what runs it",
 )

@@ -109,7 +109,7 @@ async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_the
             ("blocks", False),
             ("blocks", True),
         ]
-        assert place.told[-1].place.startswith("test_hosts.py:")
+        assert place.told[-1].place.startswith("test_placement.py:")
         assert list(place.hosts.apart) == ["blocks"]
         made = place.registry.make("blocks", {"where": where}, lent())
         assert isinstance(made, TriggerProxy)

@@ -15,10 +15,10 @@ async def test_a_trigger_that_raised_leaves_its_last_lines_and_its_traceback() -
         numbers = [int(line.split()[5]) for line in lines.splitlines()]
         assert numbers == list(range(30 - len(numbers), 30))
         assert len(numbers) > 5
-        assert "odd.py" in trace
+        assert "bad_triggers.py" in trace
         assert "conduct.py" not in trace
         assert trace.endswith("LookupError: no such row")
-        assert made.status("a")["message"].startswith("LookupError: no such row (at odd.py:")
+        assert made.status("a")["message"].startswith("LookupError: no such row (at bad_triggers.py:")
 
 
 async def test_a_trigger_that_ends_without_an_event_leaves_its_last_lines() -> None:

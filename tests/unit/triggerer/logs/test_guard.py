@@ -33,11 +33,11 @@ def get_logger(*_):
 _SCRIPT = """
 import asyncio, sys
 from torpor_api.timing import SystemClock
-from torpor_triggerer import log_guard
-from torpor_triggerer.logs.trigger_log import Journal
+from torpor_triggerer.logs import guard as log_guard
+from torpor_triggerer.logs.trigger_log import TriggerLog
 class Speaker:
     tag = "[ns/wait a1 s0]"
-journal = Journal()
+journal = TriggerLog()
 guard = log_guard.LogGuard(journal, sys.stderr)
 guard.restore()
 page = journal.page(Speaker())

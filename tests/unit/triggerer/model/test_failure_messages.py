@@ -21,4 +21,4 @@ async def raised_by(trigger: Parses) -> Failed:
 
 async def test_a_library_that_raises_does_not_hide_the_triggers_own_line() -> None:
     message = (await raised_by(Parses())).message
-    assert " (at test_frames.py:11 in run, raised in decoder.py:" in message
+    assert " (at test_failure_messages.py:11 in run, raised in decoder.py:" in message

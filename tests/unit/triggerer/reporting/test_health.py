@@ -1,50 +1,59 @@
-"""The health endpoint, over a real socket."""
+"""The health endpoint over a real socket."""
 
 import asyncio
 
+import aiohttp
 import pytest
 from torpor_triggerer.reporting import health
 
 
-async def ask(port: int, path: str) -> tuple[str, str]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
-    writer.close()
-    await writer.wait_closed()
-    return head.partition("\r\n")[0], body
+async def ask(port: int, path: str) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}{path}") as response,
+    ):
+        return response.status, await response.text()
 
 
 @pytest.mark.parametrize(
     ("path", "status", "body"),
     [
-        ("/healthz", "HTTP/1.1 503 Service Unavailable", "the lease was not renewed\n"),
-        ("/livez", "HTTP/1.1 200 OK", "ok\n"),
-        ("/", "HTTP/1.1 404 Not Found", "there are /healthz, /livez\n"),
+        ("/healthz", 503, "the lease was not renewed\n"),
+        ("/livez", 200, "ok\n"),
+        ("/", 404, "paths: /healthz, /livez\n"),
     ],
 )
-async def test_each_path_says_what_is_wrong(path: str, status: str, body: str) -> None:
+async def test_each_path_reports_its_error(path: str, status: int, body: str) -> None:
     async with health.serve(0, {"/healthz": lambda: "the lease was not renewed", "/livez": lambda: ""}) as port:
         assert await ask(port, path) == (status, body)
 
 
-async def test_what_is_no_request_disturbs_nobody() -> None:
+async def test_an_invalid_request_affects_no_other() -> None:
     async with health.serve(0, {"/livez": lambda: ""}) as port:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"x" * 100_000)
         writer.close()
-        assert (await ask(port, "/livez"))[1] == "ok\n"
+        assert await ask(port, "/livez") == (200, "ok\n")
+
+
+async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "IDLE_SECONDS", 0.05)
+    async with health.serve(0, {"/livez": lambda: ""}) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /livez HTTP/1.1\r\n")
+        assert await asyncio.wait_for(reader.read(), 10.0) == b""
+        writer.close()
 
 
 async def test_a_page_is_its_text_and_a_query_changes_nothing() -> None:
     page = health.Page("text/csv", lambda: b"a,b\n")
     async with health.serve(0, {"/livez": lambda: ""}, {"/page": page}) as port:
-        assert await ask(port, "/page?a=1") == ("HTTP/1.1 200 OK", "a,b\n")
-        assert await ask(port, "/none") == ("HTTP/1.1 404 Not Found", "there are /livez, /page\n")
+        assert await ask(port, "/page?a=1") == (200, "a,b\n")
+        assert await ask(port, "/none") == (404, "paths: /livez, /page\n")
 
 
-async def test_a_page_that_cannot_be_made_says_so_and_the_others_are_answered(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_page_that_fails_to_render_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
     async with health.serve(0, {"/livez": lambda: ""}, {"/page": health.Page("text/csv", lambda: bytes(-1))}) as port:
-        assert (await ask(port, "/page"))[0] == "HTTP/1.1 500 Internal Server Error"
+        assert (await ask(port, "/page"))[0] == 500
         assert (await ask(port, "/livez"))[1] == "ok\n"
-    assert "cannot be made" in caplog.text
+    assert "Page /page failed to render" in caplog.text

@@ -62,7 +62,7 @@ async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
 @pytest.mark.parametrize(
     ("does", "reason", "words"),
     [
-        ("raises", "TriggerFailed", ["LookupError: no such row", "odd.py:", "in run"]),
+        ("raises", "TriggerFailed", ["LookupError: no such row", "bad_triggers.py:", "in run"]),
         ("exits", "TriggerFailed", ["SystemExit: 3"]),
         ("cancels itself", "TriggerFailed", ["CancelledError"]),
         ("ends", "TriggerEnded", ["without an event"]),

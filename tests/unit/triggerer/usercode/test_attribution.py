@@ -41,7 +41,7 @@ async def test_a_strangers_code_is_seen_as_theirs_and_where_it_is() -> None:
     sight = await attribution.running(MARK, Trigger().looks_after_a_while())
     assert seen(sight) == ("one", {Trigger}, "Trigger.look")
     assert sight is not None
-    assert str(sight.places[0]).startswith("test_marks.py:")
+    assert str(sight.places[0]).startswith("test_attribution.py:")
 
 
 async def test_so_is_what_it_calls_at_once_and_what_its_tasks_do() -> None:
