@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 
+from pydantic_settings import BaseSettings
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
 from torpor_operator import __main__ as operator
@@ -38,11 +39,12 @@ _CREATED = "_created"
 
 def flags() -> dict[str, Table]:
     """The flags of each program with their defaults, for an empty environment."""
-    parsers = {"operator": operator.parser({}), "triggerer": triggerer.parser({}), "archive": archive.parser({})}
-    return {
-        name: Table(header=_FLAGS, rows=[_flag(*item) for item in vars(parser.parse_args([])).items()])
-        for name, parser in parsers.items()
+    defaults: dict[str, Mapping[str, object]] = {
+        "operator": vars(operator.parser({}).parse_args([])),
+        "triggerer": _defaults(triggerer.Settings),
+        "archive": vars(archive.parser({}).parse_args([])),
     }
+    return {name: Table(header=_FLAGS, rows=[_flag(*one) for one in flags.items()]) for name, flags in defaults.items()}
 
 
 def metrics() -> dict[str, Table]:
@@ -61,13 +63,19 @@ def arguments() -> dict[str, Table]:
     return {name: Table(header=_ARGUMENTS, rows=_arguments(classes.find(name))) for name in registry.BUILT_IN}
 
 
+def _defaults(settings: type[BaseSettings]) -> Mapping[str, object]:
+    """The documented fields of a settings model with their defaults."""
+    fields = settings.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields if field.description}
+
+
 def _flag(name: str, default: object) -> Row:
     match default:
         case _ if name == "identity":
             shown = "host name"
         case bool():
             shown = str(default).lower()
-        case None | [] | "":
+        case None | [] | () | "":
             shown = "none"
         case float() if default.is_integer():
             shown = str(int(default))

@@ -121,7 +121,7 @@ class World:
         """A replica, as far as it gets without time passing."""
         rng = random.Random(f"{self._seed}/{identity}")
         api = Api(self.fake, self.clock, jitter=rng.random)
-        settings = Settings(identity=identity, triggers={}, **self._settings)
+        settings = Settings(identity=identity, **self._settings)
         triggerer = Triggerer(
             Sources(api=api, evaluator=InProcess(), web=self.web, archive=self.archive),
             self.registry(),

@@ -17,6 +17,7 @@ from torpor_triggerer import settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.guard import LogGuard
 from torpor_triggerer.logs.trigger_log import TriggerLog
+from torpor_triggerer.network.addresses import Addresses, own
 from torpor_triggerer.network.connections import Network
 from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
@@ -40,7 +41,9 @@ async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _stop, stopping)
     network = Network(
-        addresses=given.addresses, answer_bytes=given.answer_limit, request_seconds=given.max_request_timeout
+        addresses=Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(os.environ)),
+        answer_bytes=given.answer_limit,
+        request_seconds=given.max_request_timeout,
     )
     async with (
         connect(given.kubeconfig, program="torpor-triggerer", connections=given.concurrency + 16) as transport,
@@ -52,8 +55,8 @@ async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, 
             evaluator=evaluator,
             web=client,
             network=network,
-            folders=given.folders,
-            lends_identity=given.lends_identity,
+            folders=given.folder,
+            lends_identity=given.lend_identity,
             archive=ArchiveClient(),
         )
         triggerer = Triggerer(sources, known, given, journal=journal, seals=Seals(sources.api, given))

@@ -170,11 +170,9 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
         identity=process.name,
         namespace=SYSTEM,
         lease_duration=LEASE_SECONDS,
-        lease_renew=LEASE_SECONDS / 3,
         kill_seconds=4.0,
         look_seconds=4.0,
         capacity=rng.choice((1, 2, 1000, 1000)),
-        triggers={},
     )
     sources = Sources(api=api, evaluator=InProcess(), web=Web())
     stopping = asyncio.Event()

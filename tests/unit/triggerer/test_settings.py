@@ -2,6 +2,7 @@
 
 import pytest
 from torpor_triggerer import settings
+from torpor_triggerer.network.addresses import Addresses, own
 from torpor_triggerer.usercode import registry
 
 
@@ -33,13 +34,15 @@ def test_an_entry_that_is_none_is_refused_with_how_to_write_it(text: str, capsys
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--pool", "Pool"], "is no pool's name"),
-        (["--pool", "p" * 64], "is no pool's name"),
-        (["--event-rate", "-1"], "is not 0 or more"),
-        (["--progress-rate", "inf"], "is not 0 or more"),
-        (["--max-request-timeout", "0.5"], "is not 1 to 100 seconds"),
-        (["--max-request-timeout", "nan"], "is not 1 to 100 seconds"),
-        (["--answer-limit", "10"], "is less than 65536 bytes"),
+        (["--pool", "Pool"], "--pool: String should match pattern"),
+        (["--pool", "p" * 64], "--pool: String should match pattern"),
+        (["--capacity", "0"], "--capacity: Input should be greater than or equal to 1"),
+        (["--event-rate", "-1"], "--event-rate: Input should be greater than or equal to 0"),
+        (["--progress-rate", "inf"], "--progress-rate: Input should be a finite number"),
+        (["--max-request-timeout", "0.5"], "--max-request-timeout: Input should be greater than or equal to 1"),
+        (["--max-request-timeout", "101"], "--max-request-timeout: Input should be less than or equal to 100"),
+        (["--max-request-timeout", "nan"], "--max-request-timeout: Input should be"),
+        (["--answer-limit", "10"], "--answer-limit: Input should be greater than or equal to 65536"),
         (["--allow-networks", "everything"], "write an address, or a network such as 10.0.0.0/8"),
         (["--deny-networks", "10.0.0.0/8,10.1"], "network '10.1'"),
     ],
@@ -54,7 +57,8 @@ def test_a_setting_that_makes_no_sense_is_refused(
 
 def test_networks_come_from_arguments_and_the_environment_and_the_pods_own_are_denied() -> None:
     environ = {"TORPOR_DENY_NETWORKS": "10.0.0.0/8", "KUBERNETES_SERVICE_HOST": "172.20.0.1"}
-    found = settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ).addresses
+    given = settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ)
+    found = Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
     assert [found.refusal(one) == "" for one in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
         True,
         True,
@@ -81,12 +85,12 @@ def test_a_name_on_a_taskrun_is_never_imported() -> None:
 
 
 def test_folders_are_absolute_paths_and_none_are_open_by_default() -> None:
-    assert settings.parse([], {}).folders == ()
-    assert settings.parse(["--folder", "/data/", "--folder", "/in/{namespace}"], {}).folders == (
+    assert settings.parse([], {}).folder == ()
+    assert settings.parse(["--folder", "/data/", "--folder", "/in/{namespace}"], {}).folder == (
         "/data",
         "/in/{namespace}",
     )
-    assert settings.parse(["--folder", "/data"], {"TORPOR_FOLDERS": "/a, /b"}).folders == ("/a", "/b", "/data")
+    assert settings.parse(["--folder", "/data"], {"TORPOR_FOLDERS": "/a, /b"}).folder == ("/a", "/b", "/data")
 
 
 @pytest.mark.parametrize("text", ["data", "/data/../etc", "."])
