@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cachetools import LRUCache
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import SELF_ACCESS_REVIEWS
@@ -42,8 +43,8 @@ class FirePermission:
         self._api = api
         self._clock = api.clock
         self._pool = pool
-        self._answers: dict[str, _Answer] = {}
-        self._asking: dict[str, asyncio.Lock] = {}
+        self._answers: LRUCache[str, _Answer] = LRUCache(KEPT)
+        self._asking: LRUCache[str, asyncio.Lock] = LRUCache(KEPT)
 
     def is_granted(self, namespace: str) -> bool:
         """Whether it is known without asking."""
@@ -66,20 +67,12 @@ class FirePermission:
         async with lock:
             known = self._fresh(namespace)
             if known is None:
-                known = await self._ask(namespace)
-                self._keep(namespace, known)
+                known = self._answers[namespace] = await self._ask(namespace)
         return known
 
     def _fresh(self, namespace: str) -> _Answer | None:
         known = self._answers.get(namespace)
         return known if known is not None and self._clock.monotonic() < known.until else None
-
-    def _keep(self, namespace: str, answer: _Answer) -> None:
-        if len(self._answers) >= KEPT:
-            now = self._clock.monotonic()
-            self._answers = {name: one for name, one in self._answers.items() if now < one.until}
-            self._asking = {name: lock for name, lock in self._asking.items() if lock.locked() or name in self._answers}
-        self._answers[namespace] = answer
 
     async def _ask(self, namespace: str) -> _Answer:
         former = self._answers.get(namespace)
