@@ -9,6 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torpor_wire.backoff import Backoff
+
 _GROWTH_MAX = 12.0
 _PAUSE_MAX = 60.0
 _PEACE_MAX = 3600.0
@@ -92,6 +94,6 @@ def backoff(interval: float, failures: int, asked: float, jitter: float) -> floa
 
     It doubles each time, up to twelve intervals and a minute; `jitter` is a number from 0 to 1.
     """
-    grown = interval * 2.0 ** min(max(failures - 1, 0), 16)
     most = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval))
-    return max(min(most, grown) * (0.9 + 0.2 * jitter), min(max(asked, 0.0), _PEACE_MAX) * (1.0 + 0.1 * jitter))
+    grown = Backoff(first=interval, cap=most).delay(failures)
+    return max(grown * (0.9 + 0.2 * jitter), min(max(asked, 0.0), _PEACE_MAX) * (1.0 + 0.1 * jitter))

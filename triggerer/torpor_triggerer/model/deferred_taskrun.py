@@ -13,10 +13,10 @@ from torpor_api.models import taskrun
 from torpor_api.models.deferral import Waiting
 from torpor_wire import constants, retry, times
 from torpor_wire.approvers import Approvers
+from torpor_wire.deadline import attempt_deadline, is_attempt_deadline
 from torpor_wire.state import State
 from torpor_wire.transitions import Pin
 
-_ROUNDING = 0.002
 _PARAMS = "params"
 
 
@@ -110,6 +110,7 @@ def parse(raw: Mapping[str, Any]) -> Wait:
     found = taskrun.parse(raw)
     metadata, spec, status = found.metadata, found.spec, found.status
     deadline = None if status.deadline is None else times.epoch(status.deadline)
+    limit = attempt_deadline(status.started_at, spec.timeout) if spec.timeout_while_deferred else None
     return Wait(
         namespace=sys.intern(metadata.namespace),
         name=metadata.name,
@@ -121,7 +122,7 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         deferred_at=times.epoch(status.deferred_at) if status.deferred_at else 0.0,
         deferred_before=status.deferred_seconds or 0.0,
         deadline=deadline,
-        deadline_is_the_tasks=spec.timeout_while_deferred and _is_the_tasks(deadline, status.started_at, spec.timeout),
+        deadline_is_the_tasks=is_attempt_deadline(deadline, limit),
         cancelled=status.cancel is not None,
         resumes=spec.python is not None,
         on_timeout=status.next is not None and status.next.on_timeout is not None,
@@ -156,10 +157,3 @@ def _ending(spec: taskrun.TaskRunSpec) -> Ending | None:
         return None
     params = next((argument.value for argument in spec.arguments if argument.name == _PARAMS), None)
     return Ending(spec.result, spec.fail_when, params or "{}")
-
-
-def _is_the_tasks(deadline: float | None, started: str | None, timeout: str | None) -> bool:
-    """Whether the deadline is the end of the attempt's own time, rather than of this wait's."""
-    if deadline is None or started is None or timeout is None:
-        return False
-    return deadline >= times.epoch(started) + times.seconds(timeout) - _ROUNDING

@@ -14,10 +14,11 @@ from cachetools import LRUCache
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import SELF_ACCESS_REVIEWS
+from torpor_wire.backoff import Backoff
 
 ALLOWED_SECONDS = 300.0
 """A right that is taken away may be relied on for as long; what a trigger finds then, the fence keeps from counting."""
-FIRST_DELAY, LAST_DELAY = 1.0, 60.0
+RETRY_DENIED = Backoff(first=1.0, cap=60.0, jitter=0.0)
 UNAVAILABLE_DELAY = 5.0
 FIRM = 3
 """A denial is told after so many answers: an API server that is just starting denies everything."""
@@ -59,7 +60,7 @@ class FirePermission:
                 return
             on_wait(answer.message, answer.denials >= FIRM)
             pause = max(answer.until - self._clock.monotonic(), 0.0)
-            await self._clock.sleep(pause + FIRST_DELAY * self._api.jitter())
+            await self._clock.sleep(pause + RETRY_DENIED.first * self._api.jitter())
 
     async def _answer(self, namespace: str) -> _Answer:
         """What is known, or the answer to one question for all who want to know."""
@@ -87,8 +88,8 @@ class FirePermission:
         message = self._denial(namespace)
         if denials + 1 == FIRM:
             log.warning("%s", message)
-        delay = min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(denials, 16))
-        return _Answer(allowed=False, until=self._in(delay), denials=denials + 1, message=message)
+        until = self._in(RETRY_DENIED.delay(denials + 1))
+        return _Answer(allowed=False, until=until, denials=denials + 1, message=message)
 
     def _in(self, seconds: float) -> float:
         return self._clock.monotonic() + seconds

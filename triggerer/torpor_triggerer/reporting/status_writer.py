@@ -13,6 +13,7 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
 from torpor_wire import transitions
+from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 from torpor_wire.transitions import Patch
 
@@ -22,13 +23,12 @@ from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outco
 from torpor_triggerer.reporting.events import Notices
 from torpor_triggerer.reporting.metrics import Metrics
 
-FIRST_DELAY = 0.2
-LAST_DELAY = 10.0
-HELD = 5.0
+RETRY = Backoff(first=0.2, cap=10.0)
+RETRY_FORBIDDEN = Backoff(first=1.0, cap=60.0)
+HELD = Backoff(first=5.0, cap=5.0)
 """How long one that tries again keeps its place after a failure, where nobody gets through: so thousands that are due
 ask no more often than as many as may write at a time. First tries have places of their own, so that what fails for
 reasons of its own holds up nobody else."""
-REFUSED_DELAY = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Reporter:
                 return
             except (errors.Unavailable, errors.Conflict) as error:
                 log.warning("cannot be written, trying again: %s", error.message)
-                await self._pause(min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(tries, 16)), error.retry_after)
+                await self._pause(RETRY, tries + 1, error.retry_after)
             except errors.ApiError as error:
                 await self._forbidden(wait, error, tries)
             else:
@@ -89,7 +89,7 @@ class Reporter:
             except errors.Unavailable as error:
                 self._failures += 1
                 if again and self._failures > self._concurrency:
-                    await self._pause(HELD, error.retry_after)
+                    await self._pause(HELD, 1, error.retry_after)
                 raise
             self._failures = 0
 
@@ -125,7 +125,7 @@ class Reporter:
         log.error("the triggerer may not write it: %s", error.message)
         if tries == 0:
             self._notices.warn(wait, Reason.REPORT_REFUSED, f"the triggerer may not write it: {error.message}")
-        await self._pause(min(REFUSED_DELAY, 2.0 ** min(tries, 16)), error.retry_after)
+        await self._pause(RETRY_FORBIDDEN, tries + 1, error.retry_after)
 
-    async def _pause(self, seconds: float, asked: float | None) -> None:
-        await self._api.clock.sleep(max(seconds * (0.5 + self._api.jitter() / 2), asked or 0.0))
+    async def _pause(self, backoff: Backoff, failures: int, retry_after: float | None) -> None:
+        await self._api.clock.sleep(max(backoff.delay(failures, self._api.jitter()), retry_after or 0.0))

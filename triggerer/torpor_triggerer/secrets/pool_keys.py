@@ -6,6 +6,7 @@ shows the private half, nor what was sealed.
 """
 
 import base64
+import itertools
 import logging
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_wire import constants
+from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.outcome import Failed
@@ -23,8 +25,7 @@ from torpor_triggerer.secrets.reader import SECRETS, Missing
 from torpor_triggerer.settings import Settings
 
 PRIVATE, PUBLIC = "privateKey", constants.SEAL_DATA
-FIRST_DELAY = 1.0
-LAST_DELAY = 300.0
+RETRY = Backoff(first=1.0, cap=300.0, jitter=0.0)
 LOOK_AGAIN = 10.0
 """A pair is read again for a box that does not open, but not more often than this many seconds."""
 
@@ -46,8 +47,7 @@ class Seals:
 
     async def run(self) -> None:
         """Make the pair or read it, and publish its public half; until that is done."""
-        delay = FIRST_DELAY
-        while True:
+        for failures in itertools.count(1):
             try:
                 await self._publish(await self._fetch())
             except SealError as error:
@@ -55,8 +55,7 @@ class Seals:
                 return
             except errors.ApiError as error:
                 log.warning("nothing can be sealed to pool %s yet: %s", self._pool, error.message)
-                await self._clock.sleep(delay)
-                delay = min(LAST_DELAY, 2 * delay)
+                await self._clock.sleep(RETRY.delay(failures))
             except Exception:
                 log.exception("nothing can be sealed to pool %s", self._pool)
                 return

@@ -11,6 +11,7 @@ from typing import Any
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_api.timing import Clock
 from torpor_wire import secret_ref, trigger
+from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.deferred_taskrun import Wait
@@ -21,7 +22,7 @@ from torpor_triggerer.usercode.validation import Call
 
 log = logging.getLogger(__name__)
 
-FIRST_LOOK, LAST_DELAY = 5.0, 60.0
+RETRY = Backoff(first=5.0, cap=60.0, jitter=0.0)
 _NUMBER_MIN = 4
 """A shorter number that was sealed is not blacked out: it would take half of each line with it."""
 
@@ -57,15 +58,16 @@ class Revealer:
         self, wait: Wait, call: Call, clock: Clock, on_missing: Callable[[str], None]
     ) -> Open | Missing | Failed:
         """The same, looked for again and again, since what is missing may come; Missing of a wait that is cancelled."""
-        delay = FIRST_LOOK
+        failures = 0
         while True:
             found = await self.reveal(wait, call)
             if not isinstance(found, Missing) or wait.cancelled:
                 return found
             on_missing(found.message)
-            log.info("%s; looking again in %.0f s", found.message, delay)
+            failures += 1
+            delay = RETRY.delay(failures)
+            log.info("%s; retrying in %.0f s", found.message, delay)
             await clock.sleep(delay)
-            delay = min(LAST_DELAY, 2 * delay)
 
     async def _reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
         kwargs: Mapping[str, Any] = call.kwargs

@@ -19,13 +19,15 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_wire import constants, stored_event
+from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Done, Failed, Fired, Outcome
 
-PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""Seconds before the archive is asked again: for a minute, since its database may be restarted."""
+RETRY = Backoff(first=1.0, cap=30.0, jitter=0.0)
+ATTEMPTS = 7
+"""About a minute, which covers a restart of the archive's database."""
 _AGAIN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _FIELDS = ("size", "digest", "type", "length", "keys")
 _NONE = "and no archive is installed, which keeps larger ones: pass on where to find it instead"
@@ -101,7 +103,7 @@ class Archive:
     ) -> Mapping[str, Any] | str | None:
         """What the archive says of it; why it does not take it; None where there is no archive."""
         path, said = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""
-        for pause in (*PAUSES, 0.0):
+        for failures in range(1, ATTEMPTS + 1):
             try:
                 seat = await self._seat()
                 if seat is None or self._put is None:
@@ -116,7 +118,8 @@ class Archive:
                 if status not in _AGAIN and status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     return said
             log.warning("what is too large for its TaskRun is not in the archive yet: %s", said)
-            await self._api.clock.sleep(pause)
+            if failures < ATTEMPTS:
+                await self._api.clock.sleep(RETRY.delay(failures))
         return said
 
     async def _seat(self) -> ArchiveEndpoint | None:

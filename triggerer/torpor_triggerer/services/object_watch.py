@@ -18,11 +18,11 @@ from torpor_api.cache.store import version_of
 from torpor_api.client import discovery, errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import Resource
+from torpor_wire.backoff import Backoff
 
 from torpor_triggerer.services.client_pool import Clients
 
-FIRST_DELAY = 0.2
-LAST_DELAY = 30.0
+RETRY = Backoff(first=0.2, cap=30.0)
 LONG = 10.0
 LABEL_WATCH = "torpor.dev/aggregate-to-triggerer-watch"
 _UNSEEN_MAX = 32
@@ -171,8 +171,7 @@ class Watch:
 
     async def _pause(self) -> None:
         if self._failures:
-            delay = min(LAST_DELAY, FIRST_DELAY * 2.0 ** min(self._failures - 1, 16))
-            await self._api.clock.sleep(delay * (0.5 + self._api.jitter() / 2))
+            await self._api.clock.sleep(RETRY.delay(self._failures, self._api.jitter()))
 
     def _show(self, name: str, version: Mapping[str, Any]) -> None:
         sights = self._sights.get(name, ())
@@ -209,7 +208,7 @@ async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerat
 
 async def _patiently(api: Api, subject: Subject, ask: Callable[[], Awaitable[T]]) -> T:
     """What is asked, again and again while the API server cannot say; with a sentence to act on where it will not."""
-    delay = FIRST_DELAY
+    failures = 0
     while True:
         try:
             return await ask()
@@ -222,8 +221,8 @@ async def _patiently(api: Api, subject: Subject, ask: Callable[[], Awaitable[T]]
             raise ValueError(error.message) from error
         except errors.ApiError as error:
             log.info("%s %s/%s: looking again: %s", subject.kind, subject.namespace, subject.name, error.message)
-        await api.clock.sleep(delay * (0.5 + api.jitter() / 2))
-        delay = min(LAST_DELAY, 2 * delay)
+        failures += 1
+        await api.clock.sleep(RETRY.delay(failures, api.jitter()))
 
 
 async def _resource(api: Api, subject: Subject) -> Resource:

@@ -110,7 +110,7 @@ async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
         assert ": Secret db has no key password" in made.status("a")["message"]
         assert made.stands("b") == ("Failed", "DeferralTimeout")
         assert made.status("b")["message"].endswith("at the last look: Secret db has no key password")
-        assert "Secret db does not exist in namespace workflows; looking again in 5 s" in made.said.getvalue()
+        assert "Secret db does not exist in namespace workflows; retrying in 5 s" in made.said.getvalue()
         made.fake.remove(SECRETS, NAMESPACE, "db")
         prepared(made)
         await made.pass_time(25)
