@@ -7,7 +7,10 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 CODE := wire crds expressions operator triggerer archive worker-image dev examples tests benchmarks
 
-.PHONY: help demo docs prose test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+# The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
 	mutants images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
@@ -18,8 +21,11 @@ help: ## what can be made
 demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod; REGISTRY, VERSION: images from there
 	@$(BIN)/python -m torpor_demo $(RELEASE)
 
-test: venv ## all tests: unit, simulation, integration (a real API server), e2e (real pods)
-	$(BIN)/pytest
+test: venv ## all tests but the long ones, in several processes; make test FILE=tests/unit runs a part
+	$(BIN)/pytest -n auto $(FILE)
+
+test-long: venv ## the long tests, which `make test` leaves out
+	$(BIN)/pytest -n auto -m long $(FILE)
 
 unit: venv ## the tests that need no cluster
 	$(BIN)/pytest tests/unit tests/simulation

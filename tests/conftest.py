@@ -1,5 +1,6 @@
-"""Lets tests import what they share, `tests.support`, and spreads them over processes (`pytest -n 6`)."""
+"""Lets tests import what they share, `tests.support`, and spreads them over processes (`pytest -n auto`)."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from tests.support import scheduling  # noqa: PLC0415  (needs what the path above leads to)
 
         items.sort(key=lambda item: scheduling.rank(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """What `-n auto` means."""
+    from tests.support import scheduling  # noqa: PLC0415  (as above)
+
+    del config
+    return scheduling.processes(os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)

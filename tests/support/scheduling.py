@@ -1,4 +1,4 @@
-"""Which tests run one after the other when pytest runs in several processes (`pytest -n 6`), and which start first.
+"""Which tests run one after the other when pytest runs in several processes (`pytest -n auto`), and which start first.
 
 A group runs in one process, in the order of its file. Tests share a group if they share a fixture that is expensive to
 set up, or if they would disturb each other. Groups that take long start first, so that no process works alone at the
@@ -31,6 +31,11 @@ STAGES: Sequence[Sequence[str]] = (
     ("test_fuzz", "test_quiet", "test_poison_status"),
 )
 """Files that share a control plane with two controllers; what is not named is in the last group."""
+
+
+def processes(cores: int) -> int:
+    """How many processes run the tests, since most tests wait. More than eight gain nothing: one cluster serves all."""
+    return min(2 * cores + 1, 8)
 
 
 def group(nodeid: str) -> str:
