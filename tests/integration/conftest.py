@@ -43,7 +43,8 @@ _PLURALS = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
 _PATCHES = {"json": "application/json-patch+json", "apply": "application/apply-patch+yaml"}
-_PATIENCE = 30.0
+# For a machine that is busy with other work: only a test that fails waits for so long.
+_PATIENCE = 180.0
 # As every client of Kubernetes does: a kind whose storage is being set up anew is answered with 429 and Retry-After.
 _ASK_AGAIN = urllib3.Retry(10, connect=0, read=0, redirect=0, other=0, allowed_methods=None, raise_on_status=False)
 
@@ -90,7 +91,7 @@ class Server:
         pool = self.stranger if token else self.administrator
         url = self.url + path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
         content = None if body is None else json.dumps(body)
-        response = pool.request(method, url, body=content, headers=headers, timeout=30, retries=_ASK_AGAIN)
+        response = pool.request(method, url, body=content, headers=headers, timeout=_PATIENCE, retries=_ASK_AGAIN)
         return Answer(status=response.status, body=decoding.decode(response.data))
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any], **query: str) -> Answer:

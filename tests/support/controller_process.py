@@ -14,7 +14,7 @@ from torpor_dev import control_plane, daemon
 from tests.integration.conftest import Server, eventually
 
 _NEEDED = ("/apis/torpor.dev/v1alpha1/taskruns", "/apis/torpor.dev/v1alpha1/workflows", "/api/v1/pods")
-_READY_LIMIT = 30.0
+_READY_LIMIT = 180.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

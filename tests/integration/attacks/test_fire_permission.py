@@ -36,7 +36,7 @@ def test_a_trigger_of_a_namespace_that_the_pool_is_not_bound_in_does_not_run(
     pool.start()
     pool.namespace = theirs
     refused = pool.deferred("shows", {"given": "their word", "then": "fires", "path": str(tmp_path)})
-    pool.until(lambda: bool(pool.events(refused)), "an Event tells it", patience=60)
+    pool.until(lambda: bool(pool.events(refused)), "an Event tells it")
     ((reason, note),) = pool.events(refused)
     assert reason == "FireForbidden"
     assert f"the triggerers of pool {pool.name} may not fire in namespace {theirs}" in note

@@ -92,7 +92,7 @@ def undisturbed(stage: Stage) -> Iterator[None]:
     alarm = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
     name = stage.submit([python("first", "told"), alarm, python("last", "told", after=["first", "alarm"])])
     yield
-    assert stage.ends(name, patience=15)["state"] == "Succeeded"
+    assert stage.ends(name)["state"] == "Succeeded"
     assert stage.leader() is leader
     calls = leader.door.since(began)
     assert len(calls) <= _MOST_CALLS, tally(calls)
@@ -106,7 +106,7 @@ def _background() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
     thread.start()
 
     def call(coroutine: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(timeout=60)
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(timeout=180)
 
     try:
         yield call

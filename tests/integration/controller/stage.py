@@ -24,6 +24,8 @@ PYTHON = "tests.integration.controller.tasks"
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
 _JSON_PATCH = "application/json-patch+json"
 _BUG = "a bug;"
+# For a machine that is busy with other work: only a test that fails waits for so long.
+_PATIENCE = 180.0
 Object = dict[str, Any]
 
 
@@ -91,7 +93,7 @@ class Stage:
 
     def leader(self) -> Process:
         """The controller that holds the Lease and lives."""
-        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "somebody leads", 120)
+        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "somebody leads")
         holder = self.holder()
         return next(one for one in self.controllers() if one.identity == holder)
 
@@ -151,7 +153,7 @@ class Stage:
         self.until(lambda: any(one["spec"]["task"] == task for one in self.taskruns(workflow)), f"{task} has begun")
         return next(one for one in self.taskruns(workflow) if one["spec"]["task"] == task)
 
-    def ends(self, workflow: str, patience: float = 45.0) -> Object:
+    def ends(self, workflow: str, patience: float = _PATIENCE) -> Object:
         """The Workflow's status once its run is over."""
         deadline = time.monotonic() + patience
         while "completionTime" not in self.status(workflow):
@@ -186,7 +188,7 @@ class Stage:
         notes = self.notes(workflow)
         assert len(notes) == len(set(notes)), notes
 
-    def until(self, holds: Callable[[], bool], what: str, patience: float = 20.0) -> None:
+    def until(self, holds: Callable[[], bool], what: str, patience: float = _PATIENCE) -> None:
         deadline = time.monotonic() + patience
         while not holds():
             assert time.monotonic() < deadline, f"after {patience:.0f} s still not: {what}\n{self._said()}"

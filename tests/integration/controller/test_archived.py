@@ -29,12 +29,12 @@ def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     archive.start()
     try:
         archive.ready()
-        stage.until(lambda: _is_told(stage), "a pod is told of the archive", 60)
+        stage.until(lambda: _is_told(stage), "a pod is told of the archive")
         yield archive
     finally:
         archive.kill()
         stage.server.request("DELETE", _CONFIG).expect(200)
-        stage.until(lambda: not _is_told(stage), "no pod is told of an archive", 60)
+        stage.until(lambda: not _is_told(stage), "no pod is told of an archive")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def _read(archive: Archive, stage: Stage, reader: str, name: str) -> list[dict[s
 
 def test_a_run_is_in_the_history_before_it_goes(stage: Stage, archive: Archive, reader: str) -> None:
     name = stage.submit([python("first", "told"), python("last", "told", after=["first"])], ttlAfterFinished="1s")
-    stage.until(lambda: _is_gone(stage, name), "it is gone", 60)
+    stage.until(lambda: _is_gone(stage, name), "it is gone")
     workflow, *taskruns = _read(archive, stage, reader, name)
     assert workflow["metadata"]["name"] == name
     assert workflow["status"]["completionTime"]
@@ -78,14 +78,14 @@ def test_a_run_stays_and_says_why_while_the_archive_has_no_database(
     archive.database.stop()
     try:
         name = stage.submit([python("only", "told")], ttlAfterFinished="1s")
-        stage.until(lambda: bool(_condition(stage, name)), "it says that it is not archived", 60)
+        stage.until(lambda: bool(_condition(stage, name)), "it says that it is not archived")
         said = _condition(stage, name)
         assert (said["status"], said["reason"]) == ("False", "ArchiveUnavailable")
         assert "DatabaseUnavailable" in said["message"]
         assert not _is_gone(stage, name)
     finally:
         archive.database.start()
-    stage.until(lambda: _is_gone(stage, name), "it is gone", 60)
+    stage.until(lambda: _is_gone(stage, name), "it is gone")
     assert len(_read(archive, stage, reader, name)) == 2
 
 

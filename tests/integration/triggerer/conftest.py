@@ -35,7 +35,8 @@ _TRIGGERS = (
     "spins=blocks:Spins",
     "poison=poison:Poison",
 )
-_PATIENCE = 15.0
+# For a machine that is busy with other work: only a test that fails waits for so long.
+_PATIENCE = 180.0
 
 
 @dataclass(kw_only=True)
@@ -52,7 +53,7 @@ class Replica:
     def health(self) -> str:
         port = self.text().partition("health on port ")[2].partition("\n")[0]
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as response:
                 return str(response.read().decode())
         except urllib.error.HTTPError as complaint:
             return str(complaint.read().decode())
@@ -90,9 +91,7 @@ class Pool:
             )
         replica = Replica(process=process, log=log)
         self.replicas.append(replica)
-        self.until(
-            lambda: f"-{identity}" in replica.text().partition("members: ")[2], "it is a member", replica, patience=60
-        )
+        self.until(lambda: f"-{identity}" in replica.text().partition("members: ")[2], "it is a member", replica)
         return replica
 
     def deferred(self, class_name: str, kwargs: Mapping[str, Any], **given: Any) -> str:

@@ -29,7 +29,7 @@ def test_each_bad_wait_fails_with_its_reason_and_an_event(pool: Any) -> None:
     healthy = pool.deferred("duration", {"duration": "3s"})
     names = [pool.deferred(cls, kwargs, trigger=over) for cls, kwargs, over, _, _ in BAD]
     for name, (_, _, _, reason, words) in zip(names, BAD, strict=True):
-        status = pool.ends(name, patience=5)
+        status = pool.ends(name)
         assert (status.state, status.reason) == ("Failed", reason), status.message
         assert words in status.message
         assert status.conditions[0].reason == reason

@@ -89,7 +89,7 @@ def test_nothing_of_a_secret_is_seen_while_it_is_waited_with_it_or_after_it_fail
     add_component(pool)
     let_read(pool, "torpor-task")
     name = pool.deferred("shows", {"given": REFERENCE, "then": "raises", "path": str(tmp_path / "go")})
-    pool.until(lambda: pool.status(name).reason == "Waiting", "it says what it waits for", patience=40)
+    pool.until(lambda: pool.status(name).reason == "Waiting", "it says what it waits for")
     message = pool.status(name).message
     assert 'not yet "***", ' in message
     assert " tries, last at " in message

@@ -32,9 +32,9 @@ def test_waits_beyond_capacity_say_that_they_queue_and_fire_when_there_is_room(e
     first = pool.deferred("duration", {"duration": "18s"})
     second = pool.deferred("duration", {"duration": "2s"})
     pool.until(lambda: total(replica, "torpor_triggers_queued") == 1, "the second queues")
-    pool.until(lambda: pool.status(second).reason == "Queued", "it says so", patience=40)
+    pool.until(lambda: pool.status(second).reason == "Queued", "it says so")
     assert pool.status(second).message.startswith("Waiting for room: 1 wait runs on this replica")
-    assert pool.ends(first, patience=40).state == "Scheduled"
+    assert pool.ends(first).state == "Scheduled"
     assert (pool.ends(second).state, pool.ends(second).segment) == ("Scheduled", 1)
 
 
@@ -44,7 +44,7 @@ def test_health_says_nothing_while_the_loop_hangs_and_all_is_well_after(empty_po
     assert ask(replica, "/livez") == ask(replica, "/healthz") == (200, "ok\n")
     pool.deferred("blocks", {"seconds": 8.0, "every": 1000.0})
     pool.until(lambda: is_silent(replica), "nothing is answered")
-    pool.until(lambda: not is_silent(replica), "it answers again", patience=30)
+    pool.until(lambda: not is_silent(replica), "it answers again")
     pool.until(lambda: ask(replica, "/healthz") == (200, "ok\n"), "it is a member again")
     assert ask(replica, "/livez") == (200, "ok\n")
     assert total(replica, "torpor_loop_lag_seconds_count") > total(

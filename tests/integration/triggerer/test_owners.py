@@ -93,7 +93,7 @@ def test_a_trigger_that_moves_is_cleaned_up_and_not_killed_and_a_cancellation_ki
     name = pool.deferred("killed", {"note": str(note)})
     pool.until(lambda: bool(lines(first, name, "waits for")), "it is served")
     first.process.send_signal(signal.SIGTERM)
-    assert first.process.wait(timeout=10) == 0
+    assert first.process.wait(timeout=180) == 0
     assert (cleaned.read_text(), note.exists()) == ("cleaned up\n", False)
 
     second = pool.start()

@@ -19,7 +19,7 @@ def test_a_wait_says_what_it_waits_for_and_its_lines_can_be_read_meanwhile(empty
     pool = empty_pool
     replica = pool.start()
     name = pool.deferred("tcp", {"host": "127.0.0.1", "port": 9, "interval": "1s"})
-    pool.until(lambda: pool.status(name).reason == "Waiting", "it says what it waits for", patience=40)
+    pool.until(lambda: pool.status(name).reason == "Waiting", "it says what it waits for")
     status = pool.status(name)
     assert status.state == "Deferred"
     assert status.message.startswith("Waiting for tcp 127.0.0.1 9")
@@ -63,4 +63,4 @@ def test_many_that_fail_at_once_are_all_told_in_time(pool: Any) -> None:
     names = [pool.deferred("raises", {}) for _ in range(40)]
     assert {pool.ends(name).reason for name in names} == {"TriggerFailed"}
     time.sleep(1)
-    pool.until(lambda: all(pool.events(name) for name in names), "each has its Event", patience=30)
+    pool.until(lambda: all(pool.events(name) for name in names), "each has its Event")

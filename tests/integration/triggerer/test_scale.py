@@ -50,7 +50,7 @@ def five_around(first: str, prefix: str) -> tuple[list[str], int]:
 def terminate(replicas: Sequence[Any]) -> None:
     for one in replicas:
         one.process.send_signal(signal.SIGTERM)
-    assert [one.process.wait(timeout=20) for one in replicas] == [0] * len(replicas)
+    assert [one.process.wait(timeout=180) for one in replicas] == [0] * len(replicas)
 
 
 def fired(replicas: Sequence[Any], name: str) -> int:
