@@ -22,7 +22,7 @@ demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits 
 	@$(BIN)/python -m torpor_demo $(RELEASE)
 
 test: venv ## all tests but the long ones, in several processes; make test FILE=tests/unit runs a part
-	$(BIN)/pytest -n auto $(FILE)
+	$(BIN)/pytest -n auto -m "not long" $(FILE)
 
 test-long: venv ## the long tests, which `make test` leaves out
 	$(BIN)/pytest -n auto -m long $(FILE)

@@ -19,6 +19,9 @@ from torpor_demo.kubectl import Kubectl
 from tests.e2e.support import image_registry, second_cluster
 from tests.e2e.support.image_registry import ImageRegistry
 
+# It makes a cluster and pulls all images into it.
+pytestmark = pytest.mark.long
+
 TEAM = "team"
 _ENDS_AT_ONCE = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit()); signal.pause()"
 ASK: Mapping[str, Any] = {"name": "ask", "trigger": {"class": "approval"}}

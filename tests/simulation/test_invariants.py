@@ -9,15 +9,15 @@ from tests.simulation.checks.invariants import INVARIANTS
 from tests.simulation.pool import played, told
 
 SEEDS = int(os.environ.get("TORPOR_SEEDS", "2000"))
-PARTS = 8
-"""Each a test of its own, so that several processes can share them."""
+PARTS = [*range(4), *(pytest.param(part, marks=pytest.mark.long) for part in range(4, 8))]
+"""Each is a test of its own, so that several processes can share them. `make test` plays the first half."""
 KNOWN: dict[int, str] = {}
 """Seeds that show a bug which is not fixed yet, and which."""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", PARTS)
 def test_every_invariant_holds_whatever_happens_and_much_happens(part: int) -> None:
-    results = list(played(range(part, SEEDS, PARTS), jobs=1))
+    results = list(played(range(SEEDS * part // 8, SEEDS * (part + 1) // 8), jobs=1))
     broken = [told(result) for result in results if result.breach is not None and result.seed not in KNOWN]
     assert not broken, "\n".join(broken)
     fixed = [result.seed for result in results if result.seed in KNOWN and result.breach is None]

@@ -5,32 +5,33 @@ set up, or if they would disturb each other. Groups that take long start first, 
 end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-CLUSTER = "tests/e2e/"
-CONTROLLERS = "tests/integration/controller/"
-ARCHIVE = "tests/integration/archive/"
-SEEDS = "tests/simulation/test_invariants.py"
-
-GROUPS: dict[str, Sequence[str]] = {
+GROUPS: Mapping[str, Sequence[str]] = {
+    # A cluster of its own.
+    "install": ("e2e/test_install",),
     # Loses a node of its own, and mostly waits for Kubernetes to notice.
-    "node": ("test_node_lost",),
-    # What stops, scales or kills Torpor's own pods, and what measures how soon they act.
-    "disruptions": ("test_scale", "test_killed", "test_pools", "test_waiting", "test_secrets"),
+    "node": ("e2e/test_node_lost",),
+    # Each of the two has a control plane with two controllers and a triggerer. The first one stops and kills them.
+    "outages": tuple(
+        f"integration/controller/test_{name}" for name in ("unavailable", "leader", "waits_under_pressure")
+    ),
+    "controllers": ("integration/controller/",),
+    # What stops, scales or kills Torpor's own pods, and what measures how soon they act or reads all their logs.
+    "disruptions": tuple(f"e2e/test_{name}" for name in ("scale", "killed", "waiting", "secrets")),
     # One namespace with some fifty runs, which these tests read.
-    "crowd": ("test_bad_input", "test_good_runs"),
-    "runs": ("test_sensors", "test_ending", "test_hooks", "test_clear", "test_approval"),
+    "crowd": ("e2e/test_bad_input", "e2e/test_good_runs"),
 }
-"""Files of e2e that form a group; each other file is a group of its own."""
+"""How the paths of a group's tests begin, below `tests`. What comes first starts first."""
 
-STAGES: Sequence[Sequence[str]] = (
-    ("test_unavailable", "test_leader", "test_archived"),
-    ("test_fuzz", "test_quiet", "test_poison_status"),
-)
-"""Files that share a control plane with two controllers; what is not named is in the last group."""
+LATER: Sequence[str] = ("e2e/", "integration/triggerer/", "simulation/test_invariants", "integration/", "simulation/")
+"""The order in which other files start. Each is a group of its own; what is not named comes last."""
+
+APART: Sequence[str] = ("simulation/test_invariants", "integration/triggerer/")
+"""Files whose tests share nothing that takes long to set up: each test is a group of its own."""
 
 
 def processes(cores: int) -> int:
@@ -40,25 +41,22 @@ def processes(cores: int) -> int:
 
 def group(nodeid: str) -> str:
     """The group of a test."""
-    path, _, test = nodeid.partition("::")
-    stem = path.rpartition("/")[2].removesuffix(".py")
-    if path.startswith(CLUSTER):
-        return next((name for name, stems in GROUPS.items() if stem in stems), path)
-    if path.startswith(CONTROLLERS):
-        return f"stage {next((number for number, stems in enumerate(STAGES) if stem in stems), len(STAGES))}"
-    if path.startswith(ARCHIVE):
+    path, _, test = nodeid.removeprefix("tests/").partition("::")
+    for name, starts in GROUPS.items():
+        if path.startswith(tuple(starts)):
+            return name
+    if path.startswith("integration/archive/"):
+        # Each kind of database is a server, and an archive that uses it.
         return next((f"archive {kind}" for kind in ("sqlite", "postgresql") if f"[{kind}" in test), path)
-    return nodeid if path == SEEDS else path
+    return nodeid if path.startswith(tuple(APART)) else path
 
 
 def rank(nodeid: str) -> int:
-    """What starts first: pods and nodes, then what waits for timers and has to start servers, then computations."""
-    path = nodeid.partition("::")[0]
-    of_group = group(nodeid)
+    """What has a lower rank starts first."""
+    of_group, path = group(nodeid), nodeid.removeprefix("tests/")
     if of_group in GROUPS:
         return list(GROUPS).index(of_group)
-    order = (CONTROLLERS, CLUSTER, SEEDS, ARCHIVE, "tests/integration/triggerer/", "tests/integration/", "")
-    return len(GROUPS) + next(number for number, start in enumerate(order) if path.startswith(start))
+    return len(GROUPS) + next((number for number, start in enumerate(LATER) if path.startswith(start)), len(LATER))
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
