@@ -26,7 +26,7 @@ from benchmarks.attacks import innocent
 from benchmarks.attacks.innocent import Innocent
 from benchmarks.workflow import plane
 from benchmarks.workflow.plane import NAMESPACE, Plane
-from tests.integration.triggers.servers.process import free_port
+from tests.support.ports import free_port
 
 OPERATOR, TRIGGERER, ARCHIVE = "operator", "triggerer", "archive"
 ATTACKER = "torpor-attacker"

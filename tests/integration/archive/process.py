@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import urllib3
 
-from tests.integration.triggers.servers.process import free_port
+from tests.support.ports import free_port
 
 # For a machine that is busy with other work: only a test that fails waits for so long.
 _PATIENCE = 180.0

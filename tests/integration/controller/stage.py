@@ -5,7 +5,6 @@ The processes are shared by all tests; a test that ends one starts another in it
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from tests.integration.conftest import Server, collection
 from tests.integration.controller.api_call_log import Door
 from tests.support.controller_process import Plane
 from tests.support.fake_kubelet import PYTHON_PATH, Kubelet
+from tests.support.ports import free_port
 
 PYTHON = "tests.integration.controller.tasks"
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
@@ -76,7 +76,7 @@ class Stage:
 
     def start_controller(self) -> Process:
         identity = f"controller-{self.started}"
-        liveness = f"http://127.0.0.1:{_free_port()}/healthz"
+        liveness = f"http://127.0.0.1:{free_port()}/healthz"
         flags = ["--liveness", liveness, "--archive-grace", "1", "--stray-grace", "2"]
         token = str(self._token("torpor-operator"))
         return self._start(identity, "torpor-operator", ["torpor_operator", *flags, "--token-file", token])
@@ -241,8 +241,3 @@ def _kubeconfig(url: str, token: str) -> str:
             "current-context": "tests",
         }
     )
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        return int(held.getsockname()[1])

@@ -1,19 +1,13 @@
 """`tcp` against a real port."""
 
 import asyncio
-import socket
 
 import pytest
 from torpor.triggers import Tcp
 
 from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.support.fake_services import lent
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
+from tests.support.ports import free_port
 
 
 async def test_it_fires_once_something_listens() -> None:

@@ -12,6 +12,7 @@ from torpor_dev.offline import debian
 
 from tests.integration.triggers.servers import process
 from tests.integration.triggers.servers.process import Process
+from tests.support.ports import free_port
 
 USER, PASSWORD = "torpor", "c0rrect-horse"
 _SETTINGS = {
@@ -62,7 +63,7 @@ def started() -> Iterator[Postgres]:
     with process.folder() as folder:
         programs, environment = _programs(folder)
         _initialize(programs, environment, folder)
-        port = process.free_port()
+        port = free_port()
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
         server = Process(
             argv=[str(programs / "postgres"), "-D", str(folder / "data"), "-p", str(port), *settings],

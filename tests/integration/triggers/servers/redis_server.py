@@ -12,6 +12,7 @@ from torpor_dev.offline import debian
 
 from tests.integration.triggers.servers import process
 from tests.integration.triggers.servers.process import Process
+from tests.support.ports import free_port
 
 PASSWORD = "batt3ry-staple"
 
@@ -35,7 +36,7 @@ class RedisServer:
 def started() -> Iterator[RedisServer]:
     with process.folder() as folder:
         program, environment = _program(folder)
-        port = process.free_port()
+        port = free_port()
         options = {"port": port, "bind": "127.0.0.1", "requirepass": PASSWORD, "save": "", "dir": folder}
         server = Process(
             argv=[program, *(word for name, value in options.items() for word in (f"--{name}", str(value)))],

@@ -11,6 +11,7 @@ from torpor_dev.offline import golang
 
 from tests.integration.triggers.servers import process
 from tests.integration.triggers.servers.process import Process
+from tests.support.ports import free_port
 
 ACCESS_KEY, SECRET_KEY, REGION = "torpor", "t1red-s3cret", "us-east-1"
 BUCKET = "drops"
@@ -48,7 +49,7 @@ def started() -> Iterator[S3]:
         for name in ("data", "data/" + BUCKET, "attributes"):
             (folder / name).mkdir()
             process.own(folder / name)
-        port = process.free_port()
+        port = free_port()
         server = Process(
             argv=[
                 str(program),
