@@ -10,7 +10,8 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.e2e.support import concurrent_runs as runs
-from tests.e2e.support.stage import Stage, condition
+from tests.e2e.support.stage import PATIENCE, Stage, condition
+from tests.support.machine import slowness
 
 
 @pytest.mark.parametrize("name", runs.FAILING)
@@ -62,10 +63,10 @@ async def test_an_image_that_cannot_be_pulled_is_told_at_once_and_fails_after_a_
     async def told() -> TaskRun | None:
         return next((run for run in await crowd.taskruns(runs.STUCK) if run.status.reason == "ImagePullFailed"), None)
 
-    run = await crowd.until(told, 45, "the TaskRun to say that its image cannot be pulled")
+    run = await crowd.until(told, PATIENCE, "the TaskRun to say that its image cannot be pulled")
     assert "registry.invalid/no-such-image:1" in (run.status.message or "")
     assert await _event(crowd, run.metadata.uid, "ImagePullFailed")
-    found = await crowd.ended(runs.STUCK, limit=150)
+    found = await crowd.ended(runs.STUCK)
     assert condition(found) == ("False", "ImagePullFailed")
 
 
@@ -74,7 +75,7 @@ async def test_a_broken_run_is_told_within_seconds(crowd: Stage) -> None:
         await crowd.ended(name)
         (run,) = await crowd.taskruns(name)
         began = run.status.started_at or run.metadata.creation_timestamp
-        assert times.epoch(run.status.completion_time or "") - times.epoch(began) < 10, name
+        assert times.epoch(run.status.completion_time or "") - times.epoch(began) < 10 * slowness(), name
 
 
 async def test_the_spec_of_a_running_workflow_cannot_be_edited(stage: Stage) -> None:
@@ -91,5 +92,5 @@ async def _event(stage: Stage, uid: str, reason: str) -> str:
     async def posted() -> str | None:
         return (await stage.reasons(uid)).get(reason)
 
-    note: str = await stage.until(posted, 10, f"the Event {reason}")
+    note: str = await stage.until(posted, PATIENCE, f"the Event {reason}")
     return note

@@ -27,7 +27,7 @@ def counted() -> dict[str, tuple[int, int]]:
 
 async def test_the_example_counts_what_dpkg_counts_and_one_count_waited_in_its_middle(stage: Stage) -> None:
     await stage.start("census", example())
-    found = await stage.ended("census", limit=120)
+    found = await stage.ended("census")
     assert found.status.state == "Succeeded", found.status.conditions
     independent = await asyncio.to_thread(counted)
     (clock,) = await stage.taskruns("census", "clock")

@@ -7,7 +7,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import container, python, spec
-from tests.e2e.support.stage import Stage, of_taskrun
+from tests.e2e.support.stage import PATIENCE, Stage, of_taskrun
 
 
 async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_else(stage: Stage) -> None:
@@ -21,7 +21,7 @@ async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_e
         found = await stage.workflow("w")
         return True if found.status.clears == 1 and found.status.completion_time else None
 
-    await stage.until(again, 60, "the run to end again")
+    await stage.until(again, PATIENCE, "the run to end again")
     everyone, first, second = await stage.taskruns("w")
     assert first.metadata.uid == before[first.metadata.name].metadata.uid
     assert second.metadata.uid != before[second.metadata.name].metadata.uid
@@ -40,7 +40,7 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
         page = await stage.api.list(PODS, stage.namespace, label_selector=of_taskrun(former))
         return True if [body["status"]["phase"] for body in page.items] == ["Running"] else None
 
-    await stage.until(starts, 30, "its container to start")
+    await stage.until(starts, PATIENCE, "its container to start")
     async with stage.watching(f"{constants.LABEL_TASK}=it") as pods:
         await stage.annotate("w", constants.CLEAR, "it")
 
@@ -48,7 +48,7 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
             runs = await stage.taskruns("w", "it")
             return True if any(run.spec.clears == 1 and run.status.state is State.RUNNING for run in runs) else None
 
-        await stage.until(anew, 60, "it to run again")
+        await stage.until(anew, PATIENCE, "it to run again")
     (run,) = await stage.taskruns("w", "it")
     names = [(state.name, state.phase) for state in pods.states]
     (gone,) = [at for at, (_, phase) in enumerate(names) if phase == "Gone"]

@@ -10,7 +10,7 @@ from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import TERMINAL, State
 
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
-from tests.e2e.support.stage import Sightings, Stage, condition
+from tests.e2e.support.stage import PATIENCE, Sightings, Stage, condition
 
 _BUSY: Spec = spec(
     python("nap", "nap", args={"seconds": 300}),
@@ -26,16 +26,16 @@ async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage)
         page = await stage.api.list(TASKRUNS, stage.namespace)
         states = asyncio.create_task(_states(stage, page))
         await stage.api.delete(WORKFLOWS, stage.namespace, "w")
-        await stage.until(lambda: _gone(stage), 60, "the Workflow to go")
+        await stage.until(lambda: _gone(stage), PATIENCE, "the Workflow to go")
         assert await states >= {State.CANCELLED}
         assert (await stage.api.list(TASKRUNS, stage.namespace)).items == []
-        await stage.until(lambda: _none_left(pods), 40, "its pods to go")
+        await stage.until(lambda: _none_left(pods), PATIENCE, "its pods to go")
 
 
 async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
     await _busy(stage)
     await stage.edit("w", "cancel", value=True)
-    found = await stage.ended("w", limit=90)
+    found = await stage.ended("w")
     assert condition(found) == ("False", "Cancelled")
     assert {task.name: task.state for task in found.status.tasks} == dict.fromkeys(
         ("nap", "box", "far", "later"), TaskState.CANCELLED
@@ -45,7 +45,7 @@ async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
 
 async def test_a_run_that_takes_too_long_is_cancelled(stage: Stage) -> None:
     await stage.start("w", {**_BUSY, "timeout": "6s"})
-    found = await stage.ended("w", limit=90)
+    found = await stage.ended("w")
     assert condition(found) == ("False", "Timeout")
     assert all(run.status.state in TERMINAL for run in await stage.taskruns("w"))
 

@@ -11,7 +11,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import PATIENCE, Stage
 
 _ROWS = [["a", "b"], ["c", "d"]]
 _PLACES = [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -50,7 +50,7 @@ def table() -> Mapping[str, Any]:
 async def test_an_index_ends_while_another_waits_and_one_is_run_again_with_what_follows_it(stage: Stage) -> None:
     await stage.start("g", table())
     await stage.reached("g", "gate", State.DEFERRED)
-    await stage.reached("g", "sum", State.SUCCEEDED, limit=90)
+    await stage.reached("g", "sum", State.SUCCEEDED)
     halfway = await runs(stage, "g")
     assert halfway["gate", (0,)].status.state is State.DEFERRED
     assert {path for task, path in halfway if task in {"fetch", "load", "sum"}} == {(1,), (1, 0), (1, 1)}
@@ -72,7 +72,7 @@ async def test_an_index_ends_while_another_waits_and_one_is_run_again_with_what_
         found = await stage.workflow("g")
         return True if found.status.clears == 1 and found.status.completion_time else None
 
-    await stage.until(again, 90, "the run to end again")
+    await stage.until(again, PATIENCE, "the run to end again")
     after = await runs(stage, "g")
     anew = {at for at, run in after.items() if run.metadata.uid != before[at].metadata.uid}
     cells = {(task, place) for task in ("fetch", "load") for place in ((1, 0), (1, 1))}
@@ -84,7 +84,7 @@ async def test_an_index_ends_while_another_waits_and_one_is_run_again_with_what_
 async def test_the_example_reports_the_files_of_each_section_as_its_packages_were_read(stage: Stage) -> None:
     example = yaml.safe_load((ROOT / "examples/groups/workflow.yaml").read_text())["spec"]
     await stage.start("audit", {**example, "params": {"sections": 2, "packages": 2}})
-    found = await stage.ended("audit", limit=120)
+    found = await stage.ended("audit")
     assert found.status.state == "Succeeded", found.status.conditions
     by_path = await runs(stage, "audit")
     _, *lines = told(by_path["report", ()]).splitlines()

@@ -12,23 +12,23 @@ from torpor_wire.state import State
 
 from tests.e2e.support import node
 from tests.e2e.support.concurrent_runs import example, python, spec, wait
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import PATIENCE, Stage
 
 _OPERATOR = "torpor_operator"
 _TRIGGERER = "torpor_triggerer"
 _LEASE = 15
-_WAITS = [f"{seconds}s" for seconds in range(12, 22)]
+_WAITS = [f"{seconds}s" for seconds in range(30, 40)]
 
 
 async def test_the_leading_operator_killed_in_the_middle_of_the_demo_the_run_ends_right(
     stage: Stage, kubectl: Kubectl
 ) -> None:
     await stage.start("census", example())
-    await stage.until(lambda: _fanned_out(stage), 60, "the first of the mapped TaskRuns")
+    await stage.until(lambda: _fanned_out(stage), PATIENCE, "the first of the mapped TaskRuns")
     leader = await _leader(stage)
     before = node.restarts(kubectl, leader)
     assert await asyncio.to_thread(node.kill, kubectl, leader, _OPERATOR) > 0
-    found = await stage.ended("census", limit=120)
+    found = await stage.ended("census")
     assert found.status.state == "Succeeded", found.status.conditions
     runs = await stage.taskruns("census")
     assert {(run.status.state, run.status.attempt) for run in runs} == {(State.SUCCEEDED, 1)}
@@ -46,14 +46,14 @@ async def test_a_triggerer_killed_while_it_holds_triggers_each_fires_once_all_th
             *(wait(f"w{position}", length) for position, length in enumerate(_WAITS)),
         ),
     )
-    await stage.until(lambda: _all_deferred(stage), 60, "every wait to be deferred")
+    await stage.until(lambda: _all_deferred(stage), PATIENCE, "every wait to be deferred")
     held = await _held(stage)
     victim = max(held, key=lambda name: len(held[name]))
     assert held[victim]
     assert await asyncio.to_thread(node.kill, kubectl, victim, _TRIGGERER) > 0
     # Gone for good: what it held must go to another, and not back to a container that starts anew under the same name.
     kubectl.run("delete", "pod", victim, "-n", node.SYSTEM, "--force", "--grace-period=0")
-    found = await stage.ended("w", limit=120)
+    found = await stage.ended("w")
     assert found.status.state == "Succeeded", found.status.conditions
     runs = await stage.taskruns("w")
     assert {(run.status.attempt, run.status.segment) for run in runs if run.spec.trigger} <= {(1, 0), (1, 1)}
@@ -69,7 +69,7 @@ async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(stage:
         return True if await _leader(stage) not in {leader, ""} else None
 
     kubectl.run("delete", "pod", leader, "-n", node.SYSTEM, "--wait=false")
-    assert await stage.until(another, 10, "another operator to lead")
+    assert await stage.until(another, _LEASE - 1, "another operator to lead")
 
 
 async def _fanned_out(stage: Stage) -> bool | None:

@@ -30,7 +30,7 @@ async def test_a_run_maps_over_what_it_listed_and_reduces_what_is_far_too_large_
         ),
     )
     await stage.start("m", spec(*tasks))
-    found = await stage.ended("m", limit=180)
+    found = await stage.ended("m")
     assert found.status.state == "Succeeded", found.status.conditions
     (cut,) = await stage.taskruns("m", "cut")
     assert cut.status.stored is not None
@@ -59,7 +59,7 @@ async def test_a_product_of_a_list_and_an_object_is_given_in_order_and_a_functio
     right = python("right", "echo", args={"value": 1}, after=["choose"])
     join = python("join", "total", args={"rows": "${tasks.left.results}"}, after=["right"], rule="none_failed")
     await stage.start("p", spec(choose, left, right, join))
-    found = await stage.ended("p", limit=180)
+    found = await stage.ended("p")
     assert found.status.state == "Succeeded", found.status.conditions
     runs = await stage.taskruns("p", "left")
     told = [json.loads(run.status.result or "null") for run in sorted(runs, key=lambda run: run.spec.map_index)]

@@ -19,7 +19,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support import node
 from tests.e2e.support.concurrent_runs import IMAGE, Spec, python, spec
-from tests.e2e.support.stage import Sightings, Stage, condition, of_taskrun
+from tests.e2e.support.stage import PATIENCE, Sightings, Stage, condition, of_taskrun
 
 _SILENT = 300.0
 _BRIEFLY = {"tolerationSeconds": 2}
@@ -48,7 +48,7 @@ async def test_a_lost_node_stalls_the_run_and_only_once_it_answers_another_pod_r
         assert lost.status.pod == run.status.pod
         assert {state.name for state in pods.states} == {first}
         await asyncio.to_thread(node.go_on, second)
-        ended = await stage.ended("w", limit=120)
+        ended = await stage.ended("w")
     assert ended.status.state == "Succeeded", ended.status.conditions
     assert condition(ended, "Stalled")[0] == "False"
     (again,) = await stage.taskruns("w", "it")
@@ -64,21 +64,21 @@ async def test_a_lost_node_that_is_deleted_leaves_its_task_to_another_and_its_pr
     async with stage.watching(of_taskrun(run)) as pods:
         await asyncio.to_thread(node.pause, second)
         await asyncio.to_thread(extra_node.forget)
-        ended = await stage.ended("w", limit=_SILENT)
+        ended = await stage.ended("w")
     assert ended.status.state == "Succeeded", ended.status.conditions
     (before,) = await stage.taskruns("w", "it")
     assert before.status.result == f'"{_next(before)}"'
     _assert_one_after_the_other(pods, [f"{run.metadata.name}-a1-s0", _next(before)])
     # Its sleep is over meanwhile, and it does not know that it was given up.
     await asyncio.to_thread(node.go_on, second)
-    await stage.until(lambda: _is_over(second, run), 60, "the process on the deleted node to end")
+    await stage.until(lambda: _is_over(second, run), PATIENCE, "the process on the deleted node to end")
     (after,) = await stage.taskruns("w", "it")
     assert after == before
 
 
 async def _runs_on(stage: Stage, second: str, *, seconds: float) -> TaskRun:
     """A task that runs user code on the node."""
-    await stage.until(lambda: _takes_pods(stage, second), 60, f"{second} to take pods")
+    await stage.until(lambda: _takes_pods(stage, second), PATIENCE, f"{second} to take pods")
     await stage.start("w", _first_stays(second, seconds))
     run = await stage.reached("w", "it", State.RUNNING)
     assert run.status.pod is not None
@@ -118,7 +118,7 @@ async def _stalled(stage: Stage) -> bool:
     async def there() -> bool | None:
         return True if condition(await stage.workflow("w"), "Stalled") == ("True", Reason.NODE_LOST) else None
 
-    return bool(await stage.until(there, 10, "the Workflow to be Stalled with NodeLost"))
+    return bool(await stage.until(there, PATIENCE, "the Workflow to be Stalled with NodeLost"))
 
 
 async def _is_over(name: str, run: TaskRun) -> bool | None:

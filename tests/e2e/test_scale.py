@@ -12,7 +12,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import spec, wait
 from tests.e2e.support.node import SYSTEM
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import PATIENCE, Stage
 
 _DEPLOYMENT = "deployment/torpor-triggerer"
 _POOL = "torpor.dev/trigger-pool=default"
@@ -29,7 +29,7 @@ async def test_waits_fire_once_while_their_triggerers_are_scaled_rolled_and_evic
             {"name": "same", "trigger": {"class": "workflow"}, "expand": [{"name": "name", "over": 20 * ["go"]}]},
         ),
     )
-    await stage.until(lambda: _deferred(stage, len(_LENGTHS) + 20), 60, "every wait to be deferred")
+    await stage.until(lambda: _deferred(stage, len(_LENGTHS) + 20), PATIENCE, "every wait to be deferred")
     try:
         await _scaled(stage, kubectl, 5)
         await _evicted(stage, kubectl)
@@ -38,7 +38,7 @@ async def test_waits_fire_once_while_their_triggerers_are_scaled_rolled_and_evic
     finally:
         await _scaled(stage, kubectl, 2)
     await stage.start("go", spec(wait("a", "1s")))
-    found = await stage.ended("w", limit=120)
+    found = await stage.ended("w")
     assert found.status.state == "Succeeded", found.status.conditions
     runs = await stage.taskruns("w")
     assert {(run.status.state, run.status.attempt, run.status.segment) for run in runs} == {(State.SUCCEEDED, 1, 0)}
@@ -60,7 +60,7 @@ async def _scaled(stage: Stage, kubectl: Kubectl, replicas: int) -> None:
         held = {lease["spec"].get("holderIdentity", "") for lease in leases}
         return True if len(pods) == replicas and pods <= held else None
 
-    await stage.until(there, 120, f"{replicas} triggerers to hold a Lease each")
+    await stage.until(there, PATIENCE, f"{replicas} triggerers to hold a Lease each")
 
 
 async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
@@ -79,13 +79,13 @@ async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
             return None
         return True
 
-    await stage.until(accepted, 60, f"the eviction of {name} to be allowed")
+    await stage.until(accepted, PATIENCE, f"the eviction of {name} to be allowed")
 
     async def gone() -> bool | None:
         left = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
         return True if name not in {pod["metadata"]["name"] for pod in left} else None
 
-    await stage.until(gone, 60, f"pod {name} to go")
+    await stage.until(gone, PATIENCE, f"pod {name} to go")
 
 
 def _run(kubectl: Kubectl, *words: str) -> None:

@@ -19,7 +19,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.bearer import bearer
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import PATIENCE, Stage
 
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
@@ -119,7 +119,7 @@ async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: Stage) -> 
         return None
 
     # The API server remembers a token that it has checked for ten seconds.
-    assert await stage.until(refused, 20, "the token of a pod that is gone to be refused")
+    assert await stage.until(refused, PATIENCE, "the token of a pod that is gone to be refused")
 
 
 def _result(run: TaskRun) -> transitions.Patch:

@@ -5,7 +5,7 @@ import hashlib
 from torpor_api.client.resources import PODS
 
 from tests.e2e.support.concurrent_runs import IMAGE
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import PATIENCE, Stage
 
 _CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
@@ -36,4 +36,4 @@ async def started(stage: Stage, knows: str) -> str:
         address: str | None = status.get("podIP")
         return address if all(one["ready"] for one in status.get("containerStatuses", [{"ready": False}])) else None
 
-    return await stage.until(ready, 60, "the site to be up")
+    return await stage.until(ready, PATIENCE, "the site to be up")

@@ -21,6 +21,8 @@ from torpor_wire.state import State
 Spec = Mapping[str, Any]
 T = TypeVar("T")
 
+PATIENCE = 300.0
+"""For a machine that is busy with other work: only a test that fails waits for so long."""
 _PAUSE = 0.2
 
 
@@ -90,7 +92,7 @@ class Stage:
         page = await self.api.list(TASKRUNS, self.namespace, label_selector=selector)
         return sorted(map(taskrun.parse, page.items), key=lambda run: (run.spec.task, run.spec.map_index))
 
-    async def ended(self, name: str, limit: float = 90) -> Workflow:
+    async def ended(self, name: str, limit: float = PATIENCE) -> Workflow:
         """The Workflow once it is over."""
 
         async def over() -> Workflow | None:
@@ -99,7 +101,7 @@ class Stage:
 
         return await self.until(over, limit, f"workflow {name} to end")
 
-    async def reached(self, name: str, task: str, state: State, limit: float = 60) -> TaskRun:
+    async def reached(self, name: str, task: str, state: State, limit: float = PATIENCE) -> TaskRun:
         """The first TaskRun of a task once it is in a state."""
 
         async def there() -> TaskRun | None:

@@ -7,6 +7,7 @@ import time
 from tests.integration.controller.api_call_log import tally
 from tests.integration.controller.stage import Stage, python, shell
 from tests.integration.controller.test_good_run import ALL_KINDS
+from tests.support.machine import slowness
 
 LEASE = 15.0
 
@@ -48,8 +49,8 @@ def test_a_killed_leader_is_followed_within_its_lease_and_five_seconds_and_nothi
     leader.end()
     killed = time.monotonic()
     fresh = stage.submit([python("first", "listed", args={"count": 1})])
-    stage.until(lambda: bool(stage.taskruns(fresh)), "the next leader has begun a Workflow", LEASE + 5)
-    assert time.monotonic() - killed <= LEASE + 5
+    stage.until(lambda: bool(stage.taskruns(fresh)), "the next leader has begun a Workflow")
+    assert time.monotonic() - killed <= LEASE + 5 * slowness()
     assert stage.leader() is not leader
     assert stage.ends(fresh)["state"] == "Succeeded"
     assert_right(stage, name)
@@ -63,12 +64,12 @@ def test_a_leader_that_stopped_for_longer_than_its_lease_wakes_and_changes_nothi
     stage.until(lambda: len(stage.taskruns(wide)) > 5, "it is in the middle of creating them")
     leader.process.send_signal(signal.SIGSTOP)
     assert len(stage.taskruns(wide)) < WIDTH
-    stage.until(lambda: stage.holder() != leader.identity, "another leads", LEASE + 5)
+    stage.until(lambda: stage.holder() != leader.identity, "another leads")
     assert_right(stage, name)
     assert stage.ends(wide)["progress"] == f"{WIDTH}/{WIDTH}"
     woken = time.monotonic()
     leader.process.send_signal(signal.SIGCONT)
-    assert leader.process.wait(timeout=LEASE) != 0, "who has lost the Lease does not say that all is well"
+    assert leader.process.wait(timeout=180) != 0, "who has lost the Lease does not say that all is well"
     # A creation of which half was sent when it was stopped is sent whole, and refused: its name is derived, and taken.
     changes = [call for call in leader.door.granted if call.moment >= woken and not call.about_leases]
     assert not changes, tally(changes)

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -173,13 +174,17 @@ def test_labels_and_owners_taken_off_a_taskrun_change_nothing(stage: Stage) -> N
     stage.assert_none_twice(name)
 
 
-def test_finalizers_of_others_stay(stage: Stage) -> None:
-    name = stage.submit([shell("first", "sleep 2"), python("last", "told", after=["first"])])
+def test_finalizers_of_others_stay(stage: Stage, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    name = stage.submit(
+        [shell("first", f"until test -e {go}; do sleep 0.1; done"), python("last", "told", after=["first"])]
+    )
     theirs = {"op": "add", "path": "/metadata/finalizers/-", "value": _THEIRS}
     stage.until(lambda: len(stage.notes(name)) == 1, "its container runs")
     stage.change("workflows", name, [theirs])
     pod = stage.pods_of(stage.taskrun(name, "first"))[0]["metadata"]["name"]
     stage.change("pods", pod, [theirs])
+    go.touch()
     assert stage.ends(name)["state"] == "Succeeded"
     for plural, which in (("pods", pod), ("workflows", name)):
         stage.until(partial(_has_theirs_alone, stage, plural, which), f"ours is gone from {which}")

@@ -2,14 +2,17 @@
 
 import os
 import time
+from collections import Counter
 from pathlib import Path
 
-from tests.integration.controller.api_call_log import tally
+from tests.integration.controller.api_call_log import Call, tally
 from tests.integration.controller.stage import Process, Stage
 
 WAITS, QUIET = 50, 20.0
-# A watch lasts five minutes and is then opened again, so a few may fall into any few seconds.
-MOST_BUT_LEASES, MOST_ON_LEASES, MOST_SECONDS_OF_CPU = 6, 20, 1.5
+# On a busy machine the same work takes up to twice the CPU; a busy loop takes all that it gets.
+MOST_BUT_LEASES, MOST_ON_LEASES, MOST_SECONDS_OF_CPU = 6, 20, 3.0
+# A watch lasts five minutes and is then opened again. All that began together may end in the same seconds.
+MOST_OF_A_WATCH = 2
 
 
 def _seconds_of_cpu(process: Process) -> float:
@@ -17,21 +20,28 @@ def _seconds_of_cpu(process: Process) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _but_leases(process: Process, since: float) -> list[Call]:
+    """Requests that are neither for a Lease nor a watch. Pods of earlier tests' runs may still be removed."""
+    calls = process.door.since(since)
+    return [one for one in calls if not (one.about_leases or one.watch or "/pods/run-" in one.path)]
+
+
 def test_fifty_waits_make_almost_no_requests_and_no_work(stage: Stage) -> None:
     wait = {"class": "duration", "kwargs": {"duration": "1h"}}
     name = stage.submit([{"name": f"wait_{number}", "trigger": wait} for number in range(WAITS)])
     stage.until(lambda: sum(task["deferred"] for task in stage.status(name).get("tasks", [])) == WAITS, "all wait")
-    time.sleep(2)
+    stage.until(lambda: not any(_but_leases(one, time.monotonic() - 2) for one in stage.processes), "all are quiet")
     began = time.monotonic()
     processes = [one for one in stage.processes if one.alive]
     before = [_seconds_of_cpu(one) for one in processes]
     time.sleep(QUIET)
     for one, spent in zip(processes, before, strict=True):
         calls = one.door.since(began)
-        # Pods of earlier tests' runs may still be removed.
-        others = [call for call in calls if not call.about_leases and "/pods/run-" not in call.path]
+        others = _but_leases(one, began)
         assert len(others) <= MOST_BUT_LEASES, (one.identity, tally(others))
-        assert len(calls) - len(others) <= MOST_ON_LEASES, (one.identity, tally(calls))
+        watches = Counter(call.path for call in calls if call.watch and not call.about_leases)
+        assert max(watches.values(), default=0) <= MOST_OF_A_WATCH, (one.identity, watches)
+        assert sum(call.about_leases for call in calls) <= MOST_ON_LEASES, (one.identity, tally(calls))
         assert _seconds_of_cpu(one) - spent <= MOST_SECONDS_OF_CPU, one.identity
     stage.cancel(name)
     assert stage.ends(name)["state"] == "Failed"
