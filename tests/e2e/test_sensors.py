@@ -11,8 +11,9 @@ from torpor_wire.state import State
 from tests.e2e.support.concurrent_runs import one, spec
 from tests.e2e.support.stage import Sightings, Stage, of_taskrun
 from tests.e2e.test_waiting import GIVEN_BACK
+from tests.support.machine import slowness
 
-_SENSOR = one("SecondLook", args={"poke_interval": 10})
+_SENSOR = one("SecondLook", args={"poke_interval": 20})
 
 
 async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage: Stage) -> None:
@@ -24,7 +25,7 @@ async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage
     (ended,) = await stage.taskruns("w", "it")
     until = deferred + times.epoch(ended.status.fired_at or "") - times.epoch(ended.status.deferred_at or "")
     assert until - deferred > GIVEN_BACK
-    assert pods.live(deferred + GIVEN_BACK, until) == []
+    assert pods.live(deferred + GIVEN_BACK * slowness(), until) == []
     assert _names(pods) == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
     assert _found(ended) == {"segment": 1, "looks": 1, "here": f"{run.metadata.name}-a1-s1"}
 

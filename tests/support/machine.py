@@ -5,4 +5,4 @@ import os
 
 def slowness() -> float:
     """By what factor a process may take longer than on an idle machine: the processes that wait for each core."""
-    return max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1))
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
