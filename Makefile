@@ -11,7 +11,7 @@ CODE := wire crds expressions operator triggerer archive worker-image dev exampl
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-startup bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
+	bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
 	mutants images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
@@ -101,6 +101,9 @@ bench-chain: venv ## what a step of a chain costs above a bare pod
 
 bench-failover: venv ## the leading operator killed, to the next pod of a task
 	$(BIN)/python -m benchmarks.failover
+
+bench-structure: venv ## sizes of packages, modules, import contracts and tests: make bench-structure BENCH="v0.1 HEAD"
+	@$(BIN)/python -m benchmarks.structure $(BENCH)
 
 bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/design/figures/attacks.json
 	$(BIN)/python -m benchmarks.attacks $(BENCH)
