@@ -1,8 +1,7 @@
-"""What task authors import: `from torpor import task, defer, context, SecretRef, BaseOperator, TaskFailed` and so on.
+"""The SDK for task authors: `from torpor import task, defer, context, BaseOperator, TaskFailed, ...`.
 
-A task pod imports this before the user's code, so it imports little: the standard library's light modules and
-`torpor_wire`; sensors and results, which import more, are loaded when they are first named. The built-in triggers are
-in `torpor.triggers`, the runner for unit tests in `torpor.testing`.
+The built-in triggers are in `torpor.triggers`, the test runner in `torpor.testing`. A task pod imports this package
+before the user's code, so it imports little: `Results` and the sensors are loaded on first use.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
-"""`context()`: which TaskRun, attempt and segment the running code is.
+"""`context()`: the identity of the running task.
 
-The context is state of the process, not a contextvar: a task may ask for it from threads of its own, which do not
-inherit contextvars, and a pod runs one task.
+The context belongs to the process. It is not a contextvar, because a task may call `context()` from its own threads,
+which do not inherit contextvars. A pod runs one task.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,12 @@ _FIELDS = (
 
 
 class Context(Mapping[str, "str | int | tuple[int, ...]"]):
-    """What the running code is; the fields are keys as well, for operators written as `execute(self, context)`."""
+    """The identity of the running task, as in Airflow's task context: attributes, and also keys.
+
+    Example:
+        def execute(self, context):
+            path = f"out/{context['workflow']}/{context.map_index}.csv"
+    """
 
     __slots__ = _FIELDS
 
@@ -44,18 +49,18 @@ class Context(Mapping[str, "str | int | tuple[int, ...]"]):
         self.workflow: Final = workflow
         self.task: Final = task
         self.map_index: Final = map_index
-        """Its position in the task's own mapping, from 0; -1 where the task is not mapped itself."""
+        """Index of the instance of a mapped task, from 0; -1 if the task is not mapped."""
         self.group_indexes: Final = group_indexes
-        """The index of each mapped group that the task stands in, outermost first; empty where it stands in none."""
+        """Index in each mapped task group, outermost first; empty outside of mapped groups."""
         self.attempt: Final = attempt
         self.segment: Final = segment
         self.taskrun: Final = taskrun
         self.uid: Final = uid
         self.idempotency_key: Final = f"{uid}-{segment}"
-        """Equal for every execution of this segment of the TaskRun, in whatever pod and attempt.
+        """A key that is the same for every execution of this segment of the TaskRun, in any pod and attempt.
 
-        Effects outside the cluster happen at least once: a service that takes an idempotency key makes that once. A
-        TaskRun that was cleared and made anew has another key, since it is meant to act again.
+        Effects outside the cluster happen at least once. Pass this key to services that accept an idempotency key. A
+        TaskRun that was cleared has a new key, because it is meant to run again.
         """
 
     def __getitem__(self, key: str) -> "str | int | tuple[int, ...]":
@@ -75,7 +80,7 @@ class Context(Mapping[str, "str | int | tuple[int, ...]"]):
 
 
 class RemoteContext(Context):
-    """The context where many TaskRuns may be served at once: their namespace, and a reason for all else."""
+    """The context of a sensor in the triggerer, where one poke serves many TaskRuns: only `namespace` is available."""
 
     __slots__ = ()
 
@@ -83,7 +88,7 @@ class RemoteContext(Context):
         object.__setattr__(self, "namespace", namespace)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """For what is not set."""
+        """Reject the fields that differ between the TaskRuns."""
         if name not in _FIELDS:
             raise AttributeError(name)
         raise LookupError(
@@ -96,13 +101,21 @@ class RemoteContext(Context):
 
 
 class _Process:
-    """What this process runs at the moment."""
+    """The context of this process."""
 
     context: Context | None = None
 
 
 def context() -> Context:
-    """The context of the running task. Raises RuntimeError where none runs."""
+    """Return the context of the running task. Raises RuntimeError if no task is running.
+
+    Example:
+        from torpor import context, task
+
+        @task
+        def load() -> None:
+            upload(key=context().idempotency_key)
+    """
     if _Process.context is None:
         raise RuntimeError("no task is running; in a unit test, call the task through torpor.testing.run")
     return _Process.context
@@ -110,7 +123,7 @@ def context() -> Context:
 
 @contextmanager
 def running(present: Context) -> Iterator[None]:
-    """Makes `context()` answer with this context."""
+    """Set the context that `context()` returns."""
     former, _Process.context = _Process.context, present
     try:
         yield

@@ -1,7 +1,7 @@
-"""`@task`: marks the functions of a module that workflows name.
+"""`@task`: marks the functions that workflows refer to.
 
-The mark changes nothing about the function: it is called in tests as any other. A workflow may name an undecorated
-function as well; marked ones are what a message lists when a workflow names one that is not there.
+A marked function behaves as before, so tests can call it. A workflow may also name an unmarked function. If it names a
+function that does not exist, the message lists the marked ones.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,15 @@ CallableT = TypeVar("CallableT", bound=Callable[..., Any])
 
 
 def task(function: CallableT) -> CallableT:
-    """Marks a plain or async function, or a class with `execute`, as a task."""
+    """Mark a function, an async function or a class with `execute` as a task.
+
+        @task
+        def extract(day: str) -> list[str]:
+            return list_files(day)
+
+    The keyword arguments come from the task's `arguments`, and the returned JSON value is the result (an XCom in
+    Airflow). Raises TypeError for anything that cannot be called.
+    """
     if not callable(function):
         raise TypeError(f"@task marks a function or a class, not a {type(function).__name__}")
     setattr(function, _MARK, True)
@@ -21,5 +29,5 @@ def task(function: CallableT) -> CallableT:
 
 
 def marked(module: object) -> list[str]:
-    """The names of the tasks in a module, in the order of the alphabet."""
+    """Return the names of the tasks in a module, sorted."""
     return [name for name, value in sorted(vars(module).items()) if _MARK in getattr(value, "__dict__", {})]

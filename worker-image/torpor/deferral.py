@@ -1,9 +1,9 @@
-"""Deferring: how a task says that it waits, gives its pod back, and where it goes on.
+"""Deferral: a task stores a trigger, releases its pod, and resumes in a new pod when the trigger fires.
 
-Three spellings, one value (`Deferral`): `return defer(trigger, then=function, **state)` in a function, and
-`raise TaskDeferred(...)` or `self.defer(...)` in a class with `execute`, from anywhere in the call stack, with
-Airflow's names (AIP-40). Beyond Airflow's, `on_timeout` says where to go on when the wait itself took too long; the end
-of the task's own time fails it. Nothing is written here: the runtime checks the value and stores it.
+A function returns `defer(trigger, then=function, **state)`. A class with `execute` calls `self.defer(...)` or raises
+`TaskDeferred(...)` anywhere in the call stack, with the names of Airflow's deferrable operators (AIP-40). `on_timeout`
+is an addition: where the task resumes if the deferral times out. This module only builds the value; the runtime
+validates and stores it.
 """
 
 import sys
@@ -12,25 +12,25 @@ from datetime import timedelta
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 Timeout: TypeAlias = timedelta | float | str | None
-"""A timedelta, seconds, or a duration as in YAML (`6h`); None waits without end, within the task's own timeout."""
+"""A timedelta, seconds, or a duration such as `6h`. None sets no limit besides the timeout of the task."""
 
 
 class Trigger(Protocol):
-    """Anything that can be written down: a trigger of Torpor's, of Airflow's, or one's own."""
+    """Anything with `serialize()`: a trigger of Torpor, of Airflow, or your own."""
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The registered name (or class path) of the trigger, and its keyword arguments."""
+        """Return the registered name or the class path of the trigger, and its keyword arguments."""
 
 
 class DeferralError(ValueError):
-    """A deferral that cannot be stored or resumed; the message says what to change."""
+    """A deferral that cannot be stored or resumed. The message says what to change."""
 
 
 class Deferral(NamedTuple):
-    """A wait and what follows it: `then` is `module:function`, or the name of a method of the task's class.
+    """A deferral, as `defer` returns it.
 
-    `on_timeout` is the like: where to go on instead, without an event, when the trigger has not fired in time. An empty
-    `then` is the task from its beginning.
+    `then` and `on_timeout` are `module:function`, or the name of a method of the task's class. An empty `then` restarts
+    the task from its beginning, with the event.
     """
 
     trigger: Trigger
@@ -39,13 +39,13 @@ class Deferral(NamedTuple):
     timeout: Timeout
     on_timeout: str | None = None
     timeout_is_final: bool = False
-    """Whether no other attempt follows where the trigger has not fired in time and there is no `on_timeout`."""
+    """Whether a timeout without `on_timeout` fails the task without another attempt."""
 
 
 class TaskDeferred(BaseException):
-    """Suspends the task until the trigger fires; raised from anywhere below `execute`.
+    """Suspends the task until the trigger fires. Raise it anywhere below `execute`, as in Airflow.
 
-    Not an Exception, so that no `except Exception` on the way swallows it.
+    It is not an Exception, so `except Exception` does not catch it. The arguments are those of `BaseOperator.defer`.
     """
 
     def __init__(  # noqa: PLR0913 - by name alone, Airflow's and ours
@@ -71,7 +71,7 @@ class TaskDeferred(BaseException):
 
 
 class _Process:
-    """Whether `defer` was called since the task was entered."""
+    """Whether this process called `defer`."""
 
     called = False
 
@@ -85,11 +85,27 @@ def defer(
     on_timeout: Callable[..., Any] | None = None,
     **state: Any,
 ) -> Deferral:
-    """What a function returns in order to wait: `then(event=..., **state)` runs in a new pod after the trigger fired.
+    """Return a deferral: a function that returns it releases its pod until the trigger fires.
 
-    If it has not fired within `timeout`, `on_timeout(**state)` runs instead, or the task fails where there is none.
-    Both are functions of a module; `state` is JSON of 4 kB at most. Raises DeferralError where a function cannot be
-    imported by name.
+        @task
+        def submit(path: str):
+            job = start_job(path)
+            return defer(Http(f"https://jobs.example.org/{job}"), then=collect, timeout="6h", job=job)
+
+        def collect(event, job: str) -> str:
+            return event["json"]["output"]
+
+    Args:
+        trigger: What to wait for, such as `torpor.triggers.Http`.
+        then: The function that resumes in a new pod: `then(event=..., **state)`. It must be defined at the top level of
+            a module.
+        timeout: A timedelta, seconds, or text such as `6h`. Without it, only the timeout of the task applies.
+        on_timeout: The function that resumes instead if the trigger does not fire in time: `on_timeout(**state)`.
+            Without it, the task fails with reason DeferralTimeout.
+        **state: JSON values for the function that resumes, up to 4 kB.
+
+    Raises:
+        DeferralError: A function cannot be imported by its name.
     """
     _Process.called = True
     late = None if on_timeout is None else reference(on_timeout, "on_timeout")
@@ -97,14 +113,19 @@ def defer(
 
 
 def defer_called(*, reset: bool = False) -> bool:
-    """Whether `defer` was called since the last reset: a task that forgets `return` would succeed unawares."""
+    """Return whether `defer` was called since the last reset: detects a task that forgot to return the deferral."""
     called = _Process.called
     _Process.called = called and not reset
     return called
 
 
 def reference(function: object, said: str = "then") -> str:
-    """`module:qualified.name` of a function that another process can import by it; `said` is the argument's name."""
+    """Return the `module:qualified.name` of a function, by which another process imports it.
+
+    `argument` is its name in messages.
+
+    Raises DeferralError if that name does not lead to the function.
+    """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not callable(function) or isinstance(function, type) or not isinstance(module, str) or not isinstance(name, str):
         raise DeferralError(f"{said}= takes a function, not an object of type {type(function).__name__}")
@@ -120,9 +141,9 @@ def reference(function: object, said: str = "then") -> str:
 
 
 def of_exception(error: BaseException) -> TaskDeferred | None:
-    """The deferral that an exception means: ours, or Airflow's own where an image carries Airflow.
+    """Return the deferral that an exception stands for: ours, or Airflow's if the image contains it.
 
-    A TaskGroup wraps what is raised within it, so a group of one deferral and nothing else is that deferral.
+    A TaskGroup wraps exceptions, so a group with a single deferral counts as that deferral.
     """
     if isinstance(error, BaseExceptionGroup):
         return of_exception(error.exceptions[0]) if len(error.exceptions) == 1 else None

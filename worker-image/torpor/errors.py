@@ -1,14 +1,17 @@
-"""Errors that a task raises on purpose, and the one by which bad input found around a task is told.
-
-`TaskFailed` and `TaskSkipped` are for task authors. `RejectedError` carries a reason from the inside of this package to
-the report; it is never raised by user code.
-"""
+"""Exceptions of tasks: `TaskFailed` and `TaskSkipped` for task authors, the others for the runtime."""
 
 from torpor_wire.reason import Reason
 
 
 class TaskFailed(Exception):  # noqa: N818 - a statement about the task, named as the reason that kubectl shows
-    """The task has failed for good: it is not tried again, unless `retryable`."""
+    """Raise it to fail the task without a retry, as Airflow's `AirflowFailException`.
+
+        raise TaskFailed(f"no such table: {table}")
+
+    Args:
+        message: The message on the TaskRun, up to 1 kB.
+        retryable: Whether the retry policy applies, as it does for other exceptions.
+    """
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
@@ -16,18 +19,24 @@ class TaskFailed(Exception):  # noqa: N818 - a statement about the task, named a
 
 
 class TaskSkipped(Exception):  # noqa: N818 - a statement about the task, named as the state that kubectl shows
-    """There is nothing to do: the task ends Skipped and is not tried again; `why` is the message that people see."""
+    """Raise it to end the task Skipped, without a retry, as Airflow's `AirflowSkipException`.
+
+    `why` is the message on the TaskRun.
+    """
 
     def __init__(self, why: str = "") -> None:
         super().__init__(why)
 
 
 class UnreadableError(Exception):
-    """The result of another task cannot be read at the moment; another attempt may."""
+    """The result of another task is not available at present; another attempt may read it."""
 
 
 class RejectedError(Exception):
-    """The task cannot be run, or its outcome cannot be stored; another attempt would find the same."""
+    """The task cannot run, or its outcome cannot be stored, and a retry would not help.
+
+    `reason` is written to the TaskRun.
+    """
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""`BaseOperator`: a task as a class, with Airflow's surface, for operators that are moved here.
+"""`BaseOperator`: a task as a class, with the interface of Airflow's deferrable operators.
 
-Nothing requires it: a workflow may name any class that has `execute(context)`.
+It is optional: a workflow may name any class that has `execute(context)`.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,24 @@ from torpor.deferral import TaskDeferred, Timeout, Trigger
 
 
 class BaseOperator:
-    """A task in several steps: `execute`, and a method for each deferral to come back to.
+    """A task as a class: `execute`, and one method for each deferral to resume in.
 
-    A resume makes a new instance with the same arguments: only `method_name` and `kwargs` cross the wait.
+        class Train(BaseOperator):
+            def execute(self, context):
+                job = submit()
+                self.defer(trigger=Http(job.url), method_name="done", kwargs={"job": job.id}, timeout="6h")
+
+            def done(self, context, event, job):
+                return fetch(job)
+
+    Each resume creates a new instance with the same arguments. Only `method_name` and `kwargs` survive a deferral.
     """
 
     def __init__(self, *, task_id: str | None = None) -> None:
         self.task_id = task_id
 
     def execute(self, context: Context) -> Any:
-        """The task's work; what it returns is the result."""
+        """Do the work of the task and return its result, a JSON value. Subclasses implement it."""
         raise NotImplementedError(f"{type(self).__name__} has no execute(context)")
 
     def defer(
@@ -32,11 +40,18 @@ class BaseOperator:
         timeout: Timeout = None,
         on_timeout: str | None = None,
     ) -> NoReturn:
-        """Suspends the task; after the trigger fired, `method_name(context, event=..., **kwargs)` runs in a new pod.
+        """Suspend the task. When the trigger fires, `method_name(context, event=..., **kwargs)` runs in a new pod.
 
-        As in Airflow the method must take `event`, and `execute`, where it is the method to come back to, too: what
-        cannot be called so is refused before the wait. If the trigger has not fired within `timeout`,
-        `on_timeout(context, **kwargs)` runs instead, or the task fails where no such method is named.
+        Args:
+            trigger: What to wait for.
+            method_name: The method that resumes. It must accept `event`, also if it is `execute`.
+            kwargs: JSON values for that method, up to 4 kB.
+            timeout: A timedelta, seconds, or text such as `6h`. Without it, only the timeout of the task applies.
+            on_timeout: The method that resumes instead if the trigger does not fire in time: `on_timeout(context,
+                **kwargs)`. Without it, the task fails with reason DeferralTimeout.
+
+        Raises:
+            TaskDeferred: Always. The runtime checks the methods and their arguments before it stores the deferral.
         """
         raise TaskDeferred(
             trigger=trigger, method_name=method_name, kwargs=kwargs, timeout=timeout, on_timeout=on_timeout

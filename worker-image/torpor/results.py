@@ -1,8 +1,7 @@
-"""`Results`: what the instances of a task returned, fetched one by one as it is asked for.
+"""`Results`: the results of a mapped task, fetched one at a time.
 
-A task that reduces a thousand results of a megabyte holds one of them at a time. Where each stands, and how it is read,
-is the runtime's; here it is a sequence: in the order of the instances, without those that were skipped, failed or
-returned None (adr/0025).
+A task that reduces a thousand results of one megabyte holds one of them in memory. The order is that of the instances.
+Instances that were skipped, failed or returned None are left out (adr/0025).
 """
 
 import threading
@@ -11,19 +10,23 @@ from typing import Any, TypeAlias, overload
 
 Load: TypeAlias = Callable[[], Any]
 Position: TypeAlias = int | tuple[int, ...]
-"""Of an instance in the mapping: a number, or one for each mapped group and the task's own where there are several."""
+"""Index of an instance: a number, or a tuple with one number for each level of mapping."""
 Find: TypeAlias = Callable[[Position], Load | None]
-"""Looks for the result at a position: how to load it, None where it was skipped or failed."""
+"""Looks up the result of an instance: a function that loads it, or None if the instance has no result."""
 
 
 class Results(Sequence[Any]):
-    """A sequence that reads nothing before it is used, and keeps the last value alone.
+    """A lazy sequence of results. It reads a result when you access it and keeps only the last one.
 
-    `json.dumps` takes lists: `json.dumps(list(results))`. A large result is a request each time: loop over them once.
+        def total(sizes):  # arguments: {sizes: "${tasks.measure.results}"}
+            return sum(sizes)
+
+    `json.dumps` needs a list: `json.dumps(list(results))`. Each access to a large result may be a request, so iterate
+    once.
     """
 
     def __init__(self, find: Find, positions: Sequence[Position], missing: Sequence[Position] | None = None) -> None:
-        """Results at these positions, in their order; None of `missing` where it is not known which are there."""
+        """Create the sequence. `missing` lists the positions without a result; None if that is not known yet."""
         self._find = find
         self._positions = positions
         self._there = [] if missing is None else _without(positions, missing)
@@ -34,22 +37,22 @@ class Results(Sequence[Any]):
 
     @property
     def missing(self) -> tuple[Any, ...]:
-        """The positions of those that are left out: skipped, failed, or returned None. Written as `positions` are."""
+        """The positions without a result: skipped, failed, or returned None. They have the form of `positions`."""
         there = set(self.positions)
         return tuple(position for position in self._positions if position not in there)
 
     @property
     def positions(self) -> tuple[Any, ...]:
-        """The position in the mapping of each result, as in `zip(results.positions, results)`: from 0, a number each.
+        """The index of each result in the mapping, from 0: use `zip(results.positions, results)`.
 
-        Of several levels, those of mapped groups or of groups and the task's own, each is a tuple of numbers, outermost
-        first: `(2, 0)`. The levels that the reader itself stands in are not among them.
+        With several levels of mapping, each position is a tuple of indexes, outermost first: `(2, 0)`. The levels that
+        the reading task shares are left out.
         """
         len(self)
         return tuple(self._there)
 
     def __len__(self) -> int:
-        """How many results there are; where it was not told, each of the TaskRuns is read for it once."""
+        """Return the number of results. If it is not known yet, this reads each TaskRun once."""
         with self._lock:
             while self._looked_at < len(self._positions):
                 self._look()
@@ -62,7 +65,7 @@ class Results(Sequence[Any]):
     def __getitem__(self, place: slice, /) -> "Part": ...
 
     def __getitem__(self, place: int | slice, /) -> Any:
-        """One result, or a slice that reads nothing yet."""
+        """Return one result, or a lazy slice. Raises IndexError."""
         if isinstance(place, slice):
             return Part(self, range(*place.indices(len(self))))
         with self._lock:
@@ -74,7 +77,7 @@ class Results(Sequence[Any]):
             return self._value(self._there[at])
 
     def __iter__(self) -> Iterator[Any]:
-        """Each result in its turn."""
+        """Iterate over the results in order."""
         place = 0
         while True:
             try:
@@ -116,7 +119,7 @@ class Results(Sequence[Any]):
 
 
 class Part(Sequence[Any]):
-    """A slice of results, as lazy as they are."""
+    """A lazy slice of results."""
 
     def __init__(self, of: Results, places: range) -> None:
         self._of = of
@@ -132,7 +135,7 @@ class Part(Sequence[Any]):
     def __getitem__(self, place: slice, /) -> "Part": ...
 
     def __getitem__(self, place: int | slice, /) -> Any:
-        """One result, or a slice of the slice."""
+        """Return one result, or a slice of this slice."""
         return Part(self._of, self._places[place]) if isinstance(place, slice) else self._of[self._places[place]]
 
     def __eq__(self, other: object) -> bool:
@@ -145,7 +148,7 @@ class Part(Sequence[Any]):
 
 
 def path(position: Position) -> tuple[int, ...]:
-    """The numbers of a position."""
+    """Return a position as a tuple."""
     return position if isinstance(position, tuple) else (position,)
 
 

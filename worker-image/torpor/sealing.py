@@ -1,9 +1,9 @@
-"""Sealed values: what a task hands its trigger and nobody may read on the TaskRun.
+"""Sealed values: arguments of a trigger that cannot be read from the TaskRun.
 
-The worker seals with the public key of the pool of triggerers, which opens with its private one: a sealed box of
-libsodium over JSON. The box names what it was sealed for: namespace, class and argument. Whoever may read a TaskRun can
-copy the box onto one of their own, and it must not open in another namespace, nor as an argument that the trigger shows
-or sends elsewhere. The library is the extra `torpor[seal]`, imported when a value is sealed or opened.
+The worker encrypts a value with the public key of a triggerer pool (a libsodium sealed box over JSON). Only the
+triggerers of that pool have the private key. Each box names its namespace, class and argument, and opens for these
+alone. So a reader of the TaskRun cannot copy the box to another namespace, or to an argument that the trigger sends or
+shows. Needs the extra `torpor[seal]`, imported on first use.
 """
 
 import base64
@@ -21,11 +21,11 @@ _ELSEWHERE = {"namespace": "in another namespace", "class": "for another class",
 
 
 class SealError(ValueError):
-    """A value that cannot be sealed or opened; the message says why, without the value."""
+    """A value cannot be sealed or opened. The message gives the reason, without the value."""
 
 
 class For(NamedTuple):
-    """What a box is sealed for: `argument` is its path in the kwargs of the class, such as `auth/encrypted__token`."""
+    """What a box is sealed for. `argument` is the path in the kwargs of the class, such as `auth/encrypted__token`."""
 
     namespace: str
     class_name: str
@@ -33,28 +33,28 @@ class For(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The keys of a pool, base64: `public` is for everybody, `private` for its triggerers alone."""
+    """The keys of a pool in base64. Publish `public`; keep `private` for its triggerers."""
 
     public: str
     private: str
 
 
 def new_pair() -> Pair:
-    """A pair of keys that did not exist before. Raises SealError where the library is missing."""
+    """Generate a pair of keys. Raises SealError if `torpor[seal]` is not installed."""
     private = _library().PrivateKey.generate()
     return Pair(_text(bytes(private.public_key)), _text(bytes(private)))
 
 
 def key_id(public: str) -> str:
-    """Eight hexadecimal digits by which a public key is named. Raises SealError for what is no key."""
+    """Return the eight hexadecimal digits that identify a public key. Raises SealError for an invalid key."""
     return hashlib.sha256(_key(public, "public")).hexdigest()[:_ID_DIGITS]
 
 
 def seal(value: Any, key: str, use: For) -> str:
-    """`sealed:<key id>:<base64>`: a JSON value that opens with the private key, and for this use alone.
+    """Return `sealed:<key id>:<base64>`: a JSON value that opens with the private key and for this use alone.
 
-    The text is about 4/3 as long as the value's JSON, and 200 bytes more. Raises SealError for a value that is not
-    JSON, for a key that is none, and where the library is missing.
+    The text is about 4/3 as long as the JSON of the value, plus 200 bytes. Raises SealError if the value is not JSON,
+    the key is invalid, or `torpor[seal]` is not installed.
     """
     named = key_id(key)
     try:
@@ -67,7 +67,7 @@ def seal(value: Any, key: str, use: For) -> str:
 
 
 def unseal(text: object, private_key: str, use: For) -> Any:
-    """The value that was sealed. Raises SealError for a box of another key or use, and for what is no box."""
+    """Return the sealed value. Raises SealError for a box of another key or use, and for text that is not a box."""
     box = _box_of(text)
     library = _library()
     private = library.PrivateKey(_key(private_key, "private"))
@@ -82,9 +82,9 @@ def unseal(text: object, private_key: str, use: For) -> Any:
 
 
 def seal_kwargs(class_name: str, kwargs: Mapping[str, Any], key: str | None, namespace: str) -> dict[str, Any]:
-    """The kwargs of a trigger with each `encrypted__` one sealed, those of triggers within it too.
+    """Return the kwargs of a trigger with each `encrypted__` argument sealed, also in nested triggers.
 
-    `key` is the pool's public one, if it has one. Raises SealError naming the argument.
+    `key` is the public key of the pool, if it has one. Raises SealError naming the argument.
     """
 
     def sealed(name: str, value: Any, use: For) -> tuple[str, Any]:
@@ -96,7 +96,7 @@ def seal_kwargs(class_name: str, kwargs: Mapping[str, Any], key: str | None, nam
 
 
 def unseal_kwargs(class_name: str, kwargs: Mapping[str, Any], private_key: str, namespace: str) -> dict[str, Any]:
-    """The kwargs for the trigger's class: what was sealed as `encrypted__x` is opened, and called x, as in Airflow.
+    """Return the kwargs for the class of the trigger. A sealed `encrypted__x` becomes `x`, as in Airflow.
 
     Raises SealError naming the argument.
     """
@@ -111,7 +111,7 @@ _Change: TypeAlias = Callable[[str, Any, For], tuple[str, Any]]
 
 
 def _kwargs(kwargs: Mapping[str, Any], use: For, change: _Change) -> dict[str, Any]:
-    """The kwargs of a class with `change` made to each entry whose name says that it is sealed."""
+    """Apply `change` to each sealed argument of a class."""
     parts = kwargs.get("triggers")
     if use.class_name not in trigger.SEVERAL or not isinstance(parts, list | tuple):
         return dict(_changed(kwargs, use, change))
@@ -120,7 +120,7 @@ def _kwargs(kwargs: Mapping[str, Any], use: For, change: _Change) -> dict[str, A
 
 
 def _part(part: Any, use: For, change: _Change) -> Any:
-    """One of the triggers of which `any_of` and `all_of` are made: its kwargs are those of its own class."""
+    """Apply `change` to one trigger within `any_of` or `all_of`, by its own class."""
     match part:
         case {"class": str() as class_name, "kwargs": Mapping() as kwargs}:
             return {**part, "kwargs": _kwargs(kwargs, use._replace(class_name=class_name), change)}

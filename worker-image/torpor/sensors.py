@@ -1,8 +1,8 @@
-"""Sensors: tasks that look again and again until something is so, in whichever way costs least.
+"""Sensors: tasks that poke until a condition holds.
 
-A class says how to look once (`poke`); how it waits between two looks is decided when it runs (ADR 0008). Given leave
-to defer, a sensor whose poke is async is itself the trigger that runs in the triggerer, and one whose poke blocks gets
-a new pod for each look; else it keeps its pod and sleeps. Nothing here opens a connection.
+A class defines one check (`poke`). How it waits between two checks is decided at run time (ADR 0008). A deferrable
+sensor with an async `poke` runs as a trigger in the triggerer. A deferrable sensor with a blocking `poke` gets a new
+pod for each check. Any other sensor keeps its pod and sleeps.
 """
 
 import os
@@ -26,32 +26,45 @@ from torpor.triggers.time import Time
 POKE_INTERVAL = 60.0
 TIMEOUT = "7d"
 POD_INTERVAL_MIN = 10.0
-"""More often than this no pod is made for a look, unless the sensor was asked to defer: one takes seconds to start."""
+"""Seconds. A blocking sensor with a shorter interval defers only on request, because a new pod takes seconds to start.
+"""
 
 
 class PokeResult(NamedTuple):
-    """What a look found: whether it is `done`, and the `value` that the sensor then returns, JSON."""
+    """The result of a poke: `done`, and the JSON `value` that the sensor returns then (`xcom_value` in Airflow)."""
 
     done: bool
     value: Any = None
 
 
 class BaseSensor(BaseOperator):
-    """A task that is done when `poke` says so. Arguments are Airflow's, but that `mode` is `deferrable`.
+    """A task that succeeds when `poke` returns true. The arguments are those of Airflow; `deferrable` replaces `mode`.
 
-    `poke_interval` and `timeout` are a timedelta, seconds or text such as `6h`; `timeout` counts from the first look,
-    None leaves it to the task's own. `deferrable` None is what the Workflow says, else the installation.
+        class FileSensor(BaseSensor):
+            def __init__(self, *, path, **kwargs):
+                super().__init__(**kwargs)
+                self.path = path
+
+            async def poke(self, context):
+                return await exists(self.path)
+
+    Args:
+        poke_interval: Time between two pokes: a timedelta, seconds, or text such as `90s`. The default is one minute.
+        timeout: The time limit from the first poke. The default is `7d`; None leaves only the timeout of the task.
+        deferrable: Whether to release the pod between two pokes. None takes the setting of the Workflow, else of the
+            installation.
+        task_id: Ignored; accepted as in Airflow.
     """
 
     runs_in_triggerer = True
-    """Whether an async poke may run in the triggerer: it must be registered there under the class's dotted path."""
+    """Whether an async `poke` may run in the triggerer. The triggerer must register the class by its dotted path."""
 
     last_look = ""
     _services: Services
     _given: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Keeps the arguments, from which the triggerer makes the sensor again."""
+        """Keep the arguments, from which the triggerer creates the sensor again."""
         made = super().__new__(cls)
         made._given = args, kwargs
         return made
@@ -72,44 +85,47 @@ class BaseSensor(BaseOperator):
         self.deferrable = deferrable
 
     def poke(self, context: Context) -> Any:
-        """Looks once: true, or PokeResult, when it is so; a plain or an async method.
+        """Check once: return true or a PokeResult when the condition holds. May be async.
 
-        In the triggerer one look may serve every TaskRun that waits for the same, so `context` there knows its
-        namespace and nothing else.
+        In the triggerer, one poke may serve every TaskRun that waits for the same. There, `context` only has the
+        namespace.
         """
         raise NotImplementedError(f"{type(self).__name__} has no poke(context)")
 
     def timed_out(self, context: Context) -> Any:  # noqa: ARG002 - for who overrides it
-        """What follows when the time is over: the task fails and is not retried, or as a class makes it here."""
+        """Called when the timeout is over. Fails the task without a retry; override it to return a result instead."""
         raise TaskFailed(f"{type(self).__name__} was not done within {self.timeout:g} seconds")
 
     def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - of a wait that came first
-        """Waits until `poke` says that it is so, and returns its value; a coroutine where `poke` is async."""
+        """Poke until the condition holds and return the value; a coroutine if `poke` is async."""
         return self._wait(context, None if self.timeout is None else time.time() + self.timeout)
 
     def poke_again(self, context: Context, event: object, until: float | None) -> Any:  # noqa: ARG002 - a moment
-        """Goes on in another pod: the next look."""
+        """Resume in a new pod for the next poke."""
         return self._wait(context, until)
 
     def poked(self, context: Context, event: object) -> Any:  # noqa: ARG002 - for who overrides it
-        """Goes on when the triggerer has found that it is so."""
+        """Resume after the triggerer found that the condition holds; returns the event, which is the value."""
         return event
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The sensor as a trigger: its dotted path, and the arguments it was made with."""
+        """Return the sensor as a trigger: its class path and its arguments.
+
+        Raises DeferralError for positional arguments.
+        """
         positional, named = self._given
         if positional:
             raise DeferralError(f"{type(self).__name__} can be made again only of arguments that are given by name")
         return f"{type(self).__module__}.{type(self).__qualname__}", named
 
     def bind(self, services: Services) -> None:
-        """In the triggerer, before `run`; raises ValueError where a look would block it."""
+        """Set the services of the triggerer, before `run`. Raises ValueError if `poke` would block the triggerer."""
         if not self._is_async():
             raise ValueError(f"poke of {type(self).__name__} is not async: it would block the triggerer")
         self._services = services
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Looks until it is so. In the triggerer."""
+        """Poke in the triggerer until the condition holds."""
         from torpor.triggers.support import polling  # noqa: PLC0415 - not for task pods
 
         context, looks = RemoteContext(self._services.namespace), 0
@@ -150,14 +166,14 @@ class BaseSensor(BaseOperator):
         return found.value
 
     def _pause(self, until: float | None) -> float | None:
-        """How long to wait for the next look, which is never after the end; None where that was the last."""
+        """Return the seconds until the next poke, None if the timeout is over."""
         if until is None:
             return self.poke_interval
         left = until - time.time()
         return None if left <= 0 else min(self.poke_interval, left)
 
     def _give_back(self, until: float | None, pause: float) -> None:
-        """Defers, where the sensor may."""
+        """Defer, if the sensor is deferrable."""
         if not self.deferrable or _told() == constants.UNSERVED:
             return
         if not self._looks_elsewhere():
@@ -174,7 +190,7 @@ class BaseSensor(BaseOperator):
         )
 
     def _described(self) -> str:
-        """What it waits for, in one line, from the arguments that it was made with."""
+        """Return what the sensor waits for, in one line, from its arguments."""
         _, named = self._given
         try:
             return describe(type(self).__name__, typed_json.encode(named))
@@ -191,7 +207,7 @@ class BaseSensor(BaseOperator):
 
 
 class _Pause(Time):
-    """The time between two looks of a sensor that gets a pod for each: people see what it waits for."""
+    """The time between two pokes of a blocking sensor, with the description of the sensor."""
 
     def __init__(self, at: str, waits_for: str) -> None:
         super().__init__(at)
@@ -207,7 +223,7 @@ def _by_default() -> bool:
 
 
 def _result(found: Any) -> PokeResult:
-    """What a look returned, also as Airflow's sensors say it."""
+    """Return what `poke` returned as a PokeResult; accepts Airflow's own class."""
     if isinstance(found, PokeResult):
         return found
     if hasattr(found, "is_done"):

@@ -1,9 +1,15 @@
-"""Runs a task in a unit test, without a cluster: `run(load, {"path": "a.csv"}, events=[{"rows": 3}])`.
+"""Runs a task in a unit test, without a cluster.
 
-What would cross an object in a cluster crosses JSON here: arguments, state, events and result; limits of size apply, as
-they do where there is an archive. A deferral is answered with the next event, and the task goes on in a new instance or
-in another function, as it would in another pod. Sensors defer, unless they are asked not to: each look that is not so
-takes an event.
+    from torpor import testing
+
+    def test_load() -> None:
+        finished = testing.run(load, {"path": "a.csv"}, events=[{"rows": 3}])
+        assert finished.result == 3
+        assert finished.deferrals[0].class_name == "http"
+
+Arguments, state, events and results pass through JSON and its size limits, as in a cluster with an archive. Each
+deferral takes the next event and resumes in a new instance or function, as in a new pod. Sensors defer unless told
+otherwise, and each unsuccessful poke takes an event.
 """
 
 import json
@@ -25,26 +31,26 @@ from torpor.runtime.taskrun import Resume, begun_again
 
 
 class TimedOut:
-    """In place of an event: the wait took too long."""
+    """The type of TIMED_OUT: an event that stands for a deferral that timed out."""
 
     def __repr__(self) -> str:
         return "TIMED_OUT"
 
 
 class _Nothing:
-    """No event at all, where None would be one."""
+    """The type of "no event"; None is a valid event."""
 
 
 TIMED_OUT = TimedOut()
 _NOTHING = _Nothing()
 _SEAL_KEY = "CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-"""A public key to seal with; nobody opens what a test seals."""
+"""A public key to seal with. Tests do not open what they seal."""
 
 
 class Wait(NamedTuple):
-    """One deferral: what was waited for, where the task went on, with which state.
+    """One deferral: the trigger, the function or method that resumes, and its state.
 
-    `kwargs` are as the trigger's class gets them, but that sealed ones stay sealed; `timeout` is in seconds.
+    `kwargs` are what the trigger class gets, with sealed values still sealed. `timeout` is in seconds.
     """
 
     class_name: str
@@ -56,7 +62,7 @@ class Wait(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A finished task: its result, and its deferrals in their order."""
+    """A finished task: its result, and its deferrals in order."""
 
     result: Any
     deferrals: tuple[Wait, ...]
@@ -70,12 +76,19 @@ def run(
     first_event: Any = _NOTHING,
     context: Context | None = None,
 ) -> Run:
-    """Runs a function, or a class with `execute`, to its end.
+    """Run a function, or a class with `execute`, to its end.
 
-    `events` answer its deferrals, TIMED_OUT among them; `first_event` is that of a `trigger:` which comes before it.
-    The task's own exceptions are raised, and TaskFailed for a wait that timed out where the task does not say what
-    follows. Raises RejectedError or DeferralError for what a cluster would refuse, and AssertionError where the task
-    defers more or less often than there are events.
+    Args:
+        task: The function or class.
+        arguments: Its keyword arguments.
+        events: One event for each deferral, in order; TIMED_OUT for a timeout.
+        first_event: The event of a `trigger:` that precedes the first pod.
+        context: What `context()` returns.
+
+    Raises:
+        TaskFailed: A deferral timed out and has no `on_timeout`. Exceptions of the task are raised unchanged.
+        RejectedError: A cluster would reject the result or the deferral; also DeferralError.
+        AssertionError: The number of deferrals differs from the number of events.
     """
     waits: list[Wait] = []
     came_first = first_event is not _NOTHING
@@ -97,11 +110,15 @@ def run(
 def results(
     values: Sequence[Any], missing: Sequence[Position] = (), *, positions: Sequence[Position] | None = None
 ) -> Results:
-    """What a task is given for `${tasks.x.results}`: these values, with gaps at the positions that were left out.
+    """Return a value for an argument `${tasks.x.results}`.
 
-    `positions`, one a value, are for results of several levels, such as `[(0, 0), (0, 1), (1, 0)]`; without them they
-    count from 0. None among the values is left out, as it is in a cluster. In `run`'s arguments it stays what it is;
-    each value crosses JSON when it is read.
+        testing.run(total, {"sizes": testing.results([3, 4], missing=[1])})
+
+    Args:
+        values: The results. None stands for an instance without a result, as in a cluster.
+        missing: The positions of instances without a result.
+        positions: One for each value, for several levels of mapping, such as `[(0, 0), (0, 1)]`. By default they count
+            from 0.
     """
     every = range(len(values) + len(missing)) if positions is None else sorted([*positions, *missing], key=path)
     there = [position for position in every if position not in missing] if positions is None else positions
@@ -119,7 +136,7 @@ def _passed(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sent(value: Any) -> Any:
-    """A value as the next task gets it: bytes, files and lazy results do not cross JSON."""
+    """Return a value as the next task gets it. Bytes, files and lazy results do not pass through JSON."""
     return value if isinstance(value, bytes | os.PathLike | Results | Part) else _crossed(value)
 
 
@@ -173,7 +190,7 @@ def _crossed(value: Any) -> Any:
 
 
 def _fired(event: Any) -> Any:
-    """An event as the task gets it."""
+    """Return an event as the task gets it."""
     return _read(typed_json.text(event))
 
 
