@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pydantic_settings import BaseSettings
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
-from torpor_operator import __main__ as operator
+from torpor_operator import settings as operator
 from torpor_triggerer import settings as triggerer
 from torpor_triggerer.reporting import metrics as triggerer_metrics
 from torpor_triggerer.usercode import registry
@@ -40,7 +40,7 @@ _CREATED = "_created"
 def flags() -> dict[str, Table]:
     """The flags of each program with their defaults, for an empty environment."""
     defaults: dict[str, Mapping[str, object]] = {
-        "operator": vars(operator.parser({}).parse_args([])),
+        "operator": _defaults(operator.Settings),
         "triggerer": _defaults(triggerer.Settings),
         "archive": vars(archive.parser({}).parse_args([])),
     }

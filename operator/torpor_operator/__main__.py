@@ -3,15 +3,13 @@
 Which cluster: $KUBECONFIG, else the pod's service account, for kopf and for the client alike.
 """
 
-import argparse
 import asyncio
 import logging
 import os
 import random
-import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, get_type_hints
 
 import kopf
 from torpor_api import log_setup
@@ -22,7 +20,7 @@ from torpor_api.timing import Clock, SystemClock
 from torpor_cel.evaluator import Evaluator
 
 from torpor_operator.controller import kopf_handlers
-from torpor_operator.controller.archive import TOKEN_FILE, Archive, ArchiveClient
+from torpor_operator.controller.archive import Archive, ArchiveClient
 from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
 from torpor_operator.controller.garbage_collector import Orphans
@@ -32,7 +30,7 @@ from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.triggerer_pools import Pools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
-from torpor_operator.settings import Settings
+from torpor_operator.settings import Settings, parse
 
 _LEASE = "torpor-operator"
 _PAUSE = 1.0
@@ -40,41 +38,23 @@ _LOG = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Read the command line, then run until a signal or the loss of the Lease."""
-    options = parser(os.environ).parse_args()
+    """Read the settings, then run until a signal or the loss of the Lease."""
+    settings = parse(sys.argv[1:], os.environ)
     log_setup.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    settings = Settings(**{name: getattr(options, name) for name in Settings.__dataclass_fields__})
-    asyncio.run(serve(options, settings))
+    asyncio.run(serve(settings))
 
 
-def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The command line: who this replica is, and a flag for each of the settings."""
-    made = argparse.ArgumentParser(prog="torpor-operator", description="The Torpor controller.")
-    add = made.add_argument
-    add("--namespace", default=environ.get("POD_NAMESPACE", "torpor-system"), help="where the replicas' Lease is")
-    add("--identity", default=environ.get("POD_NAME") or socket.gethostname(), help="unique among the replicas")
-    add("--token-file", default=TOKEN_FILE, help="by which the archive knows the operator")
-    add("--liveness", default="http://0.0.0.0:8080/healthz", help="where kopf answers the probe")
-    for name, hint in get_type_hints(Settings, include_extras=True).items():
-        default = Settings.__dataclass_fields__[name].default
-        kind: dict[str, Any] = {"type": hint.__origin__}
-        if hint.__origin__ is bool:
-            kind = {"action": argparse.BooleanOptionalAction}
-        add(f"--{name.replace('_', '-')}", default=default, help=hint.__metadata__[0], **kind)
-    return made
-
-
-async def serve(options: argparse.Namespace, settings: Settings) -> None:
+async def serve(settings: Settings) -> None:
     """Run kopf, the reflectors and, while this replica holds the Lease, the reconciler."""
     clock = SystemClock()
     async with http.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
-        pools = Pools(api, options.namespace)
-        archive = Archive(api, options.namespace, ArchiveClient(options.token_file))
+        pools = Pools(api, settings.namespace)
+        archive = Archive(api, settings.namespace, ArchiveClient(settings.token_file))
         observer = Observer(
             api,
             touched=queue.add,
@@ -84,8 +64,8 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
             archive=archive.seat,
             missing=lambda namespace: namespaces.missing(namespace),  # noqa: PLW0108 - made after it
         )
-        namespaces = Namespaces(api, options.namespace, in_use=observer.namespaces, on_change=observer.touch_namespace)
-        leadership = Leadership(api, _terms(options, settings))
+        namespaces = Namespaces(api, settings.namespace, in_use=observer.namespaces, on_change=observer.touch_namespace)
+        leadership = Leadership(api, _terms(settings))
         applier = Applier(api, clock, observer, settings, leads=leadership.holds, suspect=namespaces.suspect)
         answerer = QueryResolver(api, observer, evaluator, archive.keep)
         reconciler = Reconciler(
@@ -114,12 +94,14 @@ async def serve(options: argparse.Namespace, settings: Settings) -> None:
                 group.create_task(archive.run()),
                 group.create_task(leadership.run(lead)),
             ]
-            await _watch_workflows(options, observer, UnreadableReporter(api, clock), stop)
+            await _watch_workflows(settings, observer, UnreadableReporter(api, clock), stop)
             await stop()
 
 
-def _terms(options: argparse.Namespace, settings: Settings) -> Terms:
-    return Terms(namespace=options.namespace, name=_LEASE, identity=options.identity, duration=settings.lease_duration)
+def _terms(settings: Settings) -> Terms:
+    return Terms(
+        namespace=settings.namespace, name=_LEASE, identity=settings.identity, duration=settings.lease_duration
+    )
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
@@ -129,7 +111,7 @@ async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 
 async def _watch_workflows(
-    options: argparse.Namespace, observer: Observer, reporter: UnreadableReporter, stop: Callable[[], Awaitable[None]]
+    settings: Settings, observer: Observer, reporter: UnreadableReporter, stop: Callable[[], Awaitable[None]]
 ) -> None:
     """Kopf's part, until it is told to end."""
     registry = kopf.OperatorRegistry()
@@ -137,9 +119,10 @@ async def _watch_workflows(
     await kopf.operator(
         registry=registry,
         settings=kopf_handlers.settings(),
-        identity=options.identity,  # kopf's own guess looks up the user's name, and 65532 has none
+        # kopf's default contains the name of the user, and user 65532 has none.
+        identity=settings.identity,  # type: ignore[arg-type]  # kopf does not export this NewType of str
         clusterwide=True,
-        liveness_endpoint=options.liveness,
+        liveness_endpoint=settings.liveness,
     )
 
 

@@ -1,52 +1,113 @@
-"""The operator's one settings model, read once by `main` and passed in; tests set durations to a second.
+"""The settings of one operator replica: from flags, else from the environment, else defaults. Frozen at start."""
 
-Each field is a flag of the command line (`--node-grace`), and what stands beside its type is the flag's help.
-"""
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from dataclasses import dataclass
-from typing import Annotated
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    CliSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from torpor_operator.pod_security import PodDefaults
 
+TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
+_VARIABLES = {"namespace": "POD_NAMESPACE", "identity": "POD_NAME"}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Durations in seconds and bounds; the defaults are what the base manifests run with."""
 
-    task_service_account: Annotated[str, "the ServiceAccount of task pods that name none"] = "torpor-task"
-    deferrable: Annotated[bool, "whether sensors give their pod back while they wait, where the run does not say"] = (
-        True
+class Settings(BaseSettings):
+    """The Torpor controller. Durations are in seconds."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        cli_prog_name="torpor-operator",
+        cli_kebab_case=True,
+        cli_implicit_flags=True,
     )
-    task_group: Annotated[int, "the group that task pods run as, where the task does not say; 0: the image's"] = 65532
-    task_read_only_root: Annotated[bool, "whether the root file system of task pods is read-only, where it may be"] = (
-        True
+
+    namespace: str = Field(default="torpor-system", description="namespace of the leader election Lease")
+    identity: str = Field(
+        default_factory=socket.gethostname, description="name of this replica, unique among the replicas"
     )
-    task_tmp_size: Annotated[str, "the size of the emptyDir at /tmp of task pods; empty: no limit"] = "1Gi"
-    task_memory_limit: Annotated[str, "the memory limit of task pods that say nothing of memory; empty: none"] = "1Gi"
-    task_cpu_limit: Annotated[str, "the CPU limit of task pods that say nothing of CPU; empty: none"] = ""
-    former_pod_grace: Annotated[float, "how long a pod may linger after its last word before it is deleted"] = 5.0
-    finished_pod_grace: Annotated[float, "the same once its TaskRun has ended by the pod's own word"] = 60.0
-    start_grace: Annotated[float, "how long a pod may take to start before its TaskRun says what keeps it"] = 5.0
-    pods_ttl: Annotated[float, "how long pods of tasks are kept after their end, where the run does not say"] = 86_400.0
-    image_pull_grace: Annotated[float, "how long an image may fail to arrive before the attempt fails"] = 60.0
-    triggerer_grace: Annotated[float, "how long a deadline or a cancel is left to the triggerer"] = 60.0
-    unserved_grace: Annotated[float, "how long a wait may go unserved before it says that its pool is"] = 30.0
-    stray_grace: Annotated[float, "how long a TaskRun may be of no Workflow until it says so, or twice that"] = 30.0
-    node_grace: Annotated[float, "how long past its deletion a pod may take before its node counts as lost"] = 30.0
-    archive_grace: Annotated[float, "how long until an archive that did not take a run is asked again"] = 30.0
-    max_launches: Annotated[int, "pods of one segment lost to disruption before the attempt counts as lost"] = 5
-    max_map_size: Annotated[int, "how many instances `expand` may make of one task, where the run does not say"] = 1024
-    map_size_limit: Annotated[int, "how many a run may ask for by spec.maxMapSize"] = 20_000
-    batch: Annotated[int, "how many TaskRuns and how many pods of a Workflow one plan creates"] = 500
-    status_interval: Annotated[float, "a Workflow's status is written at most this often while it runs"] = 1.0
-    resync: Annotated[float, "how often every Workflow is looked at though nothing seems to have changed"] = 300.0
-    lease_duration: Annotated[int, "seconds until a silent leader is replaced"] = 15
-    apply_concurrency: Annotated[int, "how many writes are under way at a time"] = 16
-    workflow_concurrency: Annotated[int, "how many of them are of one Workflow"] = 6
-    reconcilers: Annotated[int, "how many Workflows are worked on at a time"] = 8
+    token_file: str = Field(
+        default=TOKEN_FILE, description="token with which the operator authenticates to the archive"
+    )
+    liveness: str = Field(default="http://0.0.0.0:8080/healthz", description="address of the liveness probe")
+    task_service_account: str = Field(default="torpor-task", description="ServiceAccount of task pods that name none")
+    deferrable: bool = Field(
+        default=True,
+        description="whether sensors release their pods while they wait, unless the Workflow sets spec.deferrable",
+    )
+    task_group: int = Field(
+        default=65532,
+        description="group that task pods run as, unless the task sets one; 0 keeps the group of the image",
+    )
+    task_read_only_root: bool = Field(
+        default=True,
+        description="whether the root file system of task pods is read-only, unless the task says otherwise",
+    )
+    task_tmp_size: str = Field(
+        default="1Gi", description="size limit of the emptyDir at /tmp of task pods; empty: no limit"
+    )
+    task_memory_limit: str = Field(
+        default="1Gi", description="memory limit of task pods that set no memory resources; empty: no limit"
+    )
+    task_cpu_limit: str = Field(
+        default="", description="CPU limit of task pods that set no CPU resources; empty: no limit"
+    )
+    former_pod_grace: float = Field(
+        default=5.0,
+        description="how long a pod may live after its segment has reported, before the operator deletes it",
+    )
+    finished_pod_grace: float = Field(
+        default=60.0, description="the same after the pod has reported the end of its TaskRun"
+    )
+    start_grace: float = Field(
+        default=5.0, description="how long a pod may take to start before the TaskRun shows the cause"
+    )
+    pods_ttl: float = Field(
+        default=86_400.0, description="how long ended task pods are kept, unless the Workflow sets spec.podsTTL"
+    )
+    image_pull_grace: float = Field(
+        default=60.0, description="how long an image pull may fail before the attempt fails"
+    )
+    triggerer_grace: float = Field(
+        default=60.0, description="how long the operator waits for a triggerer to handle a deadline or a cancellation"
+    )
+    unserved_grace: float = Field(
+        default=30.0, description="how long a pool may have no triggerer before its waits show PoolUnserved"
+    )
+    stray_grace: float = Field(
+        default=30.0, description="seconds before an orphaned TaskRun is reported (up to double)"
+    )
+    node_grace: float = Field(
+        default=30.0, description="how long a deleted pod may take to terminate before its TaskRun shows NodeLost"
+    )
+    archive_grace: float = Field(default=30.0, description="pause before a refused run is offered to the archive again")
+    max_launches: int = Field(
+        default=5, description="pods of one segment that may be lost to disruptions before the attempt fails as Lost"
+    )
+    max_map_size: int = Field(
+        default=1024, description="instances that one mapped task may have, unless the Workflow sets spec.maxMapSize"
+    )
+    map_size_limit: int = Field(default=20_000, description="upper bound of spec.maxMapSize")
+    batch: int = Field(default=500, description="TaskRuns and pods of one Workflow that one reconcile pass creates")
+    status_interval: float = Field(
+        default=1.0, description="least time between two status writes of a running Workflow"
+    )
+    resync: float = Field(default=300.0, description="time between two reconcile passes of a Workflow without events")
+    lease_duration: int = Field(default=15, description="seconds until another replica replaces a silent leader")
+    apply_concurrency: int = Field(default=16, description="concurrent writes to the API server")
+    workflow_concurrency: int = Field(default=6, description="concurrent writes for one Workflow")
+    reconcilers: int = Field(default=8, description="Workflows that are reconciled at the same time")
 
     def pod_defaults(self) -> PodDefaults:
-        """What task pods are like where their authors do not say."""
+        """The defaults of task pods for what their authors leave open."""
         limits = {"cpu": self.task_cpu_limit, "memory": self.task_memory_limit}
         return PodDefaults(
             group=self.task_group,
@@ -54,3 +115,30 @@ class Settings:
             scratch=self.task_tmp_size,
             limits={name: limit for name, limit in limits.items() if limit},
         )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read neither flags nor the environment in the constructor: that is for `parse`."""
+        return (init_settings,)
+
+
+def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
+    """Read the settings of this process. Exits with a usage message if they are invalid."""
+    try:
+        command_line: CliSettingsSource[Any] = CliSettingsSource(Settings, cli_parse_args=list(arguments))
+    except SettingsError as error:
+        raise SystemExit(f"torpor-operator: error: {error}") from error
+    variables = {field: environ[name] for field, name in _VARIABLES.items() if environ.get(name)}
+    try:
+        return Settings(**{**variables, **command_line()})
+    except ValidationError as error:
+        problems = (f"--{str(one['loc'][0]).replace('_', '-')}: {one['msg']}" for one in error.errors())
+        command_line.root_parser.error("; ".join(problems))
+        raise  # unreachable: `error` exits

@@ -88,7 +88,6 @@ class Archive:
         self._seat = ArchiveEndpoint(url=data["url"].rstrip("/"), certificate=data["ca.crt"]) if stands else None
 
 
-TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 _LIMIT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
 _SHOWN = 300
 

@@ -1,0 +1,39 @@
+"""Settings come from flags, else from the environment, else from defaults; the constructor takes arguments alone."""
+
+import pytest
+from torpor_operator.settings import Settings, parse
+
+
+def test_a_flag_overrides_the_environment_and_that_the_default() -> None:
+    environ = {"POD_NAMESPACE": "torpor", "POD_NAME": "operator-0"}
+    found = parse(["--identity", "mine", "--no-deferrable", "--resync=5"], environ)
+    assert (found.namespace, found.identity, found.deferrable, found.resync) == ("torpor", "mine", False, 5.0)
+    assert parse([], {}).namespace == "torpor-system"
+
+
+def test_a_boolean_flag_has_a_negative_form() -> None:
+    assert not parse(["--no-task-read-only-root"], {}).task_read_only_root
+    assert parse(["--task-read-only-root"], {}).task_read_only_root
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--batch", "many"], "--batch: Input should be a valid integer"),
+        (["--node-grace", "soon"], "--node-grace: Input should be a valid number"),
+        (["--unknown"], "unrecognized arguments: --unknown"),
+    ],
+)
+def test_an_invalid_flag_ends_the_process_with_a_usage_message(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(arguments, {})
+    assert message in capsys.readouterr().err
+
+
+def test_the_constructor_reads_neither_flags_nor_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAMESPACE", "from-the-environment")
+    monkeypatch.setenv("BATCH", "1")
+    assert Settings().namespace == "torpor-system"
+    assert Settings().batch == 500
