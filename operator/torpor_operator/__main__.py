@@ -15,12 +15,13 @@ import kopf
 from torpor_api import log_setup
 from torpor_api.client import errors, http
 from torpor_api.client.api import Api
+from torpor_api.client.archive import ArchiveClient
 from torpor_api.client.lease import Leadership, Terms
 from torpor_api.timing import Clock, SystemClock
 from torpor_cel.evaluator import Evaluator
 
 from torpor_operator.controller import kopf_handlers
-from torpor_operator.controller.archive import Archive, ArchiveClient
+from torpor_operator.controller.archive import Archive, ArchiveUploader
 from torpor_operator.controller.cache import Observer
 from torpor_operator.controller.executor import Applier
 from torpor_operator.controller.garbage_collector import Orphans
@@ -54,7 +55,7 @@ async def serve(settings: Settings) -> None:
         queue = WorkQueue(clock)
         orphans = Orphans(api, clock)
         pools = Pools(api, settings.namespace)
-        archive = Archive(api, settings.namespace, ArchiveClient(settings.token_file))
+        archive = Archive(api, settings.namespace, ArchiveUploader(ArchiveClient(settings.token_file)))
         observer = Observer(
             api,
             touched=queue.add,

@@ -9,9 +9,10 @@ from torpor_api.models import workflow as workflows
 from torpor_api.models.taskrun import TaskRun
 from torpor_operator.model import pod
 from torpor_operator.model.actions import Need
-from torpor_operator.model.snapshot import Answer, ArchiveEndpoint, Pool, Snapshot
+from torpor_operator.model.snapshot import Answer, Pool, Snapshot
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 

@@ -30,8 +30,9 @@ from torpor_operator.model.actions import (
     Resume,
     SetFinalizers,
 )
-from torpor_operator.model.snapshot import Answer, ArchiveEndpoint, NotArchived, PodWarning, Pool, Presence
+from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Pool, Presence
 from torpor_wire import constants, times
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.transitions import Patch

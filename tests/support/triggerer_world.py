@@ -14,6 +14,7 @@ from typing import Any
 
 from torpor.triggers.services import Answer, Request
 from torpor_api.client.api import Api
+from torpor_api.client.archive import ArchiveResponse
 from torpor_api.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS
 from torpor_api.client.transport import Response
 from torpor_cel.evaluator import InProcess
@@ -22,11 +23,11 @@ from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.secrets.pool_keys import Seals
 from torpor_triggerer.secrets.reader import SECRETS
-from torpor_triggerer.services.archive import ArchiveEndpoint
 from torpor_triggerer.services.services import Sources
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_wire import constants, times, trigger
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.support.bad_triggers import Log, Odd, OddClock
 from tests.support.fake_api import FakeApi, VirtualClock, settle
@@ -57,19 +58,20 @@ class Shelf:
         self.types: list[str] = []
         self.answers: list[tuple[int, dict[str, Any]] | OSError] = []
 
-    async def __call__(
-        self, seat: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, Mapping[str, Any]]:
-        assert seat == ArchiveEndpoint("https://archive", "PEM")
+    async def put(
+        self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
+    ) -> ArchiveResponse:
+        assert endpoint == ArchiveEndpoint("https://archive", "PEM")
         if self.answers:
             said = self.answers.pop(0)
             if isinstance(said, OSError):
                 raise said
-            return said
+            return ArchiveResponse(said[0], json.dumps(said[1]).encode())
         digest = hashlib.sha256(body).hexdigest()
         self.bodies[path, digest] = body
         self.types.append(headers["Torpor-Type"])
-        return 201, {"size": len(body), "digest": digest, "type": headers["Torpor-Type"], "length": body.count(b"\n")}
+        stored = {"size": len(body), "digest": digest, "type": headers["Torpor-Type"], "length": body.count(b"\n")}
+        return ArchiveResponse(201, json.dumps(stored).encode())
 
 
 def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:

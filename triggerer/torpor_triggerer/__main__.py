@@ -8,6 +8,7 @@ import sys
 
 from prometheus_client import disable_created_metrics
 from torpor_api.client.api import Api
+from torpor_api.client.archive import ArchiveClient
 from torpor_api.client.errors import Unconfigured
 from torpor_api.client.http import connect
 from torpor_api.timing import SystemClock
@@ -23,7 +24,6 @@ from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
 from torpor_triggerer.secrets.pool_keys import Seals
 from torpor_triggerer.services import http
-from torpor_triggerer.services.archive import ArchiveClient
 from torpor_triggerer.services.services import Sources
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import registry

@@ -7,21 +7,20 @@ archive, and nothing is put there.
 import asyncio
 import json
 import logging
-import ssl
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from http import HTTPStatus
 from typing import Never, Protocol
 
-import aiohttp
 from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
+from torpor_api.client.archive import ArchiveClient, find_endpoint
+from torpor_api.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import constants, names
-
-from torpor_operator.model.snapshot import ArchiveEndpoint
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 _LOG = logging.getLogger(__name__)
 _EVERY = 10.0
+_SHOWN = 300
 
 
 class NotArchivedError(Exception):
@@ -78,44 +77,27 @@ class Archive:
         await self._put(seat, f"/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])
 
     async def _look(self) -> None:
-        try:
-            found = await self._api.get(CONFIG_MAPS, self._namespace, constants.ARCHIVE_CONFIG)
-        except errors.NotFound:
-            self._seat = None
-            return
-        data = found.get("data") or {}
-        stands = data.get("url") and data.get("ca.crt")
-        self._seat = ArchiveEndpoint(url=data["url"].rstrip("/"), certificate=data["ca.crt"]) if stands else None
+        self._seat = await find_endpoint(self._api, self._namespace)
 
 
-_LIMIT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
 _SHOWN = 300
 
 
-class ArchiveClient:
-    """Puts objects into the archive; the token is read each time, since the kubelet renews it in place."""
+class ArchiveUploader:
+    """Puts objects into the archive as lines of JSON."""
 
-    def __init__(self, token_file: str) -> None:
-        self._token_file = Path(token_file)
+    def __init__(self, client: ArchiveClient) -> None:
+        self._client = client
 
     async def __call__(self, seat: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
-        """Put them there as lines of JSON. Raises NotArchivedError with what the archive said, or why it could not."""
+        """Put them there. Raises NotArchivedError with the archive's response, or why there is none."""
         try:
-            trust = ssl.create_default_context(cadata=seat.certificate)
-            headers = {
-                "Authorization": f"Bearer {self._token_file.read_text().strip()}",
-                "Content-Type": "application/x-ndjson",
-            }
-            async with (
-                aiohttp.ClientSession(timeout=_LIMIT) as session,
-                session.put(seat.url + path, data=_lines(objects), headers=headers, ssl=trust) as answer,
-            ):
-                if not answer.ok:
-                    raise NotArchivedError(f"the archive answers {answer.status}: {(await answer.text())[:_SHOWN]}")
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            # aiohttp's own words name an object by its address, which is another one at each try.
-            cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-            raise NotArchivedError(f"the archive cannot be reached: {type(cause).__name__}: {cause}") from error
+            response = await self._client.put(seat, path, {"Content-Type": "application/x-ndjson"}, _lines(objects))
+        except OSError as error:
+            raise NotArchivedError(str(error)) from error
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            text = response.body.decode(errors="replace")[:_SHOWN]
+            raise NotArchivedError(f"the archive answers {response.status}: {text}")
 
 
 async def _lines(objects: Sequence[Object]) -> AsyncIterator[bytes]:

@@ -20,6 +20,7 @@ from torpor_api.models import workflow as workflows
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.state import TERMINAL
@@ -47,7 +48,7 @@ class Observer:
         suspect: Callable[[Pod], None],
         jitter: Callable[[], float],
         pools: Callable[[str], snapshot.Pool] = lambda _: snapshot.Pool(),
-        archive: Callable[[], snapshot.ArchiveEndpoint | None] = lambda: None,
+        archive: Callable[[], ArchiveEndpoint | None] = lambda: None,
         missing: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._api = api

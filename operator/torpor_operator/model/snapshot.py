@@ -9,6 +9,7 @@ from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
@@ -24,14 +25,6 @@ class Pool:
 
     served: bool = True
     seal_key: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveEndpoint:
-    """Where the archive is, without a slash at its end, and the certificate that it made for itself, PEM."""
-
-    url: str
-    certificate: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

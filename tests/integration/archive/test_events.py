@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from torpor_triggerer.services.archive import ArchiveClient, ArchiveEndpoint
+from torpor_api.client.archive import ArchiveClient
 from torpor_wire import constants, names
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.integration.archive.conftest import OCTETS, Task, account
 from tests.integration.archive.process import Answer, Archive
@@ -121,9 +122,9 @@ async def test_the_triggerers_client_puts_an_event_and_is_told_of_a_refusal(
     token.write_text(fires(waiting.namespace, constants.DEFAULT_POOL) + "\n")
     client, seat = ArchiveClient(str(token)), ArchiveEndpoint(archive.url, archive.authority())
     headers = {"Content-Type": OCTETS, "Torpor-Type": "bytes"}
-    status, said = await client(seat, _path(waiting), headers, EVENT)
-    assert (status, said["size"]) == (201, len(EVENT))
+    status, said = await client.put(seat, _path(waiting), headers, EVENT)
+    assert (status, json.loads(said)["size"]) == (201, len(EVENT))
     token.write_text("no token")
-    assert (await client(seat, _path(waiting), headers, EVENT))[0] == 401
+    assert (await client.put(seat, _path(waiting), headers, EVENT))[0] == 401
     with pytest.raises(OSError, match="cannot be reached"):
-        await client(ArchiveEndpoint("https://127.0.0.1:1", archive.authority()), _path(waiting), headers, EVENT)
+        await client.put(ArchiveEndpoint("https://127.0.0.1:1", archive.authority()), _path(waiting), headers, EVENT)

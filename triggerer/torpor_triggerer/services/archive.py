@@ -7,18 +7,16 @@ it is needed. What cannot be put is an outcome too: the wait fails with its size
 
 import json
 import logging
-import ssl
 from collections.abc import Mapping
 from http import HTTPStatus
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-import aiohttp
 from torpor.runtime import result_encoding
 from torpor_api.client import errors
 from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS
+from torpor_api.client.archive import ArchiveResponse, find_endpoint
 from torpor_wire import constants, stored_event
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 
@@ -35,29 +33,22 @@ _NONE = "and no archive is installed, which keeps larger ones: pass on where to 
 log = logging.getLogger(__name__)
 
 
-class ArchiveEndpoint(NamedTuple):
-    """Where the archive is, and the certificate that it made for itself, PEM."""
+class Client(Protocol):
+    """Sends a body, as torpor_api.client.archive.ArchiveClient does."""
 
-    url: str
-    certificate: str
-
-
-class Put(Protocol):
-    """Sends a body."""
-
-    async def __call__(
-        self, seat: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, Mapping[str, Any]]:
-        """The status and the JSON of the answer. Raises OSError where there is none."""
+    async def put(
+        self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
+    ) -> ArchiveResponse:
+        """Send one body. Raises OSError if there is no response."""
 
 
 class Archive:
     """The archive as a triggerer knows it; without `put` there is none."""
 
-    def __init__(self, api: Api, namespace: str, put: Put | None) -> None:
+    def __init__(self, api: Api, namespace: str, client: Client | None) -> None:
         self._api = api
         self._namespace = namespace
-        self._put = put
+        self._client = client
 
     async def kept(self, wait: Wait, outcome: Outcome) -> Outcome:
         """The outcome as it fits on the TaskRun."""
@@ -105,62 +96,27 @@ class Archive:
         path, said = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""
         for failures in range(1, ATTEMPTS + 1):
             try:
-                seat = await self._seat()
-                if seat is None or self._put is None:
+                endpoint = await find_endpoint(self._api, self._namespace)
+                if endpoint is None or self._client is None:
                     return None
-                status, answer = await self._put(seat, path, headers, body)
+                response = await self._client.put(endpoint, path, headers, body)
             except (OSError, errors.ApiError) as error:
                 said = f"{type(error).__name__}: {error}"
             else:
-                if status == HTTPStatus.CREATED:
+                answer = _object(response.body)
+                if response.status == HTTPStatus.CREATED:
                     return answer
-                said = f"HTTP {status}: {answer.get('message', '')}"
-                if status not in _AGAIN and status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                said = f"HTTP {response.status}: {answer.get('message', '')}"
+                if response.status not in _AGAIN and response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     return said
             log.warning("what is too large for its TaskRun is not in the archive yet: %s", said)
             if failures < ATTEMPTS:
                 await self._api.clock.sleep(RETRY.delay(failures))
         return said
 
-    async def _seat(self) -> ArchiveEndpoint | None:
-        try:
-            found = await self._api.get(CONFIG_MAPS, self._namespace, constants.ARCHIVE_CONFIG)
-        except errors.NotFound:
-            return None
-        data = found.get("data") or {}
-        stands = data.get("url") and data.get("ca.crt")
-        return ArchiveEndpoint(data["url"].rstrip("/"), data["ca.crt"]) if stands else None
-
 
 def _size(text: str) -> int:
     return len(text.encode())
-
-
-TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
-_LIMIT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
-_ANSWER_MAX = 64 * 1024
-
-
-class ArchiveClient:
-    """Puts bodies into the archive; the token is read each time, since the kubelet renews it in place."""
-
-    def __init__(self, token_file: str = TOKEN_FILE) -> None:
-        self._token_file = Path(token_file)
-
-    async def __call__(
-        self, seat: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, Mapping[str, Any]]:
-        """The status and the JSON of the answer. Raises OSError where there is none."""
-        try:
-            trust = ssl.create_default_context(cadata=seat.certificate)
-            given = {"Authorization": f"Bearer {self._token_file.read_text().strip()}", **headers}
-            async with (
-                aiohttp.ClientSession(timeout=_LIMIT) as session,
-                session.put(seat.url + path, data=body, headers=given, ssl=trust, allow_redirects=False) as answer,
-            ):
-                return answer.status, _object(await answer.content.read(_ANSWER_MAX))
-        except (aiohttp.ClientError, TimeoutError, ssl.SSLError) as error:
-            raise OSError(f"the archive cannot be reached: {type(error).__name__}: {error}") from error
 
 
 def _object(content: bytes) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.proxy import Proxies, Session
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http, object_watch
-from torpor_triggerer.services.archive import Put
+from torpor_triggerer.services.archive import Client as ArchiveClient
 from torpor_triggerer.services.client_pool import Clients, Kept
 from torpor_triggerer.usercode.registry import Registry
 
@@ -60,7 +60,7 @@ class Sources:
     polls: Polls = field(default_factory=Polls)
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
-    archive: Put | None = None
+    archive: ArchiveClient | None = None
 
     def lend(self, wait: Wait, registry: Registry) -> "TriggerServices":
         """For one wait; `registry` has the classes that it may make others of."""

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from torpor_api.client.archive import ArchiveClient
 from torpor_archive import tls
-from torpor_operator.controller.archive import ArchiveClient, NotArchivedError
-from torpor_operator.model.snapshot import ArchiveEndpoint
+from torpor_operator.controller.archive import ArchiveUploader, NotArchivedError
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 
 async def test_two_tries_that_fail_alike_are_told_alike(tmp_path: Path) -> None:
@@ -20,7 +21,7 @@ async def test_two_tries_that_fail_alike_are_told_alike(tmp_path: Path) -> None:
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:
-            await ArchiveClient(str(token))(seat, "/v1/runs", [])
+            await ArchiveUploader(ArchiveClient(str(token)))(seat, "/v1/runs", [])
         said.append(str(caught.value))
     assert said[0] == said[1]
     assert " at 0x" not in said[0]

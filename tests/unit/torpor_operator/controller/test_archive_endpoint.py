@@ -8,8 +8,8 @@ from typing import Any
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_operator.controller.archive import Archive
-from torpor_operator.model.snapshot import ArchiveEndpoint
 from torpor_wire import constants
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.support.fake_api import FakeApi, VirtualClock
 

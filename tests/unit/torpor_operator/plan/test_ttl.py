@@ -1,7 +1,7 @@
 """A finished run that has been kept for its time, where there is an archive."""
 
-from torpor_operator.model.snapshot import ArchiveEndpoint
 from torpor_wire import constants
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.support.builders import container, python
 from tests.support.plan_world import World

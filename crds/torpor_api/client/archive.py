@@ -1,0 +1,67 @@
+"""Finds the archive and sends bodies to it, for the operator and the triggerer."""
+
+import ssl
+from collections.abc import AsyncIterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import aiohttp
+from torpor_wire import constants
+from torpor_wire.archive_endpoint import ArchiveEndpoint
+
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import CONFIG_MAPS
+
+TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
+_TIMEOUT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
+_RESPONSE_MAX = 64 * 1024
+
+
+class ArchiveResponse(NamedTuple):
+    """The status and the first 64 KiB of the body."""
+
+    status: int
+    body: bytes
+
+
+async def find_endpoint(api: Api, namespace: str) -> ArchiveEndpoint | None:
+    """Read the archive's ConfigMap; None if no archive is installed. Raises errors.ApiError."""
+    try:
+        config_map = await api.get(CONFIG_MAPS, namespace, constants.ARCHIVE_CONFIG)
+    except errors.NotFound:
+        return None
+    data = config_map.get("data") or {}
+    if not (data.get("url") and data.get("ca.crt")):
+        return None
+    return ArchiveEndpoint(url=data["url"].rstrip("/"), certificate=data["ca.crt"])
+
+
+class ArchiveClient:
+    """Puts bodies into the archive. It reads the token for each request, since the kubelet renews it in place."""
+
+    def __init__(self, token_file: str = TOKEN_FILE) -> None:
+        self._token_file = Path(token_file)
+
+    async def put(
+        self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes | AsyncIterable[bytes]
+    ) -> ArchiveResponse:
+        """Send one body. Raises OSError if there is no response."""
+        try:
+            trust = ssl.create_default_context(cadata=endpoint.certificate)
+            authorization = {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
+            async with (
+                aiohttp.ClientSession(timeout=_TIMEOUT) as session,
+                session.put(
+                    endpoint.url + path,
+                    data=body,
+                    headers=authorization | dict(headers),
+                    ssl=trust,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                return ArchiveResponse(response.status, await response.content.read(_RESPONSE_MAX))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            # aiohttp's own text has the address of an object in memory, which differs in each attempt.
+            cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+            raise OSError(f"the archive cannot be reached: {type(cause).__name__}: {cause}") from error
