@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from torpor_api.client import errors
 from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, Resource
+from torpor_api.client.resources import CONFIG_MAPS, SECRETS
 
 VALID = timedelta(days=3650)
 _SKEW = timedelta(hours=1)
@@ -96,7 +96,6 @@ def _alternative(host: str) -> x509.GeneralName:
 
 NAME = "torpor-archive"
 URL, AUTHORITY = "url", "ca.crt"
-SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 _KEY, _CERTIFICATE = "tls.key", "tls.crt"
 
 log = logging.getLogger(__name__)

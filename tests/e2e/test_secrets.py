@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from torpor_api.client.resources import EVENTS, TASKRUNS, Resource
+from torpor_api.client.resources import EVENTS, SECRETS, TASKRUNS
 from torpor_api.models.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
@@ -19,7 +19,6 @@ from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import one, spec
 from tests.e2e.support.stage import Stage
 
-SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 _ALL = "--max-log-requests=50"
 _REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from torpor_api.client.api import Api
 from torpor_api.client.errors import Forbidden
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_api.client.resources import PODS, SECRETS, TASKRUNS, WORKFLOWS, Resource
 from torpor_api.models.taskrun import TaskRun
 from torpor_demo.install import NAMESPACE, SYSTEM
 from torpor_demo.kubectl import Kubectl
@@ -21,7 +21,6 @@ from tests.e2e.support.bearer import bearer
 from tests.e2e.support.concurrent_runs import python, spec, wait
 from tests.e2e.support.stage import PATIENCE, Stage
 
-SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
 

@@ -15,14 +15,13 @@ from typing import Any
 from torpor.triggers.services import Answer, Request
 from torpor_api.client.api import Api
 from torpor_api.client.archive import ArchiveResponse
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS
+from torpor_api.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
 from torpor_api.client.transport import Response
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.secrets.pool_keys import Seals
-from torpor_triggerer.secrets.reader import SECRETS
 from torpor_triggerer.services.services import Sources
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load

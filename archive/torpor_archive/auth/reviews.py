@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from torpor_api.client import errors
 from torpor_api.client.api import Api
-from torpor_api.client.resources import TASKRUNS, Resource
+from torpor_api.client.resources import ACCESS_REVIEWS, TASKRUNS, Resource
 from torpor_api.timing import Clock
 from torpor_wire import constants
 
@@ -50,13 +50,6 @@ class Cache(Generic[K, V]):
 
 TOKENS = Resource(
     group="authentication.k8s.io", version="v1", plural="tokenreviews", kind="TokenReview", namespaced=False
-)
-ACCESS = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    plural="subjectaccessreviews",
-    kind="SubjectAccessReview",
-    namespaced=False,
 )
 PAUSES = (0.2, 0.5, 1.0)
 """Seconds before a review is asked for again: it changes nothing, so it may be."""
@@ -102,7 +95,7 @@ class Reviews:
         asked |= {"namespace": namespace} | ({"name": name} if name else {})
         extra = {key: list(values) for key, values in who.extra.items()}
         spec = {"user": who.user, "uid": who.uid, "groups": list(who.groups), "extra": extra}
-        status = await self._review(ACCESS, spec | {"resourceAttributes": asked})
+        status = await self._review(ACCESS_REVIEWS, spec | {"resourceAttributes": asked})
         allowed = status.get("allowed") is True
         return self._allowed.keep(key, value=True) if allowed else False
 

@@ -49,13 +49,13 @@ class ArchiveClient:
         """Send one body. Raises OSError if there is no response."""
         try:
             trust = ssl.create_default_context(cadata=endpoint.certificate)
-            authorization = {"Authorization": f"Bearer {self._token_file.read_text().strip()}"}
+            signed = {"Authorization": f"Bearer {self._token_file.read_text().strip()}", **headers}
             async with (
                 aiohttp.ClientSession(timeout=_TIMEOUT) as session,
                 session.put(
                     endpoint.url + path,
                     data=body,
-                    headers=authorization | dict(headers),
+                    headers=signed,
                     ssl=trust,
                     allow_redirects=False,
                 ) as response,

@@ -57,8 +57,16 @@ WORKFLOWS = Resource(group=constants.GROUP, version=constants.VERSION, plural="w
 TASKRUNS = Resource(group=constants.GROUP, version=constants.VERSION, plural="taskruns", kind="TaskRun")
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
+SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")
 LEASES = Resource(group="coordination.k8s.io", version="v1", plural="leases", kind="Lease")
+ACCESS_REVIEWS = Resource(
+    group="authorization.k8s.io",
+    version="v1",
+    plural="subjectaccessreviews",
+    kind="SubjectAccessReview",
+    namespaced=False,
+)
 SELF_ACCESS_REVIEWS = Resource(
     group="authorization.k8s.io",
     version="v1",

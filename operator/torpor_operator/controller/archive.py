@@ -95,7 +95,7 @@ class ArchiveUploader:
             response = await self._client.put(seat, path, {"Content-Type": "application/x-ndjson"}, _lines(objects))
         except OSError as error:
             raise NotArchivedError(str(error)) from error
-        if response.status >= HTTPStatus.BAD_REQUEST:
+        if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             text = response.body.decode(errors="replace")[:_SHOWN]
             raise NotArchivedError(f"the archive answers {response.status}: {text}")
 

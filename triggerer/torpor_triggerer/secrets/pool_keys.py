@@ -15,13 +15,13 @@ from torpor import sealing
 from torpor.sealing import Pair, SealError
 from torpor_api.client import errors
 from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS
+from torpor_api.client.resources import CONFIG_MAPS, SECRETS
 from torpor_wire import constants
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.outcome import Failed
-from torpor_triggerer.secrets.reader import SECRETS, Missing
+from torpor_triggerer.secrets.reader import Missing
 from torpor_triggerer.settings import Settings
 
 PRIVATE, PUBLIC = "privateKey", constants.SEAL_DATA

@@ -14,20 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from torpor_api.client import errors
 from torpor_api.client.api import Api
-from torpor_api.client.resources import Resource
+from torpor_api.client.resources import ACCESS_REVIEWS, SECRETS
 from torpor_wire.names import is_object_name
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.outcome import Failed
 
-SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
-REVIEWS = Resource(
-    group="authorization.k8s.io",
-    version="v1",
-    plural="subjectaccessreviews",
-    kind="SubjectAccessReview",
-    namespaced=False,
-)
 DENIED_AGAIN = (1.0, 3.0)
 """Seconds before a denial is asked about again: roles come with the Workflow, or a server is just starting."""
 
@@ -128,9 +120,9 @@ class SecretReader:
                 "name": name,
             },
         }
-        body = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": asked}
+        body = {"apiVersion": ACCESS_REVIEWS.api_version, "kind": ACCESS_REVIEWS.kind, "spec": asked}
         async with self._room:
-            status = (await self._api.create(REVIEWS, None, body)).get("status") or {}
+            status = (await self._api.create(ACCESS_REVIEWS, None, body)).get("status") or {}
         return status.get("allowed") is True
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from torpor.triggers.support.secret_refs import Revealed
-from torpor_api.client.resources import EVENTS, TASKRUNS
+from torpor_api.client.resources import EVENTS, SECRETS, TASKRUNS
 from torpor_triggerer.secrets import reader
-from torpor_triggerer.secrets.reader import SECRETS, SecretReader
+from torpor_triggerer.secrets.reader import SecretReader
 from torpor_triggerer.usercode import validation
 from torpor_wire import constants, trigger, typed_json
 from torpor_wire.secret_ref import SecretRef
