@@ -28,7 +28,7 @@ def taskrun_status() -> list[Schema]:
         ),
         _rule(
             f"!(oldSelf.state in {finished}) || self == oldSelf",
-            explain="'this TaskRun is ' + oldSelf.state + ' and does not change any more; delete it to run it again'",
+            explain="'this TaskRun is ' + oldSelf.state + ', which is final; clear the task to run it again'",
         ),
         _rule(
             "self.attempt >= oldSelf.attempt",
@@ -47,7 +47,7 @@ def taskrun_status() -> list[Schema]:
         ),
         _rule(
             "!(has(self.result) && has(self.stored))",
-            message="a result stands here or in the archive, not in both",
+            message="status has either result or stored, not both",
             path=".stored",
         ),
         _rule(
@@ -67,7 +67,9 @@ def _due() -> str:
 def taskrun_spec() -> list[Schema]:
     """A TaskRun's spec: written once, and one kind of body."""
     return [
-        _rule("self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow and run it anew"),
+        _rule(
+            "self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow, then clear the task"
+        ),
         _rule(_WITH_BODY, message="give exactly one of python, container and trigger, or trigger and python"),
     ]
 
@@ -88,12 +90,11 @@ def workflow_task() -> list[Schema]:
     return [
         _rule(
             _WITH_BODY,
-            message="a task has exactly one body: python (a function that runs in a pod), container (a program that "
-            "does) or trigger (a wait that needs none); a trigger may come before python",
+            message="a task has exactly one body: python, container, or trigger. A trigger may also come before python",
         ),
         _rule(
             f"{_ONLY_WAITS} || !(has(self.result) || has(self.failWhen))",
-            message="result and failWhen are of a task that is only a trigger; a function returns its result",
+            message="result and failWhen are for trigger tasks; a function returns its result",
         ),
         _rule(
             f"!{_ONLY_WAITS} || !has(self.image)",

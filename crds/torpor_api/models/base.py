@@ -74,25 +74,25 @@ class Condition(Model):
 
     type: Annotated[str, Field(max_length=63, description="Succeeded, or (Workflow only) Reconciling or Stalled.")]
     status: Annotated[str, Field(max_length=10, description="True, False or Unknown.")]
-    reason: Annotated[ReasonWord, Field(description="One CamelCase word; docs/reference/reasons.md explains each.")]
+    reason: Annotated[ReasonWord, Field(description="A CamelCase word. docs/reference/reasons.md explains each.")]
     message: Annotated[
         str,
         Field(
             max_length=4096,
-            description="A sentence for people: what happened and what to do.",
+            description="What happened, and what to do.",
             json_schema_extra=PRINTABLE,
         ),
     ] = ""
-    last_transition_time: Annotated[Time, Field(description="When status last changed.")]
+    last_transition_time: Annotated[Time, Field(description="When the status of the condition last changed.")]
 
 
 class Retries(Model):
-    """How often and how fast a failed attempt is tried again."""
+    """How often and how fast a failed attempt is retried."""
 
-    limit: Annotated[int, Field(ge=0, le=100, description="How many retries follow the first attempt.")] = 0
-    delay: Annotated[Duration, Field(description="Wait before the first retry.")] = "10s"
-    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further wait grows.")] = 2
-    max_delay: Annotated[Duration, Field(description="The longest wait between two attempts.")] = "1h"
+    limit: Annotated[int, Field(ge=0, le=100, description="Maximum number of retries after the first attempt.")] = 0
+    delay: Annotated[Duration, Field(description="Pause before the first retry.")] = "10s"
+    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further pause grows.")] = 2
+    max_delay: Annotated[Duration, Field(description="Longest pause between two attempts.")] = "1h"
 
     def policy(self) -> retry.Policy:
         """The policy in seconds."""

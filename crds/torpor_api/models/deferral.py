@@ -15,11 +15,12 @@ PersonName = Annotated[str, Field(min_length=1, max_length=NAME_MAX)]
 
 
 class Approvers(Model):
-    """Who may answer a wait for a person, as the API server knows them."""
+    """Users and groups that may answer an approval."""
 
     users: Annotated[tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of users.")] = ()
     groups: Annotated[
-        tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of groups, of which one counts.")
+        tuple[PersonName, ...],
+        Field(max_length=NAMES_MAX, description="Names of groups. Membership in one of them is enough."),
     ] = ()
 
 
@@ -30,9 +31,15 @@ class Waiting(Model):
     kwargs: Annotated[str, Field(max_length=constants.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = (
         "{}"
     )
-    key: Annotated[str, Field(max_length=64, description="Equal for waits that one running trigger can serve.")]
-    shard: Annotated[int, Field(ge=0, lt=constants.SHARDS, description="Which shard runs it: hash of the key.")]
-    waits_for: Annotated[PrintableLine, Field(max_length=120, description="What is waited for, in one line.")] = ""
+    key: Annotated[
+        str, Field(max_length=64, description="Hash of the trigger. Equal waits can share one running trigger.")
+    ]
+    shard: Annotated[
+        int, Field(ge=0, lt=constants.SHARDS, description="Shard of the triggerer that runs it, derived from the key.")
+    ]
+    waits_for: Annotated[
+        PrintableLine, Field(max_length=120, description="What the TaskRun waits for, in one line.")
+    ] = ""
     approvers: Annotated[
-        Approvers | None, Field(description="Who alone may answer it, where its kwargs say so; held by a policy.")
+        Approvers | None, Field(description="Users and groups that may answer an approval. A policy enforces it.")
     ] = None

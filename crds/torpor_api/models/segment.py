@@ -9,30 +9,33 @@ from torpor_api.models.base import Model, ObjectName
 
 
 class PodRef(Model):
-    """The pod that runs, or ran, the present segment."""
+    """The pod of the current segment."""
 
     name: Annotated[ObjectName, Field(description="Name of the pod.")]
     uid: Annotated[str | None, Field(max_length=63, description="uid of the pod that claimed this segment.")] = None
-    claim: Annotated[str | None, Field(max_length=63, description="Random word of the process that won the claim.")] = (
+    claim: Annotated[str | None, Field(max_length=63, description="Random text of the process that won the claim.")] = (
         None
     )
 
 
 class Resume(Model):
-    """Where the next segment enters."""
+    """What the next segment runs."""
 
     method: Annotated[
         str,
-        Field(max_length=253, description="Method of the operator, or `module:function`; empty: the task anew."),
+        Field(
+            max_length=253,
+            description="Method of the operator class, or `module:function`. Empty: the task starts again.",
+        ),
     ]
-    kwargs: Annotated[str, Field(max_length=constants.NEXT_MAX, description="State passed on, as JSON text.")] = "{}"
+    kwargs: Annotated[
+        str, Field(max_length=constants.NEXT_MAX, description="State for the resumed function, as JSON text.")
+    ] = "{}"
     on_timeout: Annotated[
         str | None,
-        Field(max_length=253, description="Where it enters instead when the wait took too long; unset: it fails."),
+        Field(max_length=253, description="Method or function that runs if the wait times out. Unset: the task fails."),
     ] = None
     timeout_is_final: Annotated[
         bool | None,
-        Field(
-            description="Where true, a wait that took too long fails the task without another attempt, as a sensor's."
-        ),
+        Field(description="Whether a timeout of the wait fails the task without a retry, as for sensors."),
     ] = None

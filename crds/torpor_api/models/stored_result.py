@@ -14,17 +14,17 @@ KeysText = Annotated[str, Field(max_length=constants.STORED_KEYS_MAX)]
 
 
 class StoredResult(Model):
-    """A result too large for the TaskRun, as the archive describes it: lengths and keys, no values."""
+    """A result in the archive: type, length, and keys, without values."""
 
-    size: Annotated[int, Field(ge=0, le=2**53, description="Bytes of its body in the archive.")]
+    size: Annotated[int, Field(ge=0, le=2**53, description="Size of the body in the archive, in bytes.")]
     digest: Annotated[str, Field(max_length=64, description="SHA-256 of the body, in hexadecimal.")]
     type: Annotated[
         Literal["list", "object", "string", "number", "boolean", "null", "bytes", "file"],
-        Field(description="What it is."),
+        Field(description="Type of the value."),
     ]
-    length: Annotated[Count | None, Field(description="How many items a list has, or entries an object.")] = None
+    length: Annotated[Count | None, Field(description="Number of items of a list, or of entries of an object.")] = None
     keys: Annotated[
         KeysText | None,
-        Field(description="An object's keys in their order, as JSON text; unset where they are too many."),
+        Field(description="Keys of an object in its order, as JSON text. Unset if there are too many."),
     ] = None
     name: Annotated[str | None, Field(max_length=255, description="Name of a file.")] = None

@@ -38,70 +38,77 @@ class Hook(StrEnum):
 
 
 class TriggerTask(Model):
-    """A wait as a task: it goes straight to the triggerer and never has a pod."""
+    """A wait as a task, or before the first pod. The triggerer runs it."""
 
     class_name: Annotated[
         str,
         Field(
             alias="class",
             max_length=253,
-            description="time (at), duration (duration), http (url, ...), kubernetes (api_version, kind, ...), or "
-            "a class registered with the triggerer; docs/reference/triggers.md lists the arguments.",
+            description="Registered class of the trigger, such as time, duration, http, or kubernetes. "
+            "docs/reference/triggers.md lists the classes and their arguments.",
             json_schema_extra=CLASS,
         ),
     ]
     kwargs: Annotated[
         dict[str, Value],
-        Field(max_length=64, description="Arguments of the trigger; strings may hold `${...}` expressions."),
+        Field(max_length=64, description="Arguments of the trigger. Strings may contain `${...}` expressions."),
     ] = Field(default_factory=dict)
-    timeout: Annotated[Duration | None, Field(description="How long the wait may last: 30s, 6h, 7d.")] = None
+    timeout: Annotated[Duration | None, Field(description="Maximum duration of the wait, such as 30s, 6h, or 7d.")] = (
+        None
+    )
 
 
 Mapper = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class Expansion(Model):
-    """One name over one list or object: an instance of the task for each item (AIP-42's expand)."""
+    """A name and the list or object that it is mapped over (AIP-42's expand)."""
 
     name: Annotated[
         Identifier,
         Field(
-            description="Argument that takes one item in each instance; in a group of several entries, what the item "
-            "is called in `groups.<group>.key` and `.value`."
+            description="Argument that receives one item in each instance. In a group with several entries, the name of"
+            " the item in `groups.<group>.key` and `.value`."
         ),
     ]
     over: Annotated[
         Value,
         Field(
-            description="A list, an object, or one `${...}` expression that yields one, such as "
-            "`${tasks.list.result}`. Each entry of an object is an item `[key, value]`."
+            description="A list, an object, or an expression such as `${tasks.list.result}` that returns one. An entry "
+            "of an object is an item `[key, value]`."
         ),
     ]
     map: Annotated[
         Mapper | None,
         Field(
-            description="`package.module:function` of the task's image that is given the item and returns the "
-            "argument; it runs in the instance's own pod. A group has none."
+            description="`package.module:function` of the image of the task. It gets the item and returns the argument."
+            " It runs in the pod of the instance. Not allowed in a group."
         ),
     ] = None
 
 
 class Group(Model):
-    """Tasks that are mapped as a whole (AIP-42): for each item all of them run, and no index waits for another."""
+    """Tasks that are mapped together (AIP-42). They run once for each item, and no index waits for another."""
 
-    name: Annotated[Identifier, Field(description="Lower-case identifier; no task has it.")]
+    name: Annotated[
+        Identifier, Field(description="Name of the group, a lower-case identifier. No task may have the same name.")
+    ]
     in_: Annotated[
         Identifier | None,
-        Field(alias="in", description="The group that this one stands in; each of its indexes has its own items."),
+        Field(
+            alias="in",
+            description="The group that contains this group. Each index of the outer group has its own items.",
+        ),
     ] = None
     expand: Annotated[
         tuple[Expansion, ...],
         Field(
             min_length=1,
             max_length=8,
-            description="All tasks of the group run for each item of a list or object known at run time; of several "
-            "entries, for each combination, the last entry changing fastest. Their expressions see "
-            "`groups.<name>.index`, `.key` and `.value`.",
+            description="All tasks of the group run for each item of a list or object. Several entries make a product, "
+            "and the last entry changes fastest. Expressions of these tasks see `groups.<name>.index`, "
+            "`.key` and `.value`.",
             json_schema_extra={"x-key": "name"},
         ),
     ]
@@ -114,19 +121,19 @@ class Group(Model):
 class Task(Model):
     """A task: a Python function in a pod, a container, or a trigger without a pod."""
 
-    name: Annotated[Identifier, Field(description="Lower-case identifier, unique in the Workflow.")]
+    name: Annotated[Identifier, Field(description="Name of the task, a lower-case identifier, unique in the Workflow.")]
     after: Annotated[
         tuple[Identifier, ...],
         Field(
             max_length=100,
-            description="Tasks, or groups of them, that come first. A reference to `tasks.x` in an expression adds x.",
+            description="Upstream tasks or groups. A reference to `tasks.x` in an expression adds x.",
         ),
     ] = ()
     group: Annotated[
         Identifier | None,
         Field(
-            description="The mapped group of spec.groups that it stands in. It runs once for each item of the group; "
-            "of other tasks there it sees what has the same index, of tasks elsewhere all."
+            description="The mapped group that contains the task. The task runs once for each item of the group. It "
+            "sees results of the same index of tasks in the group, and all results of tasks outside."
         ),
     ] = None
     python: Annotated[
@@ -134,43 +141,42 @@ class Task(Model):
         Field(
             max_length=253,
             pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$",
-            description="The function, or operator class, to run in a pod: `package.module:name`.",
+            description="Function or operator class to run in a pod: `package.module:name`.",
         ),
     ] = None
     container: Annotated[
         Command | None,
         Field(
-            description="Any program of the task's `image` instead of a function. `command` and `args` may hold "
-            "`${...}` expressions; `$${` is a literal `${`. The task's own `args` arrive as environment "
-            "variables (strings as they are, others as JSON); the result is what it writes to /dev/termination-log, "
-            "less than 4,096 bytes: JSON where it begins with {, [ or a quote, or is a number, true, false or null; "
-            "else a string."
+            description="A program of `image` instead of a function. `command` and `args` may contain `${...}` "
+            "expressions; `$${` is a literal `${`. The `args` of the task become environment variables: "
+            "strings as they are, other values as JSON. The result is the termination message in "
+            "/dev/termination-log, less than 4,096 bytes. It is JSON if it begins with {, [ or a quote, or "
+            "is a number, true, false or null. Otherwise it is a string."
         ),
     ] = None
     trigger: Annotated[
         TriggerTask | None,
         Field(
-            description="A wait; it needs no pod. Beside `python` it comes first, and the function is called with "
-            "`event` when it has fired."
+            description="A wait without a pod. With `python` the wait comes first, and the function receives `event`."
         ),
     ] = None
     result: Annotated[
         Expression | None,
-        Field(description="CEL over `event` and `params`: the result of a task that is only a wait, else the event."),
+        Field(description="CEL over `event` and `params`: the result of a trigger task. Unset: the event."),
     ] = None
     fail_when: Annotated[
         Expression | None,
-        Field(description="CEL over `event` and `params`: where true, a task that is only a wait fails by its event."),
+        Field(description="CEL over `event` and `params`: if true, a trigger task fails."),
     ] = None
     trigger_pool: Annotated[
-        Name | None, Field(description="Which triggerers serve this task's waits, instead of spec.triggerPool.")
+        Name | None, Field(description="Triggerer pool of this task, instead of spec.triggerPool.")
     ] = None
     hook: Annotated[
         Hook | None,
         Field(
-            description="Runs when every other task has ended: success, failure (also by a timeout), or end, which is "
-            "either. Expressions see `run.state`, `run.reason`, `run.message`, `run.name`. It changes nothing of how "
-            "the run ended."
+            description="Makes the task a hook, which runs after all other tasks have ended: on success, on failure "
+            "(also by a timeout), or at any end. Expressions see `run.state`, `run.reason`, `run.message` "
+            "and `run.name`. A hook does not change the outcome of the run."
         ),
     ] = None
     image: Annotated[str | None, Field(max_length=512, description="Image of this task, instead of spec.image.")] = None
@@ -178,33 +184,33 @@ class Task(Model):
         dict[str, Value],
         Field(
             max_length=64,
-            description="Keyword arguments. Strings may hold `${...}`: CEL over `params`, `tasks.x.result`, "
-            "`tasks.x.results` of one that is mapped, or in further groups; a string that is one expression keeps its "
-            "type, `$${` is a literal `${`.",
+            description="Keyword arguments. Strings may contain `${...}`: CEL over `params`, `tasks.x.result`, and "
+            "`tasks.x.results` of a mapped task. A string that is one expression keeps its type. `$${` is a"
+            " literal `${`.",
         ),
     ] = Field(default_factory=dict)
     expand: Annotated[
         tuple[Expansion, ...],
         Field(
             max_length=8,
-            description="Run once for each item of a list or object known at run time; of several entries, for each "
-            "combination, the last entry changing fastest. An instance sees `mapping.index`, `mapping.key` and "
-            "`mapping.value` in its expressions.",
+            description="Maps the task: one instance for each item of a list or object. Several entries make a product,"
+            " and the last entry changes fastest. Expressions of an instance see `mapping.index`, "
+            "`mapping.key` and `mapping.value`.",
             json_schema_extra={"x-key": "name"},
         ),
     ] = ()
     expand_kwargs: Annotated[
         Value,
         Field(
-            description="A list of objects, or an expression that yields one: each object is an instance's keyword "
-            "arguments, beside `args`."
+            description="A list of objects, or an expression that returns one. Each object is the keyword arguments of "
+            "an instance, in addition to `args`."
         ),
     ] = None
     pool: Annotated[
         Identifier | None,
         Field(
-            description="Takes a slot of this pool while it holds a pod: the ConfigMap torpor-pools of the namespace "
-            "says how many there are, for all its Workflows together."
+            description="Pool of slots. The task takes one slot while it holds a pod. The ConfigMap torpor-pools of the"
+            " namespace sets the number of slots for all Workflows."
         ),
     ] = None
     max_active: Annotated[
@@ -212,47 +218,47 @@ class Task(Model):
         Field(
             ge=1,
             le=10_000,
-            description="How many instances of a task that is mapped, or stands in a group, hold a pod at a time.",
+            description="Maximum number of instances that hold a pod at the same time, for a task that is mapped or in "
+            "a group.",
         ),
     ] = None
     display_name: Annotated[
         Expression | None,
-        Field(description="What an instance is called, such as `load ${mapping.value.city}`; for people only."),
+        Field(description="Display name of an instance, such as `load ${mapping.value.city}`."),
     ] = None
     branch: Annotated[
         bool,
         Field(
-            description="The result, a task's name or a list of names, says which of the tasks after this one run; "
-            "the others are skipped."
+            description="Makes the task a branch. Its result is the name of a downstream task, or a list of names. The "
+            "other downstream tasks are skipped."
         ),
     ] = False
     when: Annotated[
         Expression | None,
         Field(
-            description="CEL, such as `size(tasks.list.result) > 0`; the task is skipped where it is false. With "
-            "`mapping`, such as `mapping.value.size > 0`, it is asked for each instance."
+            description="CEL, such as `size(tasks.list.result) > 0`. If it is false, the task is skipped. With "
+            "`mapping`, such as `mapping.value.size > 0`, it is evaluated for each instance."
         ),
     ] = None
     rule: Annotated[
         Rule,
         Field(
-            description="Which ends of the tasks before it let it run: all_success, all_failed, all_done, all_skipped, "
-            "one_success, one_failed, one_done (these three do not wait for the rest), none_failed, "
-            "none_failed_min_one_success, none_skipped, all_done_min_one_success, always (does not wait at all)."
+            description="Trigger rule: which outcomes of the upstream tasks let the task run. one_success, one_failed "
+            "and one_done do not wait for all upstream tasks. always does not wait at all."
         ),
     ] = Rule.ALL_SUCCESS
-    retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()
+    retries: Annotated[Retries, Field(description="How a failed attempt is retried.")] = Retries()
     timeout: Annotated[
         Duration | None,
         Field(
-            description="Total time an attempt may take over all its segments, from its first claim; "
-            "and how long its pod may take to start."
+            description="Maximum duration of an attempt over all its segments, from its first claim. Before that, the "
+            "maximum time that its pod may take to start."
         ),
     ] = None
     timeout_while_deferred: Annotated[
-        bool, Field(description="Whether the time spent deferred counts in `timeout`, as in Airflow.")
+        bool, Field(description="Whether deferred time counts in `timeout`, as in Airflow.")
     ] = True
-    pod: Annotated[PodFields | None, Field(description="The fields of the task's pod that are yours to set.")] = None
+    pod: Annotated[PodFields | None, Field(description="Fields of the pod of the task.")] = None
 
     @property
     def mapped(self) -> bool:

@@ -50,57 +50,56 @@ GroupIndexes = Annotated[
 
 
 class ArgumentSource(Model):
-    """A result too large to copy: the worker reads it from the TaskRuns of another task."""
+    """A value that the worker reads from the TaskRuns of another task."""
 
-    task: Annotated[Identifier, Field(description="The task whose result is meant.")]
+    task: Annotated[Identifier, Field(description="Task that has the result.")]
     field: Annotated[
         Literal["result", "results"],
-        Field(description="`result` of one TaskRun, or `results` of mapped ones, in the order of their index."),
+        Field(description="`result` of one TaskRun, or `results` of a mapped task in index order."),
     ]
     group_indexes: Annotated[
         GroupIndexes | None,
-        Field(description="In which index of each mapped group, outermost first, it is to be found."),
+        Field(description="Index in each mapped group, outermost first."),
     ] = None
     index: Annotated[
         int | None,
         Field(
             ge=-1,
-            description="Whose `result`: the instance's position, unset or -1 where the task is not mapped. "
-            "Of `results`: the position of the first; unset: 0.",
+            description="For `result`: index of the instance, unset or -1 if the task is not mapped. For `results`: "
+            "index of the first instance. Unset: 0.",
         ),
     ] = None
     count: Annotated[
-        Count, Field(description="How many instances `results` has, those skipped or failed included.")
+        Count, Field(description="Number of instances in `results`, including skipped and failed ones.")
     ] = 1
     paths: Annotated[
         str | None,
         Field(
             max_length=constants.RANGES_MAX,
-            description="Which instances `results` has where they are of several indexes of groups, below "
-            "`groupIndexes`: 0-3 or 0-3.0-9. Then `index` and `count` mean nothing.",
+            description="Instances of `results` at several group indexes below `groupIndexes`, such as 0-3 or 0-3.0-9. "
+            "It replaces `index` and `count`.",
         ),
     ] = None
     mapped: Annotated[
-        bool | None, Field(description="Whether the last number of `paths` is the task's own index, not its group's.")
+        bool | None,
+        Field(description="Whether the last number of `paths` is the index of the task instead of its group."),
     ] = None
     missing: Annotated[
         str | None,
         Field(
             max_length=constants.MISSING_MAX,
-            description="Which of `results` are not there, as ranges of positions (`2,7-9`) or of `paths`, empty where "
-            "none is; unset: not known here, and the worker looks.",
+            description="Instances without a result, as ranges of indexes (`2,7-9`) or of `paths`. Empty: none. Unset: "
+            "unknown, and the worker finds out.",
         ),
     ] = None
     item: Annotated[
         Count | None,
-        Field(
-            description="Only this one of it, from 0: an item of a list, or `[key, value]` of an object in its order."
-        ),
+        Field(description="One item only, from 0: an item of a list, or `[key, value]` of an object in its order."),
     ] = None
 
 
 class Argument(Model):
-    """One keyword argument of the task's function."""
+    """A keyword argument of the function."""
 
     name: Annotated[Identifier, Field(description="Name of the parameter.")]
     value: Annotated[JsonText | None, Field(description="The value, as JSON text.")] = None
@@ -111,87 +110,82 @@ class Argument(Model):
         str | None,
         Field(
             max_length=253,
-            description="`package.module:function` of the image, called with the value; what it "
-            "returns is passed instead.",
+            description="`package.module:function` of the image. It gets the value and returns the argument.",
         ),
     ] = None
 
 
 class Command(Model):
-    """What a container task runs; Kubernetes replaces `$(name)` of environment variables in it."""
+    """The command of a container task. Kubernetes replaces `$(name)` of environment variables in it."""
 
     command: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
-        Field(max_length=64, description="Instead of the image's entrypoint."),
+        Field(max_length=64, description="Replaces the entrypoint of the image."),
     ] = ()
     args: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
-        Field(max_length=64, description="Instead of the image's arguments."),
+        Field(max_length=64, description="Replaces the arguments of the image."),
     ] = ()
 
 
 class TriggerCall(Model):
-    """A trigger as the workflow asks for it, its expressions evaluated."""
+    """A trigger with evaluated expressions."""
 
     class_name: Annotated[ClassName, Field(alias="class", description="Registered class of the trigger.")]
     kwargs: Annotated[str, Field(max_length=constants.KWARGS_MAX, description="Keyword arguments, as JSON text.")] = (
         "{}"
     )
-    timeout: Annotated[Duration | None, Field(description="How long the wait may last.")] = None
+    timeout: Annotated[Duration | None, Field(description="Maximum duration of the wait.")] = None
 
 
 class TaskRunSpec(Model):
     """What to run. Immutable."""
 
-    workflow: Annotated[WorkflowRef, Field(description="The Workflow this is a part of.")]
-    task: Annotated[Identifier, Field(description="The task of the Workflow that this is an instance of.")]
+    workflow: Annotated[WorkflowRef, Field(description="Workflow of this TaskRun.")]
+    task: Annotated[Identifier, Field(description="Task of the Workflow.")]
     map_index: Annotated[
         int,
-        Field(ge=-1, lt=constants.MAP_MAX, description="Position in the task's expansion; -1 for a task not mapped."),
+        Field(ge=-1, lt=constants.MAP_MAX, description="Index of the instance. -1 if the task is not mapped."),
     ] = constants.UNMAPPED
     group_indexes: Annotated[
         GroupIndexes | None,
-        Field(description="Which index of each mapped group that its task stands in, outermost first."),
+        Field(description="Index in each mapped group that contains the task, outermost first."),
     ] = None
-    display_name: Annotated[PrintableLine | None, Field(description="What people call this instance.")] = None
-    clears: Annotated[Count, Field(description="How often its run had been cleared when this was made.")] = 0
-    trigger_pool: Annotated[Name, Field(description="Which triggerers serve this TaskRun's waits.")] = (
-        constants.DEFAULT_POOL
-    )
-    pool: Annotated[Identifier | None, Field(description="The pool whose slot it takes while it holds a pod.")] = None
+    display_name: Annotated[PrintableLine | None, Field(description="Display name of the instance.")] = None
+    clears: Annotated[Count, Field(description="Number of clears of the run before this TaskRun was created.")] = 0
+    trigger_pool: Annotated[Name, Field(description="Triggerer pool of this TaskRun.")] = constants.DEFAULT_POOL
+    pool: Annotated[
+        Identifier | None, Field(description="Pool of slots. The TaskRun takes one slot while it holds a pod.")
+    ] = None
     image: Annotated[str | None, Field(max_length=512, description="Image of the task's pod.")] = None
-    python: Annotated[
-        str | None, Field(max_length=253, description="The function to call: `package.module:function`.")
-    ] = None
+    python: Annotated[str | None, Field(max_length=253, description="Function to call: `package.module:function`.")] = (
+        None
+    )
     container: Annotated[
-        Command | None, Field(description="The program to run in the image, its expressions evaluated.")
+        Command | None, Field(description="Program to run in the image, with evaluated expressions.")
     ] = None
     env: Annotated[
         tuple[EnvValue, ...],
-        Field(max_length=100, description="The variables of `pod.env` whose values hold expressions, evaluated."),
+        Field(max_length=100, description="Variables of `pod.env` with expressions, evaluated."),
     ] = ()
     trigger: Annotated[
-        TriggerCall | None, Field(description="The wait that is this task, or that comes before its first pod.")
+        TriggerCall | None, Field(description="The wait of a trigger task, or the wait before the first pod.")
     ] = None
-    result: Annotated[
-        Expression | None, Field(description="CEL over `event`: the result of a task that is only a wait.")
-    ] = None
-    fail_when: Annotated[
-        Expression | None, Field(description="CEL over `event`: where true, a task that is only a wait fails.")
-    ] = None
+    result: Annotated[Expression | None, Field(description="CEL over `event`: the result of a trigger task.")] = None
+    fail_when: Annotated[Expression | None, Field(description="CEL over `event`: if true, a trigger task fails.")] = (
+        None
+    )
     service_account: Annotated[
-        Name | None, Field(description="Who must be allowed to read the secrets that its trigger refers to.")
+        Name | None, Field(description="ServiceAccount that must be allowed to read the Secrets of the trigger.")
     ] = None
     arguments: Annotated[
         tuple[Argument, ...], Field(max_length=64, description="Keyword arguments of the function.")
     ] = ()
-    retries: Annotated[Retries, Field(description="How a failed attempt is tried again.")] = Retries()
-    timeout: Annotated[Duration | None, Field(description="Total time an attempt may take over all its segments.")] = (
+    retries: Annotated[Retries, Field(description="How a failed attempt is retried.")] = Retries()
+    timeout: Annotated[Duration | None, Field(description="Maximum duration of an attempt over all its segments.")] = (
         None
     )
-    timeout_while_deferred: Annotated[
-        bool, Field(description="Whether the time spent deferred counts in `timeout`.")
-    ] = True
+    timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts in `timeout`.")] = True
 
     @property
     def frame(self) -> tuple[int, ...]:
@@ -205,48 +199,50 @@ class TaskRunSpec(Model):
 
 
 class TaskRunStatus(Model):
-    """Where it stands. Every change is one JSON Patch that tests uid, state, attempt, segment (and launch)."""
+    """State of the TaskRun. Every change is one JSON Patch that tests uid, state, attempt, and segment."""
 
     state: Annotated[
         State, Field(description="Scheduled, Running, Deferred, UpForRetry, Succeeded, Failed, Skipped or Cancelled.")
     ] = State.SCHEDULED
-    attempt: Annotated[int, Field(ge=1, description="Counts tries, from 1; a retry adds one.")] = 1
-    segment: Annotated[int, Field(ge=0, description="Counts resumes within the attempt, from 0; a fire adds one.")] = 0
-    launch: Annotated[int, Field(ge=0, description="Counts pods of the segment lost to disruption, from 0.")] = 0
-    pod: Annotated[PodRef | None, Field(description="The pod of the present segment, once it has claimed it.")] = None
-    started_at: Annotated[Moment, Field(description="First claim of the present attempt.")] = None
+    attempt: Annotated[int, Field(ge=1, description="Number of the attempt, from 1. A retry adds one.")] = 1
+    segment: Annotated[
+        int, Field(ge=0, description="Number of the segment within the attempt, from 0. A fired trigger adds one.")
+    ] = 0
+    launch: Annotated[int, Field(ge=0, description="Number of pods of the segment that were lost to disruptions.")] = 0
+    pod: Annotated[PodRef | None, Field(description="Pod of the current segment, after its claim.")] = None
+    started_at: Annotated[Moment, Field(description="Time of the first claim of the current attempt.")] = None
     first_started_at: Annotated[
-        Moment, Field(description="First claim of the first attempt; unset until there is a second one.")
+        Moment, Field(description="Time of the first claim of the first attempt. Unset in the first attempt.")
     ] = None
     trigger: Annotated[Waiting | None, Field(description="What a deferred TaskRun waits for.")] = None
-    next: Annotated[Resume | None, Field(description="Where the resumed pod enters.")] = None
-    deferred_at: Annotated[Moment, Field(description="When it last deferred.")] = None
-    deadline: Annotated[Moment, Field(description="When the wait has lasted too long.")] = None
+    next: Annotated[Resume | None, Field(description="Function or method that the resumed pod calls.")] = None
+    deferred_at: Annotated[Moment, Field(description="Time of the last deferral.")] = None
+    deadline: Annotated[Moment, Field(description="Time at which the wait times out.")] = None
     event: Annotated[
-        str | None, Field(max_length=constants.EVENT_MAX, description="The event that fired, as JSON text.")
+        str | None, Field(max_length=constants.EVENT_MAX, description="Event of the trigger, as JSON text.")
     ] = None
-    fired_at: Annotated[Moment, Field(description="When the trigger last fired.")] = None
+    fired_at: Annotated[Moment, Field(description="Time at which the trigger last fired.")] = None
     timed_out: Annotated[
         bool | None,
-        Field(description="The wait took too long, and its task goes on in next.onTimeout without an event."),
+        Field(description="Whether the wait timed out and the task goes on in next.onTimeout."),
     ] = None
     deferred_seconds: Annotated[
-        float | None, Field(ge=0, description="How long this attempt was deferred, over all its waits that are over.")
+        float | None, Field(ge=0, description="Seconds that this attempt was deferred, over all finished waits.")
     ] = None
-    log: Annotated[
-        PrintableLog | None, Field(description="The last lines of a failed trigger's log, and its traceback.")
-    ] = None
-    result: Annotated[JsonText | None, Field(description="What the task returned, as JSON text.")] = None
+    log: Annotated[PrintableLog | None, Field(description="Last log lines and traceback of a failed trigger.")] = None
+    result: Annotated[JsonText | None, Field(description="Result of the task, as JSON text.")] = None
     stored: Annotated[
-        StoredResult | None, Field(description="Instead of `result`: what the task returned stands in the archive.")
+        StoredResult | None, Field(description="Description of a result in the archive, instead of `result`.")
     ] = None
-    reason: Annotated[ReasonWord | None, Field(description="Why it failed or does not move: one CamelCase word.")] = (
+    reason: Annotated[ReasonWord | None, Field(description="Why the TaskRun failed or waits: a CamelCase word.")] = None
+    message: Annotated[Message | None, Field(description="The reason as a sentence.")] = None
+    retry_at: Annotated[Moment, Field(description="Start time of the next attempt, or of this one after a retry.")] = (
         None
     )
-    message: Annotated[Message | None, Field(description="The reason, as a sentence.")] = None
-    retry_at: Annotated[Moment, Field(description="When the next attempt starts, or when this one did.")] = None
-    completion_time: Annotated[Moment, Field(description="When a terminal state was reached.")] = None
-    cancel: Annotated[Moment, Field(description="Since when the wait is asked to end; its triggerer answers.")] = None
+    completion_time: Annotated[Moment, Field(description="Time of the terminal state.")] = None
+    cancel: Annotated[
+        Moment, Field(description="Time at which the operator requested the cancellation of the wait.")
+    ] = None
     conditions: Annotated[
         tuple[Condition, ...],
         Field(
@@ -256,11 +252,11 @@ class TaskRunStatus(Model):
 
 
 class TaskRun(Model):
-    """One task instance of a Workflow: `kubectl get taskruns` shows what runs and what waits for what."""
+    """One task instance of a Workflow."""
 
     metadata: Metadata
     spec: Annotated[TaskRunSpec, Field(description="What to run. Immutable.")]
-    status: Annotated[TaskRunStatus, Field(description="Where it stands.")] = TaskRunStatus()
+    status: Annotated[TaskRunStatus, Field(description="Current state.")] = TaskRunStatus()
 
     def pin(self, *, launch: bool = False) -> Pin:
         """What a writer who saw this object must still find when it writes."""

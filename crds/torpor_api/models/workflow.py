@@ -25,75 +25,77 @@ from torpor_api.models.task import Group, Task, Value
 
 
 class WorkflowSpec(Model):
-    """What to run. Immutable but for suspend, stop, cancel, parallelism, image, params, and a task's image and pod."""
+    """What to run. Only suspend, stop, cancel, parallelism, image, params, and image and pod of tasks may change."""
 
     params: Annotated[
-        dict[str, Value], Field(max_length=64, description="Values that expressions read as `params.name`.")
+        dict[str, Value],
+        Field(max_length=64, description="Parameters of the run. Expressions read them as `params.name`."),
     ] = Field(default_factory=dict)
     image: Annotated[
-        str | None, Field(max_length=512, description="Image of python tasks: built FROM Torpor's worker image.")
+        str | None,
+        Field(
+            max_length=512,
+            description="Default image of tasks with a pod. For python tasks, build it FROM the worker image.",
+        ),
     ] = None
-    parallelism: Annotated[int, Field(ge=1, le=10_000, description="How many tasks hold a pod at a time.")] = 50
+    parallelism: Annotated[
+        int, Field(ge=1, le=10_000, description="Maximum number of tasks that hold a pod at the same time.")
+    ] = 50
     max_map_size: Annotated[
         int | None,
         Field(
             ge=1,
             le=constants.MAP_MAX,
-            description="How many instances one task may have; unset: as the installation has it.",
+            description="Maximum number of instances of one task. Unset: the setting of the operator.",
         ),
     ] = None
     variables_from: Annotated[
         ObjectName | None,
-        Field(description="A ConfigMap of this namespace; expressions read its texts as `variables.name`."),
+        Field(description="Name of a ConfigMap in the namespace. Expressions read its values as `variables.name`."),
     ] = None
-    count_deferred: Annotated[
-        bool, Field(description="Whether a deferred task counts in `parallelism` though it holds no pod.")
-    ] = False
+    count_deferred: Annotated[bool, Field(description="Whether deferred tasks count in `parallelism`.")] = False
     deferrable: Annotated[
         bool | None,
-        Field(description="Whether sensors give their pod back while they wait; unset: as the installation has it."),
+        Field(description="Whether sensors release their pods while they wait. Unset: the setting of the operator."),
     ] = None
     timeout: Annotated[
         Duration | None,
         Field(
-            description="How long the run may take; then it is cancelled. Cleared after its end, it has as long again."
+            description="Maximum duration of the run. It is cancelled afterwards. A clear after its end grants the same"
+            " time again."
         ),
     ] = None
     ttl_after_finished: Annotated[
-        Duration | None, Field(description="How long a finished run is kept; forever if unset.")
+        Duration | None, Field(description="How long a finished run is kept. Unset: forever.")
     ] = None
     pods_ttl: Annotated[
         Duration | None,
         Field(
             alias="podsTTL",
-            description="How long a task's pod, and so its log, is kept after its end; unset: as the installation has "
-            "it, a day by default.",
+            description="How long an ended pod and its log are kept. Unset: the setting of the operator, a day by "
+            "default.",
         ),
     ] = None
-    trigger_pool: Annotated[Name, Field(description="Which triggerers serve the waits of this run.")] = (
-        constants.DEFAULT_POOL
-    )
-    suspend: Annotated[bool, Field(description="Start nothing new; what runs goes on.")] = False
-    stop: Annotated[bool, Field(description="End the run: pods are stopped, waits are killed, then its hooks run.")] = (
-        False
-    )
-    cancel: Annotated[bool, Field(description="End the run at once, as stop does, and run no hooks.")] = False
+    trigger_pool: Annotated[Name, Field(description="Triggerer pool of the run.")] = constants.DEFAULT_POOL
+    suspend: Annotated[bool, Field(description="Starts no further tasks. Running tasks go on.")] = False
+    stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False
+    cancel: Annotated[bool, Field(description="Ends the run as stop does, but runs no hooks.")] = False
     groups: Annotated[
         tuple[Group, ...],
         Field(
             max_length=20,
-            description="Groups of tasks that are mapped as a whole; a task says by `group` that it stands in one.",
+            description="Groups of tasks that are mapped together. A task names its group in `group`.",
             json_schema_extra={"x-key": "name"},
         ),
     ] = ()
     tasks: Annotated[
         tuple[Task, ...],
-        Field(min_length=1, max_length=500, description="The graph.", json_schema_extra={"x-key": "name"}),
+        Field(min_length=1, max_length=500, description="Tasks of the graph.", json_schema_extra={"x-key": "name"}),
     ]
 
 
 class TaskState(StrEnum):
-    """Where a task of the Workflow stands, all its instances taken together."""
+    """State of a task over all its instances."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -108,108 +110,111 @@ Ranges = Annotated[str, Field(max_length=constants.RANGES_MAX, pattern=r"^[0-9.,
 
 
 class TaskStatus(Model):
-    """One task: counts of its instances, never a list of them."""
+    """Counts of the instances of one task."""
 
-    name: Annotated[Identifier, Field(description="The task.")]
-    state: Annotated[TaskState, Field(description="Where the task stands, its instances taken together.")]
-    total: Annotated[Count, Field(description="How many instances there are to be.")] = 0
+    name: Annotated[Identifier, Field(description="Name of the task.")]
+    state: Annotated[TaskState, Field(description="State of the task over all its instances.")]
+    total: Annotated[Count, Field(description="Number of instances that the task will have.")] = 0
     instances: Annotated[
         Ranges | None,
         Field(
-            description="Of a task in a group, which these are, by the index in each group and their own: 0-3.0-9 are "
-            "ten in each of four. Those below are written so too."
+            description="For a task in a group, the instances as ranges of group indexes and own indexes. 0-3.0-9 are "
+            "ten instances in each of four groups. `made` and `skips` have the same form."
         ),
     ] = None
-    created: Annotated[Count, Field(description="How many instances have been created; none of them is again.")] = 0
+    created: Annotated[Count, Field(description="Number of created instances. None of them is created again.")] = 0
     made: Annotated[
         Ranges | None,
         Field(
-            description="Which ones, as in 0-3,7; unset: the first `created`, in a group all of `instances` that are "
-            "not in `skips`. One that is not there was deleted."
+            description="Created instances, such as 0-3,7. Unset: the first `created`, or in a group all of `instances`"
+            " without `skips`. An instance whose TaskRun is missing was deleted."
         ),
     ] = None
-    skipped: Annotated[Count, Field(description="Instances that `when` left out, or that ended Skipped.")] = 0
-    skips: Annotated[Ranges | None, Field(description="Which ones `when` left out, as in 4-6.")] = None
-    removed: Annotated[Count, Field(description="Instances of before a clearing that are beyond the new length.")] = 0
-    active: Annotated[Count, Field(description="Scheduled, Running or UpForRetry.")] = 0
-    deferred: Annotated[Count, Field(description="Waiting without a pod.")] = 0
-    succeeded: Annotated[Count, Field(description="Ended well.")] = 0
-    failed: Annotated[Count, Field(description="Failed, Cancelled or deleted.")] = 0
+    skipped: Annotated[Count, Field(description="Number of instances that `when` skipped or that ended Skipped.")] = 0
+    skips: Annotated[Ranges | None, Field(description="Instances that `when` skipped, such as 4-6.")] = None
+    removed: Annotated[
+        Count, Field(description="Number of instances that a clear removed because the new list is shorter.")
+    ] = 0
+    active: Annotated[Count, Field(description="Number of instances in state Scheduled, Running or UpForRetry.")] = 0
+    deferred: Annotated[Count, Field(description="Number of deferred instances.")] = 0
+    succeeded: Annotated[Count, Field(description="Number of succeeded instances.")] = 0
+    failed: Annotated[Count, Field(description="Number of failed, cancelled or deleted instances.")] = 0
     reason: Annotated[ReasonWord | None, Field(description="Why the task failed or was skipped.")] = None
-    message: Annotated[str | None, Field(max_length=1024, description="The reason, as a sentence.")] = None
+    message: Annotated[str | None, Field(max_length=1024, description="The reason as a sentence.")] = None
 
 
 class ClearedTask(Model):
-    """A task whose TaskRuns are made anew."""
+    """A task whose TaskRuns are created again."""
 
-    name: Annotated[Identifier, Field(description="The task.")]
+    name: Annotated[Identifier, Field(description="Name of the task.")]
     indexes: Annotated[
         tuple[Annotated[int, Field(ge=0)], ...] | None,
         Field(
             max_length=constants.MAP_MAX,
-            description="Which instances; unset: all, and their number is found out again.",
+            description="Indexes of the instances. Unset: all, and the list is evaluated again.",
         ),
     ] = None
     within: Annotated[
         Ranges | None,
-        Field(description="Of a task in a group: all instances at these indexes, as in 0-3,5.0 of one or more levels."),
+        Field(description="For a task in a group: all instances at these group indexes, such as 0-3,5.0."),
     ] = None
 
 
 class Clearing(Model):
-    """What somebody asked to have run again, until it has been made anew."""
+    """Instances that run again, until their TaskRuns have been created."""
 
     asked: Annotated[
-        str, Field(max_length=constants.CLEAR_MAX, description="The text of the annotation torpor.dev/clear.")
+        str, Field(max_length=constants.CLEAR_MAX, description="Value of the annotation torpor.dev/clear.")
     ]
     tasks: Annotated[
         tuple[ClearedTask, ...],
-        Field(max_length=500, description="The tasks.", json_schema_extra={"x-key": "name"}),
+        Field(max_length=500, description="Tasks that are cleared.", json_schema_extra={"x-key": "name"}),
     ] = ()
 
 
 class WorkflowStatus(Model):
-    """How the run goes."""
+    """State of the run."""
 
-    observed_generation: Annotated[int, Field(ge=0, description="The generation of spec that this speaks of.")] = 0
+    observed_generation: Annotated[
+        int, Field(ge=0, description="Generation of the spec that this status describes.")
+    ] = 0
     state: Annotated[
         str | None,
         Field(
-            max_length=20, description="Running, Suspended, Cancelling, Finishing (its hooks run), Succeeded, Failed."
+            max_length=20, description="Running, Suspended, Cancelling, Finishing (hooks run), Succeeded, or Failed."
         ),
     ] = None
-    progress: Annotated[str | None, Field(max_length=40, description="Instances done, of those known.")] = None
+    progress: Annotated[str | None, Field(max_length=40, description="Ended instances of the known instances.")] = None
     start_time: Annotated[
-        Moment, Field(description="When the operator first saw it. Clearing instances does not change it.")
+        Moment, Field(description="Time at which the operator first saw the run. A clear does not change it.")
     ] = None
     reopened_time: Annotated[
-        Moment, Field(description="When instances were last cleared after its end; spec.timeout counts from here then.")
+        Moment,
+        Field(description="Time of the last clear after the end of the run. spec.timeout then counts from here."),
     ] = None
-    completion_time: Annotated[Moment, Field(description="When the last task ended.")] = None
+    completion_time: Annotated[Moment, Field(description="Time at which the last task ended.")] = None
     tasks: Annotated[
         tuple[TaskStatus, ...],
         Field(max_length=500, description="Counts for each task.", json_schema_extra={"x-key": "name"}),
     ] = ()
-    clears: Annotated[Count, Field(description="How often instances of the run have been cleared.")] = 0
-    clearing: Annotated[
-        Clearing | None, Field(description="The clearing that is under way: old TaskRuns go, new ones come.")
-    ] = None
+    clears: Annotated[Count, Field(description="Number of clears of the run.")] = 0
+    clearing: Annotated[Clearing | None, Field(description="The clear in progress.")] = None
     conditions: Annotated[
         tuple[Condition, ...],
         Field(
             max_length=8,
-            description="Succeeded, and kstatus' Reconciling and Stalled.",
+            description="Succeeded, Reconciling, Stalled, and Archived.",
             json_schema_extra={"x-key": "type"},
         ),
     ] = ()
 
 
 class Workflow(Model):
-    """One run of a graph of tasks; what waits costs no pod."""
+    """One run of a graph of tasks. A task that waits holds no pod."""
 
     metadata: Metadata
     spec: Annotated[WorkflowSpec, Field(description="What to run. Some fields may change: docs/reference/fields.md.")]
-    status: Annotated[WorkflowStatus, Field(description="How the run goes.")] = WorkflowStatus()
+    status: Annotated[WorkflowStatus, Field(description="State of the run.")] = WorkflowStatus()
 
 
 def parse(body: Any) -> Workflow:
