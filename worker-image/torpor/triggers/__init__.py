@@ -1,8 +1,7 @@
 """The built-in triggers: `from torpor.triggers import Duration, Http, Kubernetes, Time`.
 
-A task pod only constructs and serializes them, before user code and against a budget of 100 ms, so each is loaded when
-it is first named. They run in the triggerer, which lends them what they need (`Services`): nothing here opens a
-connection or imports a library.
+A task pod only creates and serializes triggers, so each module is imported on first use. Triggers run in the triggerer
+and do all I/O through its `Services`.
 """
 
 from typing import TYPE_CHECKING, Any

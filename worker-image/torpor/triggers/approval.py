@@ -1,8 +1,8 @@
-"""Waiting for a person's word on the TaskRun itself: `kubectl annotate` is enough.
+"""Waits for a person to approve or reject, with `kubectl annotate` on the TaskRun.
 
-That the name beside the word is the name of whoever wrote it is held by an admission policy (`torpor-approval`). A word
-answers one wait: the first of the first attempt, or the one that it names. So what was said to an earlier wait of the
-TaskRun never answers a later one, whatever any clock shows and whatever else has been written on the object since.
+The admission policy `torpor-approval` ensures that `torpor.dev/approval-by` is the name of the user who sets the
+annotation. An answer applies to one deferral: the first of the first attempt, or the one that it names. So an answer to
+an earlier deferral never applies to a later one, regardless of clocks and other writes.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,12 +22,15 @@ _QUESTION_MAX = 500
 
 
 class Approval(BaseTrigger):
-    """Fires when somebody has approved or rejected. `question` is shown to whoever lists the TaskRuns.
+    """Fires when a person has approved or rejected.
 
-    `approvers` (`{users: [...], groups: [...]}`) are who alone may: an admission policy refuses the word of any other.
+    The event is `{approved, by, note, at}`: `approved` is a boolean, `note` may be null, and `at` is the RFC 3339 time
+    at which the API server stored the answer.
 
-    The event has `approved` (true or false), `by`, `note` (or null) and `at`, RFC 3339: when the API server took the
-    word, to the second, where it tells.
+    Args:
+        question: Text that people see in the list of TaskRuns.
+        approvers: Who may answer: `{"users": [...], "groups": [...]}`. The admission policy rejects others. By default
+            anyone who may patch the TaskRun.
     """
 
     def __init__(self, question: str | None = None, approvers: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -35,18 +38,18 @@ class Approval(BaseTrigger):
         self.approvers = None if approvers is None else parse(approvers)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The question and the approvers, if there are any."""
+        """Return the question and the approvers."""
         named = None if self.approvers is None else self.approvers.on_status()
         return "approval", arguments.differing({"question": self.question, "approvers": named}, {})
 
     @property
     def asks(self) -> str:  # type: ignore[override]
-        """What a person does about it, said for as long as it can be done."""
+        """The command with which a person answers."""
         who = "" if self.approvers is None else f", as {self.approvers.shown()}"
         return f"to answer{who}: {command(self.services.namespace, self.services.taskrun)}"
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look at the TaskRun as it is, then at each change."""
+        """Check the TaskRun now and after each change."""
         from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
 
         name = self.services.taskrun.name
@@ -71,19 +74,19 @@ class Approval(BaseTrigger):
         }
 
     def _stranger(self, by: str) -> str:
-        """Why it is not this person's to answer; of groups only the policy knows who is in them."""
+        """Return why this user may not answer. Only the policy knows the members of groups."""
         if self.approvers is None or self.approvers.groups or by in self.approvers.users:
             return ""
         return f"{by[:_BY_MAX]} answered, and only {self.approvers.shown()} may"
 
 
 def wait_name(taskrun: TaskRunRef) -> str:
-    """What a word names the wait by, as the names of pods do."""
+    """Return the name of a deferral in an answer, such as `a1-s0`."""
     return f"a{taskrun.attempt}-s{taskrun.segment}"
 
 
 def command(namespace: str, taskrun: TaskRunRef) -> str:
-    """What a person types."""
+    """Return the kubectl command that approves."""
     which = "" if _is_first(taskrun) else f" {constants.APPROVAL_FOR}={wait_name(taskrun)}"
     return (
         f"kubectl annotate --overwrite -n {namespace} taskrun {taskrun.name} "
@@ -96,7 +99,7 @@ def _is_first(taskrun: TaskRunRef) -> bool:
 
 
 def _problem(written: Mapping[str, str], taskrun: TaskRunRef) -> str:
-    """Why what stands there is no answer to this wait; empty if it is one."""
+    """Return why the annotations do not answer this deferral; empty if they do."""
     word = written.get(constants.APPROVAL)
     if word is None:
         return "nobody has answered yet"
@@ -109,7 +112,10 @@ def _problem(written: Mapping[str, str], taskrun: TaskRunRef) -> str:
 
 
 def _written_at(metadata: Mapping[str, Any], *, by: str) -> str:
-    """When the field's manager wrote last: the word, or something else after it. Never after `by`, the present."""
+    """Return the last write of the field's manager, at the latest `by` (now).
+
+    It may have written something else after.
+    """
     moments = [
         str(entry["time"])
         for entry in metadata.get("managedFields") or ()

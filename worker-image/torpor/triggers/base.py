@@ -1,7 +1,7 @@
-"""The contract of a trigger: Airflow's, by the names of its methods alone.
+"""The contract of a trigger: that of Airflow, by method names alone.
 
-Whatever has `serialize` and `run` is a trigger, so Airflow's own run unmodified; this base class only spares writing
-the optional parts. A trigger may run more than once, on more than one machine: it must not have effects of its own.
+Any class with `serialize` and `run` is a trigger, so Airflow's triggers run unmodified. `BaseTrigger` provides the
+optional parts. A trigger may run more than once and on more than one machine, so it must not have side effects.
 """
 
 from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
@@ -12,9 +12,11 @@ from torpor.triggers.support import polling
 
 
 class TriggerEvent:
-    """What a trigger yields when it fires; the payload is JSON or None, of 1 MiB with an archive, of 4 kB without one.
+    """The event that a trigger yields when it fires.
 
-    It may hold datetimes, dates, timedeltas, tuples, sets, Decimals, UUIDs and bytes, which the task gets as they were.
+    Args:
+        payload: A JSON value or None, up to 1 MiB with an archive and 4 kB without one. It may also contain datetimes,
+            dates, timedeltas, tuples, sets, Decimals, UUIDs and bytes; the task gets them with their types.
     """
 
     __slots__ = ("payload",)
@@ -27,58 +29,69 @@ class TriggerEvent:
 
 
 class TaskSuccessEvent(TriggerEvent):
-    """Ends the task as Succeeded, without another pod; the payload is its result."""
+    """Ends the task Succeeded without another pod, as in Airflow. The payload is the result."""
 
     __slots__ = ()
 
 
 class TaskFailedEvent(TriggerEvent):
-    """Ends the task as Failed, without a retry; the payload says why."""
+    """Ends the task Failed without a retry, as in Airflow. The payload is the message."""
 
     __slots__ = ()
 
 
 class TaskSkippedEvent(TriggerEvent):
-    """Ends the task as Skipped; the payload says why."""
+    """Ends the task Skipped. The payload is the message."""
 
     __slots__ = ()
 
 
 class BaseTrigger:
-    """A wait. `__init__` takes what `serialize` gives, and raises ValueError or TypeError for what makes no sense.
+    """The base class of triggers. `__init__` takes what `serialize` returns, and raises ValueError or TypeError.
 
-    A class may also have `due() -> float` (seconds since the epoch) and `payload()`: then `run` is not started at all,
-    and the payload is fired at that moment. `last_look` says for people what was found when it was last looked,
-    `asks` what they can do about it while it waits.
+        class Ready(BaseTrigger):
+            def __init__(self, url: str) -> None:
+                self.url = url
 
-    A class whose looking blocks says `blocking = True` and has `look()` in place of `run`: it is called in a worker
-    thread, every `interval` seconds. `requires` names the packages outside the standard library that it imports, and
-    `extra` what pip installs for them: where one is missing, a TaskRun that asks for the class fails with that.
+            def serialize(self):
+                return "ready", {"url": self.url}
 
-    TaskRuns that wait for the same share one running trigger where its class says `shareable = True` itself. That is
-    for a class that has no effects and whose answer is no TaskRun's own. A class that does not say it, or inherits it
-    from a class of Torpor's, runs once for each TaskRun.
+            async def run(self):
+                while not await is_ready(self.url):
+                    await self.services.sleep(5)
+                yield TriggerEvent({"url": self.url})
 
-    A class that can answer many waits by one query has, in place of `run`, a `source` and
+    Optional attributes and methods:
+
+    * `due() -> float` (seconds since the epoch) and `payload()`: the payload fires at that time, and `run` never
+      starts.
+    * `last_look`: what the last check found, for people. `asks`: what people can do about it.
+    * `blocking = True` with `look()` instead of `run()`: runs in a worker thread, every `interval` seconds.
+    * `requires`: packages outside the standard library that the class imports. `extra`: what pip installs for them. If
+      one is missing, a TaskRun with this trigger fails and names it.
+    * `shareable = True`: TaskRuns that wait for the same share one running trigger. Only for a class without side
+      effects whose event depends on no TaskRun. A subclass of a class of Torpor must set it itself.
+
+    A class that can serve many deferrals with one query has a `source` instead of `run`, and
 
         @classmethod
         async def poll_many(cls, waits, services) -> Sequence[TriggerEvent | Exception | None]
 
-    All waits of a namespace and service account with an equal `source` (None: each by itself) are polled together, the
-    first time at once, then as often as the shortest of their intervals says, `poll_at_once` of them in one call at
-    most. It gives one answer for each wait, in their order: its event, None for not yet, or the error that ends this
-    wait and no other. It says in each wait's `last_look` what it found. What it raises means:
+    The triggerer polls all deferrals of a namespace and service account with an equal `source` together (None: each
+    alone). The first poll is immediate, later ones follow the shortest interval. One call gets up to `poll_at_once`
+    triggers. It returns, in order, an event, None for not yet, or an error that ends this deferral alone, and sets
+    `last_look` of each. If it raises
 
-    - PermissionError: the source refuses its credentials; all of these waits fail with it.
-    - TimeoutError: too much was asked; they go on waiting, and fewer are asked for at once.
-    - any other OSError: no answer now; all go on waiting with its words as their last look, and the source is left in
-      peace longer each time, or for its `retry_after` seconds (`polling.BusyError`).
-    - anything else: one of them is to blame. They are asked for in halves, until who is fails, alone.
+    * PermissionError, the source rejects the credentials: all these deferrals fail.
+    * TimeoutError, the query was too large: the next ones ask for fewer deferrals.
+    * any other OSError, there is no answer: all keep waiting, and polls back off exponentially or for `retry_after`
+      seconds (`polling.BusyError`).
+    * anything else, one of them is the cause: the triggerer bisects until that one fails alone.
 
-    `source` holds whatever makes an answer another, such as the query's text and the revealed credentials; it is never
-    shown. Any wait may come and go between two polls and during one, so state stays on the waits; clients that are
-    `services.shared` are kept until the last wait of the source has gone. A poll may take two minutes. Where nothing
-    was bound, as in Airflow's triggerer, each wait is polled by itself, and `services` is None.
+    `source` contains everything that changes the answer, such as the query and the credentials. It is never shown. Keep
+    state on the triggers, because they come and go between and during polls. Clients from `services.shared` live until
+    the last deferral of the source ends. A poll may take two minutes. In Airflow's triggerer, each trigger is polled
+    alone and `services` is None.
     """
 
     blocking = False
@@ -94,19 +107,19 @@ class BaseTrigger:
     services: Services
 
     def bind(self, services: Services) -> None:
-        """Called in the triggerer before `run`; raises ValueError where the wait is not allowed or cannot work."""
+        """Called in the triggerer before `run`. Raises ValueError if the deferral is not allowed or cannot work."""
         self.services = services
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The registered name of the class and the keyword arguments that make an equal trigger."""
+        """Return the registered name of the class, and the keyword arguments that create an equal trigger."""
         raise NotImplementedError(f"{type(self).__name__} has no serialize()")
 
     def look(self) -> Any:
-        """Whether it has happened: the event's payload, or None for not yet. For classes that are `blocking`."""
+        """Check once: return the payload of the event, or None for not yet. For classes with `blocking = True`."""
         raise NotImplementedError(f"{type(self).__name__} has no look()")
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield an event when what is waited for has happened; only the first one counts. An async generator."""
+        """Yield an event when the condition holds; an async generator. Only the first event counts."""
         if hasattr(type(self), "poll_many"):
             services = getattr(self, "services", None)
             yield await (polling.alone(self) if services is None else services.polled(self))
@@ -116,10 +129,10 @@ class BaseTrigger:
             raise NotImplementedError(f"{type(self).__name__} has no run()")
 
     async def cleanup(self) -> None:
-        """Called whenever `run` has ended, for whatever reason."""
+        """Called after `run` has ended for any reason."""
 
     async def on_kill(self) -> None:
-        """Called where the wait was cancelled with its run; not where it moves to another triggerer."""
+        """Called if the deferral was cancelled, and not when it moves to another triggerer."""
 
     async def _look_in_thread(self) -> Any:
         return await self.services.in_thread(self.look)

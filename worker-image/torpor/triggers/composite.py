@@ -1,7 +1,7 @@
-"""Waiting for the first of several triggers, or for all of them.
+"""Waits for the first of several triggers, or for all of them.
 
-Each runs as it would alone, made of what the triggerer lends. Nothing is kept of what has fired already: where another
-triggerer takes the wait over, all are looked at anew, so what `all_of` waits for has to last.
+Each runs as it would alone. What has fired is not stored: another triggerer that takes over runs all of them again. So
+what `all_of` waits for must stay true.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -24,12 +24,15 @@ class Part(NamedTuple):
     kwargs: Mapping[str, Any]
 
     def on_status(self) -> dict[str, Any]:
-        """As it stands among the kwargs of the whole."""
+        """Return it as JSON for the kwargs."""
         return {"class": self.class_name, "kwargs": self.kwargs}
 
 
 def parse(triggers: object) -> list[Part]:
-    """Triggers, or `{class, kwargs}` of them. Raises TypeError or ValueError naming the one that is wrong."""
+    """Return the triggers, given as triggers or as `{class, kwargs}`.
+
+    Raises TypeError or ValueError naming the wrong one.
+    """
     found = _parts(triggers)
     if (depth := _depth(found)) > DEPTH_MAX:
         raise ValueError(f"triggers are {depth} deep; any_of and all_of hold each other {DEPTH_MAX} deep at most")
@@ -73,11 +76,11 @@ def _count(found: Sequence[Part]) -> int:
 
 
 class PartFailedError(Exception):
-    """One of the triggers has failed; which, and why."""
+    """One of the triggers failed; the message says which and why."""
 
 
 class _Several(BaseTrigger):
-    """Several triggers as one."""
+    """A trigger that runs several triggers."""
 
     registered: str
 
@@ -87,35 +90,35 @@ class _Several(BaseTrigger):
         self._ended: set[int] = set()
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The triggers, each with its class and kwargs."""
+        """Return the class and the kwargs of each trigger."""
         return self.registered, {"triggers": [one.on_status() for one in self.parts]}
 
     def bind(self, services: Services) -> None:
-        """Also makes them. Raises ValueError naming the one that cannot be made."""
+        """Create the triggers. Raises ValueError naming the one that cannot be created."""
         super().bind(services)
         self._made = [self._make(number, part) for number, part in enumerate(self.parts)]
 
     @property
     def shareable(self) -> bool:  # type: ignore[override]
-        """Whether each of them is."""
+        """Whether each trigger is shareable."""
         return all(sharing.is_shareable(one) for one in self._made)
 
     @property
     def last_look(self) -> str:  # type: ignore[override]
-        """What those have to say that still wait."""
+        """What the triggers that have not fired found last."""
         return self._said("last_look")
 
     @property
     def asks(self) -> str:  # type: ignore[override]
-        """What a person does about those that still wait."""
+        """What people can do about the triggers that have not fired."""
         return self._said("asks")
 
     async def cleanup(self) -> None:
-        """Clean up after each of them."""
+        """Clean up each trigger."""
         await self._tell("cleanup", self._made)
 
     async def on_kill(self) -> None:
-        """Kill those that still wait."""
+        """Kill the triggers that have not fired."""
         await self._tell("on_kill", self._waiting())
 
     def _said(self, name: str) -> str:
@@ -147,16 +150,20 @@ class _Several(BaseTrigger):
 
 
 class AnyOf(_Several):
-    """Fires when the first of several triggers does; fails when the last of them has.
+    """Fires with the first of several triggers; fails when the last of them has failed.
 
-    `triggers` are triggers, or `{class, kwargs}` of them, 16 in all and 2 deep. The event has `index` and `class` of
-    the one that fired, and its `event`.
+    The event is `{index, class, event}`.
+
+        AnyOf([Http(url), Duration("2h")])
+
+    Args:
+        triggers: Triggers, or `{"class": ..., "kwargs": ...}`; up to 16 in all, nested up to two levels.
     """
 
     registered = "any_of"
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Run them beside each other until one fires. Raises PartFailedError where none is left that could."""
+        """Run them concurrently until one fires. Raises PartFailedError when all have failed."""
         from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - a task pod has no use for it
 
         running = Beside(self._made)
@@ -180,16 +187,22 @@ class AnyOf(_Several):
 
 
 class AllOf(_Several):
-    """Fires when all of several triggers have; fails when the first of them does.
+    """Fires when all of several triggers have fired; fails with the first that fails.
 
-    `triggers` are triggers, or `{class, kwargs}` of them, 16 in all and 2 deep. The event has `events`, theirs in
-    order; where they do not fit together, the largest are left out (null) and `truncated` says so.
+    The event is `{events}`, in order.
+
+    If the events together are too large, the largest become null and `truncated` is true.
+
+        AllOf([File("/data/a.csv"), WorkflowEnd("load")])
+
+    Args:
+        triggers: Triggers, or `{"class": ..., "kwargs": ...}`; up to 16 in all, nested up to two levels.
     """
 
     registered = "all_of"
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Run them beside each other until all have fired. Raises PartFailedError for the first that fails."""
+        """Run them concurrently until all have fired. Raises PartFailedError for the first that fails."""
         from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - a task pod has no use for it
 
         events: list[Any] = [None] * len(self._made)
@@ -212,7 +225,7 @@ def _warn(failed: PartFailedError) -> None:
 
 
 def _fitting(events: list[Any]) -> dict[str, Any]:
-    """All events, or as many as fit: the largest are left out first."""
+    """Return the events that fit together; the largest become null first."""
     found: dict[str, Any] = {"events": events}
     for number in sorted(range(len(events)), key=lambda number: -_size(events[number])):
         if _fits(found):
@@ -226,7 +239,7 @@ def _fits(event: object) -> bool:
 
 
 def _size(event: object) -> int:
-    """In bytes of JSON; what is not JSON is for whoever takes the event to judge."""
+    """Return the bytes of JSON; 0 for an event that is not JSON, which its reader rejects."""
     try:
         return len(typed_json.text(event).encode())
     except canonical.NotJsonError:

@@ -1,8 +1,7 @@
-"""Waiting for the next tick of a cron expression, in a time zone.
+"""Waits for the next tick of a cron expression in a time zone.
 
-The tick is the first one `after` a moment, that of the deferral: it is written on the TaskRun then, so that a triggerer
-which takes the wait over finds the same tick, however late. Which tick that is, is computed in the triggerer, which has
-a library for it (what summer time does to a tick is Debian's cron's); a task pod only looks at the form.
+`after` is the time of the deferral and is stored on the TaskRun, so each triggerer computes the same tick. The
+triggerer computes it with cronsim (Debian's cron rules for daylight saving). A task pod only checks the syntax.
 """
 
 import re
@@ -21,9 +20,14 @@ _FIELD = re.compile(r"[0-9A-Za-z*/,#-]+")
 
 
 class Cron(BaseTrigger):
-    """Fires at the next tick of `expression`, five fields such as `30 6 * * MON-FRI`, in `timezone`.
+    """Fires at the next tick of a cron expression. The event is that time in UTC, as text.
 
-    The event is that moment, in UTC. `after` is set when the task is deferred, to that moment.
+        Cron("30 6 * * MON-FRI", timezone="Europe/Berlin")
+
+    Args:
+        expression: Five fields: minute, hour, day of month, month, day of week.
+        timezone: A name of the IANA time zone database.
+        after: RFC 3339 time; the tick is the first after it. By default the time of the deferral.
     """
 
     requires = ("cronsim",)
@@ -37,12 +41,12 @@ class Cron(BaseTrigger):
         self._due = 0.0
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         given = {"expression": self.expression, "timezone": self.timezone, "after": self.after}
         return "cron", arguments.differing(given, {"timezone": "UTC"})
 
     def bind(self, services: Services) -> None:
-        """Also looks for the tick. Raises ValueError for an expression that has none, and for an unknown zone."""
+        """Compute the tick. Raises ValueError for an expression without a tick and for an unknown time zone."""
         super().bind(services)
         if self._zone is None:
             raise ValueError(f"timezone {self.timezone!r}: this machine knows no time zones; install tzdata")
@@ -51,15 +55,15 @@ class Cron(BaseTrigger):
         )
 
     def due(self) -> float:
-        """The tick, in seconds since the epoch."""
+        """Return the tick, in seconds since the epoch."""
         return self._due
 
     def payload(self) -> str:
-        """The event."""
+        """Return the event."""
         return times.rfc3339(self._due)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """For whoever runs it beside others."""
+        """Sleep until the tick; for triggers that run others."""
         self.last_look = f"the next tick is at {self.payload()}"
         await self.services.sleep(max(0.0, self._due - self.services.now()))
         yield TriggerEvent(self.payload())
@@ -83,7 +87,7 @@ def _moment(value: object) -> str:
 
 
 def _zone(name: str) -> tzinfo | None:
-    """The zone; None where there is no database of zones at all, as in a small image, for the triggerer to judge."""
+    """Return the zone; None if this image has no time zone database, so that the triggerer checks it."""
     if name == "UTC":
         return UTC
     import zoneinfo  # noqa: PLC0415 - paid for only where it is used
@@ -99,7 +103,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _tick(expression: str, zone: tzinfo, after: float) -> float:
-    """The first tick after a moment. Where an hour comes twice, the library may name a moment of the first again."""
+    """Return the first tick after a time. In a repeated hour, the library may return a tick of the first pass again."""
     from cronsim import CronSim, CronSimError  # noqa: PLC0415 - a task pod has no use for it
 
     try:

@@ -1,7 +1,7 @@
-"""Waiting for files on a volume of the triggerer's.
+"""Waits for files on a volume of the triggerer.
 
-Which folders waits may look at is the triggerer's to say (`--folder`); what lies outside them is as if it were not
-there, wherever a link leads. Asking a file system can block for long, so it is done in a worker thread.
+`--folder` of the triggerer selects the folders. Files outside them are invisible, also behind symbolic links. File
+systems can block, so each check runs in a worker thread.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,17 @@ from torpor.triggers.support import arguments, event_size, file_access, polling
 
 
 class File(BaseTrigger):
-    """Fires when at least `count` files match `path`, an absolute path or pattern: `/data/in/*.csv`, `/data/**/done`.
+    """Fires when files match a path or pattern. The event is `{count, files}`.
 
-    The event has `files`, each with path, size and mtime, by path, as many as fit, and `count`, of all that match.
+    Each of `files` has path, size (bytes) and mtime (seconds since the epoch), sorted by path, as many as fit. `count`
+    is the number of all matches.
+
+        File("/data/in/*.csv", count=24)
+
+    Args:
+        path: An absolute path or pattern; `**` matches any number of folders.
+        count: The minimum number of matches.
+        interval: Time between two checks: a timedelta, seconds, or text such as `30s`.
     """
 
     blocking = True
@@ -29,17 +37,17 @@ class File(BaseTrigger):
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         given = {"path": self.path, "count": self.count, "interval": self.interval}
         return "file", arguments.differing(given, {"count": 1, "interval": polling.INTERVAL})
 
     def bind(self, services: Services) -> None:
-        """Also checks that the path is in a folder that is open to its namespace."""
+        """Check that the path is in a folder that its namespace may see. Raises ValueError."""
         super().bind(services)
         self._folder = file_access.folder_of(self.path, services.folders)
 
     def look(self) -> dict[str, Any] | None:
-        """The files, if there are enough."""
+        """Return the event if there are enough files."""
         try:
             found = file_access.matching(self.path, self._folder)
         except OSError as error:

@@ -1,9 +1,8 @@
-"""Waiting for an HTTP response: polled until its status, and a condition on it if there is one, are as asked.
+"""Polls a URL until its status and an optional condition on the response are met.
 
-No answer and another answer both mean "not yet"; a server in trouble is asked less and less often, and not before the
-moment that it names itself. A server that tells its answers apart (ETag, Last-Modified) is asked for a changed one, so
-that an unchanged one costs nothing. The request itself is the triggerer's (`Services.request`): one for all waits that
-differ in what they want of the answer only.
+No response and another response both mean "not yet". Polls of a failing server back off exponentially and respect
+Retry-After. With ETag or Last-Modified, polls are conditional requests, so an unchanged response costs little.
+Deferrals that send the same request share one poll.
 """
 
 import json
@@ -25,17 +24,28 @@ SHOWN_HEADERS = ("content-type", "content-length", "etag", "last-modified", "loc
 _HEADER_SHOWN = 200
 _TEXT_SHOWN = 2048
 _SMALL, _LARGE = 16 * 1024, 1024**2
-"""Bytes of a body: as much is read of any answer, and of a large one when there is room for it."""
+"""Bytes of a body: the limit of a first read, and that of a second read with reserved memory."""
 _VALUES = 100_000
-"""Of a JSON document: each takes some 25 times the bytes that it is written with."""
+"""Values of a JSON document. Each needs about 25 times its size as text."""
 
 
 class Http(BaseTrigger):
-    """Fires when `url` answers with one of `status` and `body_condition`, CEL over `response`, is true.
+    """Fires when a URL responds with a status and, optionally, a body condition.
 
-    `status` is a code, or a list of codes and ranges (`"200-299"`). `response` has status, headers (names in lower
-    case), json (null for what is not JSON) and text (up to 1 MB). The event has status, headers (a few), and json or
-    the beginning of text, so that it stays small.
+    The event is `{status, headers, json}`, or `text` with the beginning of the body if it is not JSON or too large.
+    `headers` has content-type, content-length, etag, last-modified and location.
+
+        Http("https://jobs.example.org/7", body_condition="response.json.state == 'done'", interval=30)
+
+    Args:
+        url: An http or https URL, or a SecretRef.
+        method: GET, HEAD or POST.
+        headers: Names and values; a value may be a SecretRef.
+        status: A code, or a list of codes and ranges such as `"200-299"`.
+        body_condition: A CEL expression over `response`, which has status, headers (lower-case names), json (null if
+            the body is not JSON) and text (up to 1 MB).
+        interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
+        timeout: The limit of one request.
     """
 
     poll_at_once = 100_000
@@ -63,7 +73,7 @@ class Http(BaseTrigger):
         self.is_large = False
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults, so that equal waits look equal."""
+        """Return the arguments that differ from their defaults, so that equal deferrals have equal text."""
         given = {
             "url": self.url,
             "method": None if self.method == "GET" else self.method,
@@ -76,7 +86,7 @@ class Http(BaseTrigger):
         return "http", {name: value for name, value in given.items() if value is not None}
 
     def bind(self, services: Services) -> None:
-        """Also checks the condition, and how long a request may take."""
+        """Check the condition and the request timeout. Raises ValueError."""
         super().bind(services)
         arguments.request_seconds(self.timeout, services.longest_request)
         if self.body_condition is not None:
@@ -84,12 +94,12 @@ class Http(BaseTrigger):
 
     @property
     def shareable(self) -> bool:  # type: ignore[override]
-        """Two waits that ask for the same POST mean two."""
+        """Two deferrals with the same POST mean two requests."""
         return self.method != "POST"
 
     @property
     def source(self) -> Hashable:  # type: ignore[override]
-        """What is asked; each POST is asked by itself, for who knows what it does."""
+        """The request. Each POST is polled alone, because it may have side effects."""
         if self.method == "POST":
             return None
         headers = frozenset(http_request.all_read(self.headers).items())
@@ -97,7 +107,7 @@ class Http(BaseTrigger):
 
     @classmethod
     async def poll_many(cls, waits: "Sequence[Http]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
-        """One request for all of them."""
+        """Send one request for all of them."""
         first = waits[0]
         known = {} if any(one.known != first.known for one in waits) else first.known
         if first.method != "POST" and not any(one.is_large for one in waits):
@@ -115,7 +125,7 @@ class Http(BaseTrigger):
     async def _answered(
         cls, waits: "Sequence[Http]", answer: Answer, known: Mapping[str, str]
     ) -> Sequence[TriggerEvent | Exception | None]:
-        """What an answer means for each of them."""
+        """Return the result of a response for each of them."""
         if known and answer.status == http_request.NOT_MODIFIED:
             for one in waits:
                 one.last_look = one.seen
@@ -130,10 +140,7 @@ class Http(BaseTrigger):
         return found
 
     async def ask(self, services: Services, known: Mapping[str, str], most: int) -> Answer:
-        """One request, for an answer that differs from what is known, of which so many bytes are read.
-
-        Raises OSError where there is none.
-        """
+        """Send one request, conditional on `known`, and read up to `most` bytes. Raises OSError without a response."""
         headers = http_request.all_read(self.headers)
         try:
             return await services.request(
@@ -147,12 +154,12 @@ class Http(BaseTrigger):
             raise ConnectionError(f"no answer from {http_request.shown(self.url)}: {error}") from error
 
     def judge(self, page: "_Page") -> "Coroutine[Any, Any, TriggerEvent | None] | None":
-        """The event, where the answer is as asked."""
+        """Return the event if the response matches; a coroutine if the condition must be evaluated."""
         self.last_look = f"{http_request.shown(self.url)} answered {page.answer.status}"
         return self._judged(page) if http_request.holds(self.status, page.answer.status) else None
 
     def note(self, answer: Answer) -> None:
-        """Ask the next time for what differs from this answer, if that can be told."""
+        """Make the next request conditional on this response, if the server supports it."""
         can_compare = self.method != "POST" and not http_request.asked_by_hand(self.headers)
         self.known, self.seen = http_request.of(answer) if can_compare else {}, self.last_look
 
@@ -168,7 +175,7 @@ class Http(BaseTrigger):
 
 
 class _Page:
-    """An answer as many look at it: read once."""
+    """A response, parsed once for all deferrals."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -185,14 +192,14 @@ class _Page:
         }
 
     def event(self) -> dict[str, Any]:
-        """The same for all."""
+        """Return the event, which is the same for all."""
         if self._event is None:
             self._event = payload(self.answer, self._document)
         return self._event
 
 
 def payload(answer: Answer, document: Any) -> dict[str, Any]:
-    """The event: within its limit whatever was answered, with `truncated` where something is left out."""
+    """Return the event within its size limit, with `truncated` if something is missing."""
     headers = {name: answer.headers[name][:_HEADER_SHOWN] for name in SHOWN_HEADERS if name in answer.headers}
     event: dict[str, Any] = {"status": answer.status, "headers": headers}
     if document is not None and _fits(event | {"json": document}):
@@ -212,7 +219,7 @@ def _fits(event: dict[str, Any]) -> bool:
 
 
 def _values(body: bytes) -> int:
-    """At least as many as a JSON document has."""
+    """Return an upper bound of the number of JSON values."""
     return body.count(b",") + body.count(b"[") + body.count(b"{") + 1
 
 

@@ -1,7 +1,7 @@
-"""Waiting for a Kubernetes object, of any kind, to exist and to meet a condition; watched, not polled.
+"""Watches a Kubernetes object of any kind until it exists and meets a condition.
 
-Only objects of the TaskRun's own namespace: the triggerer may read more than the author of a workflow, and a condition
-tells what it reads. Which kinds the triggerer may read at all is RBAC's to say.
+Only objects in the namespace of the TaskRun, because the triggerer may read more than the author of a workflow, and
+conditions reveal what they read. RBAC decides which kinds the triggerer may read.
 """
 
 import re
@@ -16,10 +16,19 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?")
 
 
 class Kubernetes(BaseTrigger):
-    """Fires when the object exists and `condition`, CEL over `object`, is true: `object.status.succeeded > 0`.
+    """Fires when an object exists and a condition on it is true.
 
-    The event has name, namespace, uid and resourceVersion, and the value of `result`, CEL too, if there is one. A
-    field that does not exist yet means "not yet".
+    The event is `{name, namespace, uid, resourceVersion, result}`. A missing field means "not yet".
+
+        Kubernetes("batch/v1", "Job", "train", condition="object.status.succeeded > 0")
+
+    Args:
+        api_version: Such as `batch/v1`.
+        kind: Such as `Job`. It must be namespaced.
+        name: The name of the object.
+        condition: A CEL expression over `object`. By default the object only has to exist.
+        namespace: The namespace of the TaskRun; others are not allowed.
+        result: A CEL expression over `object`, whose value is `result` in the event.
     """
 
     def __init__(  # noqa: PLR0913 - what names an object, and what is asked of it
@@ -42,7 +51,7 @@ class Kubernetes(BaseTrigger):
             raise ValueError(f"name {self.name[:100]!r} is not a name that a Kubernetes object can have")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What was given."""
+        """Return the given arguments."""
         given = {
             "api_version": self.api_version,
             "kind": self.kind,
@@ -54,7 +63,7 @@ class Kubernetes(BaseTrigger):
         return "kubernetes", {name: value for name, value in given.items() if value is not None}
 
     def bind(self, services: Services) -> None:
-        """Also checks the namespace and the expressions."""
+        """Check the namespace and the expressions. Raises ValueError."""
         super().bind(services)
         if self.namespace not in {None, services.namespace}:
             raise ValueError(
@@ -65,7 +74,7 @@ class Kubernetes(BaseTrigger):
             services.check(expression, ROOTS)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look at the object as it is, then at each change."""
+        """Check the object now and after each change."""
         from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
 
         self.last_look = f"there is no {self.kind} {self.name}"

@@ -1,7 +1,7 @@
-"""Waiting for an object in a store, or for so many under a prefix: S3, Google, Azure and files, by one class.
+"""Polls an object store (S3, Google Cloud Storage, Azure, files) for an object or for a number of objects.
 
-Polled, by one listing for all that wait for objects of one folder. No answer means "not yet"; a store that refuses the
-credentials fails the wait. Secrets among the options are references to keys of Secrets, never text.
+One listing serves all deferrals in a folder. No answer means "not yet"; rejected credentials fail the deferral. Secrets
+among the options must be SecretRefs.
 """
 
 import re
@@ -41,15 +41,24 @@ _SHAPES = {
     "region": re.compile(r"[a-z0-9-]{1,40}"),
     "account_name": re.compile(r"[a-z0-9]{3,24}"),
 }
-"""Of what becomes a part of a host name."""
+"""Patterns of options that become part of a host name."""
 _FLAGS = {"anonymous", "virtual_hosted"}
 
 
 class Object(BaseTrigger):
-    """Fires when the object at `url` exists, or `count` objects do under a `url` that ends with a slash.
+    """Fires when an object exists, or enough objects exist under a prefix.
 
-    The event of an object has its path, size, last_modified and e_tag; that of a prefix has `count`, of those seen,
-    and `objects`, as many as fit. `options` say where the store is and who asks.
+    The event of an object is `{path, size, last_modified, e_tag}`. The event of a prefix is `{count, objects}`, with as
+    many objects as fit.
+
+        Object("s3://lake/2026-11-21/", count=24, options={"region": "eu-central-1"})
+
+    Args:
+        url: Such as `s3://bucket/key`, `gs://bucket/key`, `az://container/path` or `file:///data/key`. A prefix ends
+            with a slash.
+        count: The minimum number of objects under a prefix.
+        options: Endpoint, region, account and credentials of the store; secrets as SecretRef.
+        interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
     """
 
     poll_at_once = 5000
@@ -73,12 +82,12 @@ class Object(BaseTrigger):
             raise ValueError("count is of a prefix: end url with a slash")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         given = {"url": self.url, "count": self.count, "options": self.options or None, "interval": self.interval}
         return "object", arguments.differing(given, {"count": 1, "interval": INTERVAL})
 
     def bind(self, services: Services) -> None:
-        """Also checks that files are in a folder that is open, and that our identity is not shown to strangers."""
+        """Check that files are in an allowed folder, and that no custom endpoint gets the triggerer's identity."""
         super().bind(services)
         if self.place.scheme == "file":
             file_access.folder_of(f"/{self.place.key}", services.folders)
@@ -91,7 +100,7 @@ class Object(BaseTrigger):
 
     @property
     def source(self) -> Hashable:  # type: ignore[override]
-        """A folder of a store, as these credentials see it; objects in it apart from how many it has. No files."""
+        """The folder and the credentials. A prefix and a single object are polled separately, files each alone."""
         place = self.place
         if place.scheme == "file":
             return None
@@ -101,7 +110,7 @@ class Object(BaseTrigger):
     async def poll_many(
         cls, waits: "Sequence[Object]", services: Services
     ) -> Sequence[TriggerEvent | Exception | None]:
-        """One listing for all of them, or a request for each where they are few."""
+        """Send one listing for all of them, or one request each if they are few."""
         first = waits[0]
         if not object_urls.is_loaded():
             await services.in_thread(object_urls.load)
@@ -122,7 +131,7 @@ class Object(BaseTrigger):
                 raise ConnectionError(f"{shown} cannot be looked at: {error}") from error
 
     async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
-        """For all that wait for objects of this folder."""
+        """Return the result of each deferral on this prefix."""
         listed = await object_urls.listed(
             store, self.key(), max(one.count or 1 for one in waits), self.services.answer_bytes
         )
@@ -132,14 +141,14 @@ class Object(BaseTrigger):
     async def look_for(
         self, store: "ObjectStore", waits: "Sequence[Object]"
     ) -> Sequence[TriggerEvent | Exception | None]:
-        """For all that wait for an object beside this one."""
+        """Return the result of each deferral on an object in this folder."""
         if not await self._inside(f"/{self.place.key}"):
             return [self.of_object(None)]
         found = await object_urls.heads(store, self.place.folder, {one.key() for one in waits})
         return [one.of_object(found[one.key()]) for one in waits]
 
     def of_folder(self, found: Sequence[Found]) -> TriggerEvent | None:
-        """The event of a folder in which there are these objects, if they are enough."""
+        """Return the event of a prefix, if it has enough objects."""
         wanted = self.count or 1
         self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
         if len(found) < wanted:
@@ -147,7 +156,7 @@ class Object(BaseTrigger):
         return TriggerEvent(event_size.listed({"count": len(found)}, "objects", [self._told(one) for one in found]))
 
     def of_object(self, found: Found | Exception | None) -> TriggerEvent | Exception | None:
-        """The event of an object, if it is there."""
+        """Return the event of an object, if it exists."""
         if isinstance(found, PermissionError):
             return PermissionError(f"{self.url} may not be looked at: {found}{_hint(self.place)}")
         if isinstance(found, Exception):
@@ -156,7 +165,7 @@ class Object(BaseTrigger):
         return None if found is None else TriggerEvent(self._told(found))
 
     async def _inside(self, path: str) -> bool:
-        """Whether it is no link that leads out of the open folder; only files have those."""
+        """Return whether a file is not a link that leads out of the allowed folder."""
         folder = self.opened()
         if not folder:
             return True
@@ -166,12 +175,12 @@ class Object(BaseTrigger):
             return False
 
     def opened(self) -> str:
-        """The open folder that files are in."""
+        """Return the allowed folder that contains the file; empty for other stores."""
         is_file = self.place.scheme == "file"
         return file_access.folder_of(f"/{self.place.key}", self.services.folders) if is_file else ""
 
     def key(self) -> str:
-        """As the store knows it: a store of files begins at the open folder."""
+        """Return the key within the store; a store of files begins at the allowed folder."""
         folder = self.opened()
         return f"/{self.place.key}".removeprefix(f"{folder}/") if folder else self.place.key
 

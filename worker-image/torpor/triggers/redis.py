@@ -1,7 +1,7 @@
-"""Waiting for an element of a Redis list or an entry of a stream: polled, and left where it is.
+"""Polls Redis for an element of a list or an entry of a stream, without consuming it.
 
-Nothing is taken from a list or acknowledged in a stream: more than one triggerer may look, and an event that is not
-written on the TaskRun after all must not be lost. Whoever goes on after the event takes it.
+It does not pop from a list or acknowledge in a stream: two triggerers may poll at a time, and an event that is never
+stored must not be lost. The task that resumes consumes it.
 """
 
 import re
@@ -25,10 +25,20 @@ _INDEX_MAX = 1_000_000
 
 
 class Redis(BaseTrigger):
-    """Fires when a `list` has `count` elements or more, or a `stream` an entry after the id `after`.
+    """Fires when a list has enough elements, or a stream has a new entry.
 
-    The event of a list has its `length` and the `value` at `index`, 0 for the first and -1 for the last; that of a
-    stream the `id` and the `fields` of the entry. A URL with a password is a secretRef.
+    The event of a list is `{list, length, value}`, that of a stream `{stream, id, fields}`.
+
+        Redis("redis://queue.example.org/0", list="jobs", count=10)
+
+    Args:
+        url: A redis or rediss URL; a SecretRef if it contains a password.
+        list: The key of a list. Give `list` or `stream`.
+        count: The minimum length of the list.
+        index: The element of the list that the event contains: 0 is the first, -1 the last.
+        stream: The key of a stream.
+        after: The id of an entry of the stream; the event is the first entry after it.
+        interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
     """
 
     requires = ("redis",)
@@ -60,7 +70,7 @@ class Redis(BaseTrigger):
             raise ValueError("after is of a stream; a list has count and index")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         names = ("url", "list", "count", "index", "stream", "after", "interval")
         given = {name: getattr(self, name) for name in names}
         return "redis", arguments.differing(
@@ -68,12 +78,12 @@ class Redis(BaseTrigger):
         )
 
     def bind(self, services: Services) -> None:
-        """Also reads the address."""
+        """Parse the URL."""
         super().bind(services)
         self._address = redis_pool.parse(self.url)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until it is there."""
+        """Poll until the event is there."""
         await self.services.in_thread(redis_pool.load)
         key = ("redis", self.services.namespace, self._address)
         connect = lambda: redis_pool.connect(self._address, self.services)  # noqa: E731
@@ -119,7 +129,7 @@ class Redis(BaseTrigger):
         return event_size.mapped({"stream": name, "id": found.id}, "fields", found.fields)
 
     def _shown(self, error: OSError) -> str:
-        """What it says, but for what a Secret told: not even the host."""
+        """Return the text of an error without values from a Secret, the host included."""
         words = str(error)
         return words.replace(self._address.host, "***") if isinstance(self.url, Revealed) else words
 

@@ -1,7 +1,7 @@
-"""What a triggerer lends to a trigger: time, expressions, HTTP and Kubernetes objects.
+"""What a triggerer provides to a trigger: time, expressions, HTTP, connections and Kubernetes objects.
 
-Lent, so that thousands of triggers share one connection pool and a simulation can put its own in their place, and so
-that nothing heavy is imported here. `bind` receives it; a trigger that has no `bind`, such as Airflow's, does without.
+Thousands of triggers share one connection pool, tests and simulations pass their own implementation, and this module
+imports nothing heavy. A trigger receives `Services` in `bind`; Airflow's triggers have no `bind` and do without.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping, Sequence
@@ -19,13 +19,13 @@ T = TypeVar("T")
 
 
 class NotYetError(Exception):
-    """An expression has no value over what is there now; a field that is still missing, as a rule."""
+    """An expression has no value yet, usually because a field is missing."""
 
 
 class Request(NamedTuple):
-    """What an HTTP server is asked, for how long (seconds); where not to `follow`, a redirect is the answer.
+    """An HTTP request. `seconds` limits its duration; without `follow`, a redirect is the answer.
 
-    Of the body no more than `most` bytes are read, and no more than the triggerer reads of any.
+    At most `most` bytes of the body are read, within the limit of the triggerer.
     """
 
     method: str
@@ -38,7 +38,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an HTTP server answered: header names in lower case, the body up to its limit."""
+    """An HTTP response: header names in lower case, the body up to its limit."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 
 
 class TaskRunRef(NamedTuple):
-    """Which wait of which TaskRun it is: another attempt or segment is another wait."""
+    """Identifies one deferral: another attempt or segment is another deferral."""
 
     name: str
     uid: str
@@ -56,9 +56,9 @@ class TaskRunRef(NamedTuple):
 
 
 class Proxy(Protocol):
-    """A forward proxy for a client that opens connections by itself.
+    """A forward proxy for a client that opens its own connections.
 
-    `denied` is why an address was, `failed` why one was not connected to; empty where none was since they were emptied.
+    `denied` is the reason why an address was denied, `failed` why a connection failed. Both are empty after a reset.
     """
 
     url: str
@@ -66,11 +66,11 @@ class Proxy(Protocol):
     failed: str
 
     async def close(self) -> None:
-        """The client is done."""
+        """Close the proxy."""
 
 
 class Services(Protocol):
-    """Lent for one wait."""
+    """What one deferral may use."""
 
     @property
     def namespace(self) -> str:
@@ -78,86 +78,88 @@ class Services(Protocol):
 
     @property
     def taskrun(self) -> TaskRunRef:
-        """The TaskRun that waits."""
+        """The TaskRun that is deferred."""
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
-        """A trigger of a registered class, bound to what is lent here, for who runs several as one.
+        """Create a trigger of a registered class and bind it, for triggers that run others.
 
-        Raises LookupError where no class has the name, and whatever the class raises for the kwargs.
+        Raises LookupError for an unknown class, and whatever the class raises for its kwargs.
         """
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds."""
+        """Sleep for so many seconds."""
 
     def jitter(self) -> float:
-        """A number from 0 to 1 that differs from call to call."""
+        """Return a random number from 0 to 1."""
 
     def check(self, expression: str, roots: frozenset[str]) -> None:
-        """Raise ValueError for an expression that cannot work, saying where and why."""
+        """Raise ValueError if an expression is invalid, with position and reason."""
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
-        """The value of an expression. Raises NotYetError where it has none, ValueError where it never will."""
+        """Return the value of an expression. Raises NotYetError if it has none yet, ValueError if it never will."""
 
     async def request(self, asked: Request) -> Answer:
-        """One HTTP request. Raises OSError where there is no answer in time, ValueError for a header not to be set."""
+        """Send one HTTP request.
+
+        Raises OSError without an answer in time, ValueError for a header that must not be set.
+        """
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
-        """Open a TCP connection, close it, and say at which address. Raises OSError where none is accepted in time."""
+        """Open a TCP connection, close it, and return the address. Raises OSError if none is accepted in time."""
 
     async def connect(self, host: str, port: int, *, seconds: float, meter: "Meter") -> "socket.socket":
-        """A TCP connection whose answers `meter` counts, without a client of its own yet.
+        """Open a TCP connection; `meter` counts the bytes that it receives.
 
-        Raises OSError where none is accepted in time, of which PermissionError where waits may not be connected there.
+        Raises OSError if none is accepted in time, PermissionError if the address is denied.
         """
 
     async def proxy(self, meter: "Meter") -> Proxy:
-        """A way to servers for a client that opens connections by itself; `meter` counts all that it receives."""
+        """Return a proxy for a client that opens its own connections; `meter` counts the bytes that it receives."""
 
     def answering(self) -> AbstractAsyncContextManager[None]:
-        """Held while an answer is read and judged. Raises OSError where there is no room for it now."""
+        """Hold this while a response is read and evaluated. Raises OSError if the memory for responses is in use."""
 
     @property
     def answer_bytes(self) -> int:
-        """How large an answer of a server may be."""
+        """The maximum size of a response in bytes."""
 
     @property
     def longest_request(self) -> float:
-        """For how many seconds one request may be waited for."""
+        """The maximum duration of a request in seconds."""
 
     def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
-        """An object of the TaskRun's namespace as it is and each time it changes; nothing while it does not exist.
+        """Yield an object of the TaskRun's namespace now and after each change; nothing while it does not exist.
 
-        Where `managed` says so, it has the entries of `metadata.managedFields` of who wrote `torpor.dev/approval`.
-        Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it is not allowed.
+        With `managed`, the object contains the `metadata.managedFields` entries of the managers of
+        `torpor.dev/approval`. Raises ValueError for an unknown or cluster-scoped kind, PermissionError if RBAC denies
+        it.
         """
 
     async def polled(self, trigger: Any) -> Any:
-        """The event of a trigger whose class has `poll_many`: asked for with all that wait on its `source`."""
+        """Return the event of a trigger with `poll_many`, polled with all others of its `source`."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises, from a worker thread; it goes on there where the caller is cancelled."""
+        """Run `work` in a worker thread and return its result. If the caller is cancelled, the thread continues."""
 
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
-        """The one client of this namespace and service account for a key.
+        """Share a client by key within this namespace and service account.
 
-        `connect` makes it for who comes first, `close` ends it after the last.
-
-        Raises OSError (`polling.BusyError`) where the namespace has as many as it may. `connect` only makes it and does
-        not wait for a server. The key holds whatever makes a client another, secrets
-        too, and begins with the name of a trigger.
+        `connect` creates it for the first user without waiting for a server, and `close` ends it after the last. The
+        key begins with the name of a trigger and contains everything that distinguishes clients, secrets included.
+        Raises OSError (`polling.BusyError`) if the namespace has reached its limit of clients.
         """
 
     @property
     def folders(self) -> Sequence[str]:
-        """The folders, as absolute paths, whose files a wait of this namespace may look at."""
+        """Absolute paths of the folders whose files a deferral of this namespace may see."""
 
     @property
     def lends_identity(self) -> bool:
-        """Whether a wait may use what this triggerer's pod is itself allowed elsewhere, such as in a cloud."""
+        """Whether a deferral may use the cloud identity of the triggerer's pod."""

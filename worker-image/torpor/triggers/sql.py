@@ -1,7 +1,7 @@
-"""Waiting for what a query finds: polled, by one query for all waits that differ in its parameters only.
+"""Polls a database until a query finds rows that meet a condition.
 
-No answer means "not yet"; a query that the database refuses, and a password that it does not take, fail the wait. The
-query is to read: PostgreSQL runs it in a read-only transaction, an SQLite file is opened for reading.
+One query serves all deferrals that differ only in parameters. No answer means "not yet"; a rejected query or password
+fails the deferral. PostgreSQL runs it in a read-only transaction, SQLite opens the file read-only.
 """
 
 from collections.abc import Coroutine, Hashable, Mapping, Sequence
@@ -41,10 +41,18 @@ _JUDGED_MAX = 1024**2
 
 
 class Sql(BaseTrigger):
-    """Fires when `query` finds a row, or when `condition`, CEL over `rows` and `row` (the first, or null), is true.
+    """Fires when a query finds a row, or when a condition on its rows is true. The event is `{count, rows}`.
 
-    `params` are bound by name (`:day`), never written into the query. `rows` are objects, 100 at most; the event has
-    as many of them as fit, and `count`, of those read. A URL with a password is a secretRef.
+        Sql("postgresql://reader@db/lake", "SELECT id FROM batch WHERE day = :day", params={"day": "2026-11-21"})
+
+    Args:
+        url: A postgresql or sqlite URL; a SecretRef if it contains a password.
+        query: One statement. Its parameters have the form `:day`.
+        params: Values of the parameters, bound by the driver.
+        condition: A CEL expression over `rows` (up to 100 objects) and `row` (the first, or null). By default one row
+            is enough.
+        interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
+        timeout: The limit of one query, up to one minute.
     """
 
     poll_at_once = 5000
@@ -72,7 +80,7 @@ class Sql(BaseTrigger):
         self._seen: tuple[int, str] | None = None
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         given = {
             "url": self.url,
             "query": self.query,
@@ -84,7 +92,7 @@ class Sql(BaseTrigger):
         return "sql", arguments.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT})
 
     def bind(self, services: Services) -> None:
-        """Also checks the condition, and that an SQLite file is in a folder that is open to its namespace."""
+        """Check the condition, and that an SQLite file is in an allowed folder. Raises ValueError."""
         super().bind(services)
         self.database = database_url.parse(self.url)
         if isinstance(self.database, File):
@@ -94,13 +102,13 @@ class Sql(BaseTrigger):
 
     @property
     def source(self) -> Hashable:  # type: ignore[override]
-        """The database, and what is asked there but for the values of the parameters."""
+        """The database and the query, without the values of the parameters."""
         kinds = frozenset((name, isinstance(value, str)) for name, value in self.params.items())
         return self.database, tuple(self.services.folders), self.query, kinds, self.timeout
 
     @classmethod
     async def poll_many(cls, waits: "Sequence[Sql]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
-        """One query for all of them."""
+        """Send one query for all of them."""
         first = waits[0]
         if not sql_engine.is_loaded():
             await services.in_thread(sql_engine.load)
@@ -115,13 +123,13 @@ class Sql(BaseTrigger):
                 raise first.translated(error) from error
 
     async def ask(self, engine: "AsyncEngine", waits: "Sequence[Sql]") -> Sequence[TriggerEvent | Exception | None]:
-        """For all of them, which look at one source."""
+        """Return the result of each deferral on this source."""
         given, most = [one.params for one in waits], self.services.answer_bytes
         found = await sql_batch.ask(engine, self.query, given, seconds=self.timeout, most=most)
         return await polling.each([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
 
     def answer(self, found: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
-        """What follows from the rows; a coroutine where a condition is to be judged."""
+        """Return the result for these rows; a coroutine if the condition must be evaluated."""
         if isinstance(found, OSError) and not isinstance(found, PermissionError):
             self.last_look = str(self.translated(found))
             return None
@@ -152,7 +160,7 @@ class Sql(BaseTrigger):
         return False
 
     def translated(self, error: OSError) -> OSError:
-        """What it means, in words that people may see."""
+        """Return the error with a message that names the database, without secrets."""
         words = self._shown(error)
         if isinstance(error, AddressDeniedError):
             return AddressDeniedError(f"{self._where()}: {words}")
@@ -165,7 +173,7 @@ class Sql(BaseTrigger):
         return "the database" if isinstance(self.url, Revealed) else f"the database {self.database}"
 
     def _shown(self, error: OSError) -> str:
-        """What it says, but for what a Secret told: not even the host."""
+        """Return the text of an error without values from a Secret, the host included."""
         words = error.strerror or str(error) or type(error).__name__
         if isinstance(self.url, Revealed) and isinstance(self.database, Server):
             words = words.replace(self.database.host, "***").replace(self.database.password or "***", "***")

@@ -1,6 +1,6 @@
-"""Waiting until something listens at a TCP port: a connection is opened and closed again, and nothing is said.
+"""Waits until a TCP port accepts connections: it opens one and closes it, without sending data.
 
-The connection is the triggerer's (`Services.reach`), so it reaches what the triggerer lets waits reach.
+The triggerer connects (`Services.reach`), so its network policy and address rules apply.
 """
 
 import re
@@ -19,9 +19,15 @@ _HOST = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]{0,251}[A-Za-z0-9.])?|::")
 
 
 class Tcp(BaseTrigger):
-    """Fires when a connection to `host` (a name or an address) and `port` is accepted.
+    """Fires when a host accepts a connection at a port. The event is `{host, port, address}`.
 
-    The event has host, port, and the address at which it was accepted. `timeout` is that of one connection.
+        Tcp("db.example.org", 5432)
+
+    Args:
+        host: A host name or an address.
+        port: From 1 to 65535.
+        interval: Time between two attempts: a timedelta, seconds, or text such as `30s`.
+        timeout: The limit of one attempt.
     """
 
     def __init__(
@@ -38,17 +44,17 @@ class Tcp(BaseTrigger):
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         given = {"host": self.host, "port": self.port, "interval": self.interval, "timeout": self.timeout}
         return "tcp", arguments.differing(given, {"interval": polling.INTERVAL, "timeout": TIMEOUT})
 
     def bind(self, services: Services) -> None:
-        """Also checks how long one try may take."""
+        """Check the timeout of an attempt. Raises ValueError."""
         super().bind(services)
         arguments.request_seconds(self.timeout, services.longest_request)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Try until one is accepted."""
+        """Connect until a connection is accepted."""
         yield TriggerEvent(await polling.found(self.services, self._look, self.interval))
 
     async def _look(self) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
-"""Waiting for a point in time, given as such or as a distance from now.
+"""Waits until a time.
 
-A distance is made absolute at once: a triggerer that takes the wait over must not start it anew.
+A duration becomes an absolute time at once, so that it does not restart when another triggerer takes over.
 """
 
 import time
@@ -15,31 +15,43 @@ from torpor.triggers.support import arguments
 
 
 class Time(BaseTrigger):
-    """Fires at a moment, an aware datetime or RFC 3339 text with an offset; the event is that moment as text."""
+    """Fires at a time. The event is that time as text, in UTC.
+
+        Time("2026-11-21T18:00:00Z")
+
+    Args:
+        at: An aware datetime, or RFC 3339 text with an offset.
+    """
 
     def __init__(self, at: datetime | str) -> None:
         self.at = _text(at)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """The moment, in UTC."""
+        """Return the time in UTC."""
         return "time", {"at": self.at}
 
     def due(self) -> float:
-        """The moment, in seconds since the epoch."""
+        """Return the time in seconds since the epoch."""
         return times.epoch(self.at)
 
     def payload(self) -> str:
-        """The event."""
+        """Return the event."""
         return self.at
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """For whoever knows nothing of `due`."""
+        """Sleep until the time; for triggerers that do not call `due`, such as Airflow's."""
         await self.services.sleep(max(0.0, self.due() - self.services.now()))
         yield TriggerEvent(self.at)
 
 
 class Duration(Time):
-    """Fires so long after it was made: a timedelta, seconds, or text such as `1h30m`. Stored as `time`."""
+    """Fires after a duration. Stored as `time`, so the event is the time at which it ends.
+
+        Duration("1h30m")
+
+    Args:
+        duration: A timedelta, seconds, or text such as `1h30m`.
+    """
 
     def __init__(self, duration: timedelta | float | str) -> None:
         super().__init__(times.rfc3339(time.time() + arguments.seconds(duration, "duration")))

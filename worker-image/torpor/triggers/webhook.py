@@ -1,8 +1,7 @@
-"""Calling a web service, until it has taken the call.
+"""Calls a web service until it accepts the call.
 
-Alone among the triggers it has an effect, and that can happen more than once: when an answer is lost, and when two
-triggerers believe for a moment that a wait is theirs. Every call of one wait carries the same Idempotency-Key, by which
-a service knows it again.
+This is the only trigger with a side effect. A call may happen more than once: if a response is lost, or while two
+triggerers own a deferral. Each call of a deferral has the same Idempotency-Key header.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -28,14 +27,24 @@ _READ = 4096
 
 
 class WebhookRefusedError(Exception):
-    """The service will not take the call, however often it is made."""
+    """The service rejected the call for good."""
 
 
 class Webhook(BaseTrigger):
-    """Fires when `url` has answered a call with 2xx; the event has `status`.
+    """Calls a URL, and fires when it responds with 2xx. The event is `{status}`.
 
-    `body` is sent as JSON; where there is none, nothing is. No answer, 5xx, 408, 425 and 429 are tried again after
-    `interval`, which doubles each time up to 5 minutes; any other answer fails the wait.
+    Without a response, and after 5xx, 408, 425 or 429, the call is repeated after `interval`, which doubles up to 5
+    minutes. Any other response fails the deferral.
+
+        Webhook("https://hooks.example.org/done", body={"day": "2026-11-21"})
+
+    Args:
+        url: An http or https URL, or a SecretRef.
+        body: A JSON value to send; None sends no body.
+        method: POST or PUT.
+        headers: Names and values; a value may be a SecretRef.
+        interval: The first delay before a repeated call: a timedelta, seconds, or text such as `30s`.
+        timeout: The limit of one call.
     """
 
     def __init__(  # noqa: PLR0913 - what an HTTP request has, each with a default
@@ -57,7 +66,7 @@ class Webhook(BaseTrigger):
         self._pace = Pace(self.interval, most=max(PAUSE_MAX, self.interval))
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What differs from the defaults."""
+        """Return the arguments that differ from their defaults."""
         given = {
             "url": self.url,
             "body": self.body,
@@ -71,12 +80,12 @@ class Webhook(BaseTrigger):
         )
 
     def bind(self, services: Services) -> None:
-        """Also checks how long a call may take."""
+        """Check the timeout of a call. Raises ValueError."""
         super().bind(services)
         arguments.request_seconds(self.timeout, services.longest_request)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Call until the service has taken it. Raises WebhookRefusedError where it says that it will not."""
+        """Call until the service accepts. Raises WebhookRefusedError if it rejects the call."""
         asked = self._asked()
         while True:
             status = await self._call(asked)
@@ -86,7 +95,7 @@ class Webhook(BaseTrigger):
             await self.services.sleep(self._pace.pause(self.services.jitter()))
 
     async def _call(self, asked: Request) -> int | None:
-        """The status of a call that was taken; None where it is to be made again."""
+        """Return the status of an accepted call, None to repeat it."""
         try:
             answer = await self.services.request(asked)
         except AddressDeniedError as error:
@@ -117,7 +126,7 @@ class Webhook(BaseTrigger):
 
 
 def idempotency_key(taskrun: TaskRunRef, method: str, url: str, data: bytes | None) -> str:
-    """Equal for every try of one call of one wait, and for no other call, though a wait be made of several."""
+    """Return a key that is the same for each repetition of a call of one deferral, and differs from all other calls."""
     what = canonical.digest(method, url, (data or b"").decode())[:12]
     return f"{taskrun.uid}-{taskrun.attempt}-{taskrun.segment}-{what}"
 
@@ -131,7 +140,7 @@ def _body(body: object) -> Any:
 
 
 def _said(answer: Answer) -> str:
-    """What a refusal says, and a redirect, which is not followed: a call that is made elsewhere is another."""
+    """Return the reason of a rejection. A redirect is not followed, because it would be another call."""
     to = answer.headers.get("location")
     said = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
     return f": {said[:_SAID]}" if said else ""

@@ -1,4 +1,4 @@
-"""Waiting for the end of another Workflow or TaskRun of the namespace; watched, not polled."""
+"""Watches another Workflow or TaskRun of the namespace until it ends."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -16,11 +16,11 @@ _ENDED = {"True": True, "False": False}
 
 
 class RunFailedError(Exception):
-    """What was to succeed has ended otherwise."""
+    """The Workflow or TaskRun ended in another state than required."""
 
 
 class _End(BaseTrigger):
-    """The end of an object that has the condition Succeeded."""
+    """Waits for an object with the condition Succeeded."""
 
     kind: str
     registered: str
@@ -30,11 +30,11 @@ class _End(BaseTrigger):
         self.state = _state(state)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """What was given."""
+        """Return the given arguments."""
         return self.registered, arguments.differing({"name": self.name, "state": self.state}, {})
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look at it as it is, then at each change. Raises RunFailedError where it was to succeed and did not."""
+        """Check the object now and after each change. Raises RunFailedError if it did not succeed and had to."""
         from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
 
         self.last_look = f"there is no {self.kind} {self.name}"
@@ -59,7 +59,7 @@ class _End(BaseTrigger):
         return event | self._result(status, event)
 
     def _result(self, status: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
-        """What it has returned, where that is known and fits."""
+        """Return the result, if it is known and fits."""
         text = status.get("result")
         if not isinstance(text, str):
             return {}
@@ -69,9 +69,13 @@ class _End(BaseTrigger):
 
 
 class WorkflowEnd(_End):
-    """Fires when the Workflow of this name has ended; with `state="succeeded"` it fails where that ended otherwise.
+    """Fires when a Workflow has ended. The event is `{name, uid, state, reason, message}`.
 
-    The event has name, uid, state, and reason and message of its condition.
+        WorkflowEnd("load-2026-11-21", state="succeeded")
+
+    Args:
+        name: A Workflow of the same namespace. It may not exist yet.
+        state: `succeeded` fails the deferral if the Workflow ends in another state.
     """
 
     kind = "Workflow"
@@ -79,17 +83,16 @@ class WorkflowEnd(_End):
 
 
 class TaskRunEnd(_End):
-    """Fires when the TaskRun of this name has ended; with `state="succeeded"` it fails where that ended otherwise.
+    """Fires when a TaskRun has ended. The event is `{name, uid, state, reason, message, result}`.
 
-    The event has name, uid, state, reason and message of its condition, and its result; one that does not fit is left
-    out, and `truncated` says so.
+    A result that does not fit is missing, and `truncated` is true. The arguments are those of `WorkflowEnd`.
     """
 
     kind = "TaskRun"
     registered = "taskrun"
 
     def bind(self, services: Services) -> None:
-        """Also refuses to wait for the TaskRun that waits."""
+        """Reject a TaskRun that waits for itself. Raises ValueError."""
         super().bind(services)
         if services.taskrun.name == self.name:
             raise ValueError(f"TaskRun {self.name!r} would wait for its own end")

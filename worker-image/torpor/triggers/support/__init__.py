@@ -1,1 +1,1 @@
-"""What the built-in triggers share. Not public."""
+"""Code that the built-in triggers share. Not public."""

@@ -1,4 +1,4 @@
-"""What several triggers ask of their arguments. Pure; raises TypeError and ValueError naming the argument."""
+"""Validation of the arguments of triggers. Pure; raises TypeError and ValueError naming the argument."""
 
 import math
 from datetime import timedelta
@@ -8,7 +8,7 @@ from torpor_wire import times
 
 
 def text(value: object, name: str, *, most: int = 1024) -> str:
-    """Text that is not empty and has no control characters."""
+    """Return a non-empty text without control characters."""
     if not isinstance(value, str):
         raise TypeError(f"{name} takes text, not {type(value).__name__}")
     if not value or len(value) > most:
@@ -19,7 +19,7 @@ def text(value: object, name: str, *, most: int = 1024) -> str:
 
 
 def count(value: object, name: str, *, least: int = 1, most: int = 1_000_000) -> int:
-    """A whole number within its limits."""
+    """Return an integer within its limits."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} takes a whole number, not {type(value).__name__}")
     if not least <= value <= most:
@@ -28,7 +28,7 @@ def count(value: object, name: str, *, least: int = 1, most: int = 1_000_000) ->
 
 
 def request_seconds(seconds: float, most: float) -> None:
-    """Raise ValueError where one request would be waited for longer than the triggerer does."""
+    """Raise ValueError if a request timeout exceeds the limit of the triggerer."""
     if seconds > most:
         raise ValueError(
             f"timeout is {seconds:g} seconds; this triggerer waits {most:g} for one request "
@@ -37,12 +37,12 @@ def request_seconds(seconds: float, most: float) -> None:
 
 
 def differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that are not their defaults, so that equal waits look equal."""
+    """Return the arguments that differ from their defaults, so that equal deferrals have equal text."""
     return {name: value for name, value in given.items() if value is not None and defaults.get(name) != value}
 
 
 def seconds(value: timedelta | float | str, name: str, *, least: float = 0.0) -> float:
-    """The duration in seconds. Raises TypeError or ValueError naming the argument."""
+    """Return a duration in seconds. Raises TypeError or ValueError naming the argument."""
     match value:
         case timedelta():
             found = value.total_seconds()

@@ -1,7 +1,7 @@
-"""Triggers that run beside each other in one process, each in a task of its own, whatever they do.
+"""Runs several triggers concurrently, each in its own task.
 
-As for a trigger that runs alone, everything that one raises is an outcome: a stranger's SystemExit must not end the
-loop, nor a CancelledError of its own the wait.
+Everything that a trigger raises is an outcome: SystemExit or CancelledError raised by foreign code must not end the
+loop or the deferral.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ STOP_SECONDS = 5.0
 
 
 class End(NamedTuple):
-    """How the trigger of this number has ended: with a payload, or what it raised."""
+    """How the trigger with this number ended: with a payload, or with an error."""
 
     number: int
     payload: Any
@@ -22,13 +22,13 @@ class End(NamedTuple):
 
 
 class Beside:
-    """Triggers that run from now on."""
+    """Triggers that run concurrently, started on creation."""
 
     def __init__(self, made: Sequence[Any]) -> None:
         self._running = [asyncio.create_task(_first(number, one)) for number, one in enumerate(made)]
 
     async def next_end(self) -> End | None:
-        """How the next of them ends, in their order where several have; None where all are told of."""
+        """Return how the next trigger ends, in order if several have; None after the last."""
         if not self._running:
             return None
         done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
@@ -37,7 +37,7 @@ class Beside:
         return task.result()
 
     async def stop(self) -> None:
-        """Stop those that run, and wait a moment for them: one that does not stop holds nobody up."""
+        """Cancel the running triggers and wait up to STOP_SECONDS for them."""
         for task in self._running:
             task.cancel()
         if self._running:
@@ -46,7 +46,7 @@ class Beside:
 
 
 async def tell(made: Sequence[Any], method: str) -> list[BaseException]:
-    """Call a method of all that have it, and give back what was raised."""
+    """Call a method of all triggers that have it, and return the errors."""
     told = await asyncio.gather(*(_told(one, method) for one in made))
     return [error for error in told if error is not None]
 
@@ -81,7 +81,7 @@ async def _nothing() -> None:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether it is the cancellation of the task that this runs in, or an interruption of the process."""
+    """Return whether it is the cancellation of the current task, or an interrupt of the process."""
     task = asyncio.current_task()
     cancelled = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
     return cancelled or isinstance(error, KeyboardInterrupt)

@@ -1,7 +1,7 @@
-"""Where a database is, read from its URL. Pure; `queries` speaks to it.
+"""Parses the URL of a database. Pure.
 
-Nothing of a URL is handed on as it stands: drivers take file names and names of other hosts as parameters, and read
-environments, passwords and settings from beside the process, which are the triggerer's and no author's.
+A URL is never passed to a driver: drivers accept file names and other hosts as parameters, and read the environment,
+password files and settings of the process, which belong to the triggerer.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ EXAMPLES = "postgresql://user@host/database or sqlite:////data/file.db"
 
 
 class Server(NamedTuple):
-    """A PostgreSQL database; `tls` is one of libpq's sslmodes."""
+    """A PostgreSQL database; `tls` is an sslmode of libpq."""
 
     host: str
     port: int
@@ -43,7 +43,7 @@ class File(NamedTuple):
 
 
 def parse(url: object) -> Server | File:
-    """The database that a URL names. Raises TypeError, ValueError, of which no message shows the URL's password."""
+    """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
         raise TypeError(f"url takes text or a secretRef, not {type(url).__name__}")
     try:

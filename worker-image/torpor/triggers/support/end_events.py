@@ -1,7 +1,7 @@
-"""Events that end the task instead of resuming it, recognized by the names of their classes.
+"""Events that end the task instead of resuming it, recognized by class name.
 
-They are Airflow's: `TaskSuccessEvent`, `TaskFailedEvent`, `TaskSkippedEvent`. Airflow's own carry what the task is to
-return in `xcoms`; those of `torpor.triggers` in `payload`. Airflow is never imported.
+They are those of Airflow: `TaskSuccessEvent`, `TaskFailedEvent`, `TaskSkippedEvent`. Airflow's own carry the result in
+`xcoms`, those of `torpor.triggers` in `payload`. Airflow is never imported.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 
 class How(Enum):
-    """How the task ends; the value is the name of the event's class."""
+    """How the task ends; the value is the class name of the event."""
 
     SUCCEEDED = "TaskSuccessEvent"
     FAILED = "TaskFailedEvent"
@@ -18,21 +18,24 @@ class How(Enum):
 
 
 class TaskEnd(NamedTuple):
-    """How an event ends its task; `value` is the result of one that succeeds, else why, or None."""
+    """How an event ends its task: `value` is the result or the message."""
 
     how: How
     value: Any
 
 
 def of(event: object) -> TaskEnd | None:
-    """How an event ends the task; None where it resumes it. Raises whatever the event's own code raises."""
+    """Return how an event ends the task, None if the task resumes. Raises whatever the event's own code raises."""
     names = {parent.__name__ for parent in type(event).__mro__}
     how = next((how for how in How if how.value in names), None)
     return None if how is None else TaskEnd(how, _value(event))
 
 
 def payload_of(event: Any) -> Any:
-    """The payload of a trigger that is a part of another. Raises RuntimeError where it wants to end the task."""
+    """Return the payload of a trigger within another one.
+
+    Raises RuntimeError if the event would fail or skip the task.
+    """
     end = of(event)
     if end is None:
         return event.payload
@@ -42,7 +45,7 @@ def payload_of(event: Any) -> Any:
 
 
 def _value(event: Any) -> Any:
-    """Of several xcoms that which a task's `return` makes, else all of them."""
+    """Return the XCom `return_value`, else all XComs."""
     if not hasattr(event, "xcoms"):
         return event.payload
     xcoms = event.xcoms

@@ -1,4 +1,4 @@
-"""Events that stay within their limit, whatever was found. Pure."""
+"""Keeps events within their size limit. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from torpor_wire import canonical, constants
 
 
 def listed(event: Mapping[str, Any], name: str, items: Sequence[Any]) -> dict[str, Any]:
-    """The event with the first of the items, under a name, as many as fit; with `truncated` where that is not all.
+    """Return the event with the first items that fit, and `truncated` if some are missing.
 
     Raises NotJsonError for items that are not JSON.
     """
@@ -22,7 +22,7 @@ def listed(event: Mapping[str, Any], name: str, items: Sequence[Any]) -> dict[st
 
 
 def text(event: Mapping[str, Any], name: str, value: str) -> dict[str, Any]:
-    """The event with a text, or as much of its beginning as fits, with `truncated` where that is not all."""
+    """Return the event with as much of a text as fits, and `truncated` if some is missing."""
     whole = {**event, name: value}
     if _size(whole) <= constants.EVENT_MAX:
         return whole
@@ -33,7 +33,7 @@ def text(event: Mapping[str, Any], name: str, value: str) -> dict[str, Any]:
 
 
 def mapped(event: Mapping[str, Any], name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The event with the fields that fit, in their order, with `truncated` where one is left out."""
+    """Return the event with the first fields that fit, and `truncated` if some are missing."""
     found = listed(event, name, [[key, value] for key, value in fields.items()])
     return {**found, name: dict(found[name])}
 

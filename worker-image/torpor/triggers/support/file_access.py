@@ -1,7 +1,7 @@
-"""Files in the folders that a triggerer opens to waits, and nowhere else.
+"""Files in the folders that a triggerer allows, and no others.
 
-A path is judged as written, and again where it leads when all symbolic links are followed: a volume is written by
-others, and a link on it must not show what lies beside it. The functions that look at files block.
+A path is checked as written, and again with all symbolic links resolved, because others write the volume. The functions
+that access files block.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 ENTRIES_MAX = 100_000
 NAMES_MAX = 8 * 1024**2
-"""Characters of all paths that are looked at."""
+"""Characters of all visited paths."""
 _MAGIC = frozenset("*?[")
 
 
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 def folder_of(path: str, folders: Sequence[str]) -> str:
-    """The folder that an absolute path or pattern is in, as it is written. Raises ValueError where it is in none."""
+    """Return the allowed folder of an absolute path or pattern. Raises ValueError if there is none."""
     parts = PurePosixPath(path)
     if not parts.is_absolute() or ".." in parts.parts:
         raise ValueError(f"{path[:200]!r} is no absolute path without `..`")
@@ -38,7 +38,7 @@ def folder_of(path: str, folders: Sequence[str]) -> str:
 
 
 def real(path: str, folder: str) -> str:
-    """Where it leads, all links followed. Raises OSError, of which PermissionError where that is outside."""
+    """Return the path with all links resolved. Raises OSError, and PermissionError if it is outside the folder."""
     try:
         found = Path(path).resolve(strict=True)
     except RuntimeError as error:
@@ -49,10 +49,10 @@ def real(path: str, folder: str) -> str:
 
 
 def matching(pattern: str, folder: str) -> list[Found]:
-    """The files in the folder that a path or pattern names, by name; `**` is any number of folders.
+    """Return the files that match a path or pattern, by name; `**` matches any number of folders.
 
-    Links to folders are not followed by `**`. What leads out of the folder, and what is no regular file, is left out.
-    Raises ValueError where more than 100,000 entries, or 8 MiB of their paths, would have to be looked at.
+    `**` does not follow links to folders. Other files than regular ones, and links out of the folder, are ignored.
+    Raises ValueError after 100,000 entries or 8 MiB of paths.
     """
     parts = PurePosixPath(pattern).relative_to(folder).parts
     seen = {path: _file(path, folder) for path in _walk(folder, parts, _Budget())}
@@ -60,7 +60,7 @@ def matching(pattern: str, folder: str) -> list[Found]:
 
 
 class _Budget:
-    """How many entries may still be looked at."""
+    """The number of entries that may still be visited."""
 
     def __init__(self) -> None:
         self._left = ENTRIES_MAX
@@ -105,7 +105,7 @@ def _entries(base: str, budget: _Budget) -> list["os.DirEntry[str]"]:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """As a shell has it: a leading dot must be written."""
+    """Match as a shell does: a leading dot must be explicit."""
     return fnmatchcase(name, pattern) and (not name.startswith(".") or pattern.startswith("."))
 
 

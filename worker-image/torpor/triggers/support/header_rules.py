@@ -1,8 +1,7 @@
-"""Which headers a wait may set on its requests.
+"""The headers that a deferral may set.
 
-Connections are reused. A wait that sets the length of its own request, or names another host, makes the server read
-the bytes of a later request as part of this one (request smuggling). So headers that frame the message, headers for
-one connection only, and Host are the client's alone. Pure.
+Connections are reused. A request that sets its own length or another host makes the server read the next request as
+part of this one (request smuggling). So only the client sets framing headers, hop-by-hop headers and Host. Pure.
 """
 
 import re
@@ -33,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def name_problem(name: object) -> str:
-    """Why a header of this name cannot be set; empty if it can."""
+    """Return why a header of this name must not be set; empty if it may."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return f"{name!r:.100} is no name of a header"
     if name.lower() in CLIENT_OWNED:
@@ -42,7 +41,7 @@ def name_problem(name: object) -> str:
 
 
 def check(headers: Mapping[str, object]) -> None:
-    """Raise ValueError for what may not be sent: a name that is the client's, or a value with a line break."""
+    """Raise ValueError for a name that only the client sets, and for a value with a line break."""
     for name, value in headers.items():
         problem = name_problem(name)
         if problem:

@@ -1,7 +1,6 @@
-"""What the triggers that speak HTTP take: addresses and headers.
+"""Arguments, conditional requests and back-off of the HTTP triggers. Pure.
 
-An address and a header may come from a Secret (`secrets`); what stands on the TaskRun for all to read holds neither
-credentials nor headers that are made of them. Pure.
+A URL or a header may come from a Secret. Text on the TaskRun is readable, so it must not contain credentials.
 """
 
 import re
@@ -24,7 +23,7 @@ _HEADERS_MAX = 32
 
 
 def url(value: object) -> str | Reference:
-    """An address, or where it stands. Raises TypeError or ValueError saying what is wrong with it."""
+    """Return a URL or a reference to one. Raises TypeError or ValueError."""
     from urllib.parse import urlsplit
 
     if secret_refs.is_reference(value):
@@ -46,36 +45,36 @@ def url(value: object) -> str | Reference:
 
 
 def shown(value: str | Reference) -> str:
-    """The address as people may see it."""
+    """Return the URL for messages, hidden if it comes from a Secret."""
     return value if isinstance(value, str) and not isinstance(value, Revealed) else "the url"
 
 
 def without_address(value: str | Reference, error: OSError) -> str:
-    """What an error says, but for where a Secret leads."""
+    """Return the text of an error, without an address that comes from a Secret."""
     return "the triggerer does not connect waits to where it leads" if shown(value) != value else str(error)
 
 
 def read(value: str | Reference, name: str) -> str:
-    """What has been put in the place of a reference. Raises ValueError where nothing has, as in a task pod."""
+    """Return the text of a value. Raises ValueError if it is still a reference, as in a task pod."""
     if not isinstance(value, str):
         raise ValueError(f"{name} stands in a Secret that has not been read")  # noqa: TRY004 - it is what was given
     return value
 
 
 def all_read(found: Headers) -> dict[str, str]:
-    """The same for headers."""
+    """Return the text of all headers."""
     return {name: read(value, f"headers: {name}") for name, value in found.items()}
 
 
 def method(value: object, among: Sequence[str]) -> str:
-    """One of these, in capitals. Raises ValueError naming them."""
+    """Return the method in upper case. Raises ValueError naming the allowed ones."""
     if not isinstance(value, str) or value.upper() not in among:
         raise ValueError(f"method is one of {', '.join(among)}, not {value!r:.100}")
     return value.upper()
 
 
 def headers(value: object) -> Headers:
-    """Names and values, or where these stand. Raises TypeError or ValueError naming the header."""
+    """Return valid headers. Raises TypeError or ValueError naming the header."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -113,7 +112,7 @@ _RANGE = re.compile(r"([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?")
 
 
 def ranges(status: object) -> Ranges:
-    """`200`, `"200-299"` or a list of those. Raises TypeError or ValueError saying what is taken."""
+    """Return status ranges from `200`, `"200-299"` or a list of both. Raises TypeError or ValueError."""
     given = status if isinstance(status, Iterable) and not isinstance(status, str | bytes) else [status]
     found = tuple(sorted(_range(one) for one in given))
     if not found:
@@ -122,12 +121,12 @@ def ranges(status: object) -> Ranges:
 
 
 def spelled(found: Ranges) -> list[int | str]:
-    """The list that `ranges` reads back."""
+    """Return the list that `ranges` accepts."""
     return [first if first == last else f"{first}-{last}" for first, last in found]
 
 
 def holds(found: Ranges, status: int) -> bool:
-    """Whether a code is in one of the ranges."""
+    """Return whether a status is in one of the ranges."""
     return any(first <= status <= last for first, last in found)
 
 
@@ -151,12 +150,12 @@ _CONDITIONS = frozenset({"if-match", "if-none-match", "if-modified-since", "if-u
 
 
 def asked_by_hand(names: Iterable[str]) -> bool:
-    """Whether whoever gave the headers has conditions of their own, which ours must not mix with."""
+    """Return whether the author's headers contain conditions, which ours must not mix with."""
     return any(name.lower() in _CONDITIONS for name in names)
 
 
 def of(answer: Answer) -> Mapping[str, str]:
-    """The headers that ask for what differs from this answer; none where it cannot be told."""
+    """Return the headers of a conditional request; none if the response does not allow it."""
     if answer.status != _OK or answer.truncated or not _is_settled(answer):
         return {}
     given = {"If-None-Match": answer.headers.get("etag"), "If-Modified-Since": answer.headers.get("last-modified")}
@@ -164,7 +163,7 @@ def of(answer: Answer) -> Mapping[str, str]:
 
 
 def _is_settled(answer: Answer) -> bool:
-    """Where a server says when it changed last: whether that was a while before it answered."""
+    """Return whether the resource last changed well before the response, so that Last-Modified identifies it."""
     from email.utils import parsedate_to_datetime
 
     changed = answer.headers.get("last-modified")
@@ -184,10 +183,10 @@ _PAUSE_MAX = 60.0
 
 
 class Pace:
-    """The pauses of one wait. `most` limits them in seconds.
+    """The delays between the requests of one deferral.
 
-    It is a minute, and no more than twelve times the interval, where none is given: who asked for short ones is not to
-    hear of the end a minute late.
+    They grow up to `most` seconds; by default up to a minute and twelve intervals, because a short interval asks for a
+    prompt answer.
     """
 
     def __init__(self, interval: float, *, most: float | None = None) -> None:
@@ -197,23 +196,23 @@ class Pace:
         self._asked = 0.0
 
     def note(self, answer: Answer | None, now: float) -> None:
-        """What was answered, None for no answer."""
+        """Record a response, or None for no response."""
         self._failures = self._failures + 1 if answer is None or in_trouble(answer) else 0
         self._asked = 0.0 if answer is None else retry_after(answer, now)
 
     def pause(self, jitter: float) -> float:
-        """Seconds until it is asked again; `jitter` is a number from 0 to 1."""
+        """Return the seconds until the next request; `jitter` is a number from 0 to 1."""
         delay = self._backoff.delay(self._failures)
         return max(delay * (0.9 + 0.2 * jitter), self._asked * (1.0 + 0.1 * jitter))
 
 
 def in_trouble(answer: Answer) -> bool:
-    """Whether a server answers so when it cannot answer now."""
+    """Return whether a status means that the server cannot answer now."""
     return answer.status == _TOO_MANY or answer.status >= _ERROR
 
 
 def retry_after(answer: Answer, now: float) -> float:
-    """For how many seconds a server asks to be left in peace (RFC 9110, 10.2.3), an hour at most; 0 if it does not."""
+    """Return the seconds of Retry-After (RFC 9110, 10.2.3), up to an hour; 0 without it."""
     asked = answer.headers.get("retry-after", "").strip()
     if answer.status not in {_TOO_MANY, _UNAVAILABLE} or not asked:
         return 0.0

@@ -1,26 +1,26 @@
-"""How many bytes a server may send: counted where they leave the socket, before a client library sees them.
+"""Limits the bytes that a server may send, counted at the socket.
 
-A client library reads an answer whole, however large it is, so its own limits come too late. The triggerer's sockets
-count instead and break the connection, and whoever asked raises `AnswerTooLargeError`, for this wait and no other.
+Client libraries read whole responses, so their own limits come too late. The triggerer's sockets count, and break the
+connection. The poll that asked raises `AnswerTooLargeError`; others are not affected.
 """
 
 from collections.abc import Iterator
 
 
 class AnswerTooLargeError(ValueError):
-    """A server sent more than a wait may read."""
+    """A server sent more than the limit."""
 
 
 class AddressDeniedError(PermissionError):
-    """The triggerer does not connect waits to this address."""
+    """The triggerer does not connect to this address."""
 
 
 class OverrunError(ConnectionAbortedError):
-    """The limit of a meter was reached, so the connection is broken."""
+    """A connection was closed because a meter reached its limit."""
 
 
 class Meter:
-    """Counts what is received since it was last started; `exceeded` says that it was more than `limit` bytes."""
+    """Counts received bytes since its last start. `exceeded` means more than `limit` bytes."""
 
     __slots__ = ("exceeded", "limit", "received")
 
@@ -30,34 +30,34 @@ class Meter:
         self.exceeded = False
 
     def start(self) -> None:
-        """Count from nothing again, for the next answer."""
+        """Reset the count for the next response."""
         self.received = 0
         self.exceeded = False
 
     def add(self, count: int) -> None:
-        """Count so many bytes. Raises OverrunError where that is too many."""
+        """Count received bytes. Raises OverrunError above the limit."""
         self.received += count
         if self.received > self.limit:
             self.exceeded = True
             raise OverrunError(f"the answer is larger than {size(self.limit)}")
 
     def error(self) -> AnswerTooLargeError:
-        """For the wait that asked."""
+        """Return the error for the deferral that asked."""
         return AnswerTooLargeError(f"the answer is larger than {size(self.limit)}: ask for less")
 
 
 def overran(error: BaseException | None) -> bool:
-    """Whether an error of a client library follows from a limit that was reached."""
+    """Return whether an error was caused by a meter that reached its limit."""
     return any(isinstance(one, OverrunError) for one in _chain(error))
 
 
 def denied(error: BaseException | None) -> AddressDeniedError | None:
-    """The denial of an address that an error of a client library follows from."""
+    """Return the denied address that caused an error, or None."""
     return next((one for one in _chain(error) if isinstance(one, AddressDeniedError)), None)
 
 
 def size(count: int) -> str:
-    """A number of bytes as people write it."""
+    """Return a number of bytes as text."""
     for unit, one in (("MiB", 1024**2), ("KiB", 1024)):
         if count >= one and count % one == 0:
             return f"{count // one} {unit}"
@@ -65,7 +65,7 @@ def size(count: int) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and what it was raised from or during."""
+    """Yield an error and its causes."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -1,11 +1,9 @@
-"""The clients of object stores: a few for all who look into one bucket with the same credentials.
+"""Clients of object stores: a few for each bucket and set of credentials.
 
-A client opens connections by itself and reads each answer whole, so it is led through the triggerer's proxy, which
-judges addresses and counts bytes. A look has a client to itself: what the proxy counts is one look's. The cloud that
-lends the triggerer an identity is reached directly, since its metadata service is.
-
-What an author does not give is not looked for beside the process: without credentials a request is not signed, unless
-the triggerer lends its own identity, which is then never shown to a server that the author names.
+A client opens its own connections and reads whole responses, so it uses the triggerer's proxy, which checks addresses
+and counts bytes. A poll has a client to itself, so the counts are those of one poll. A cloud that grants the triggerer
+an identity is reached directly, because its metadata service is. Credentials are never taken from the process: without
+any, requests are unsigned, unless the triggerer lends its identity, which no endpoint of an author ever receives.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -26,16 +24,16 @@ SECRET = {"secret_access_key", "session_token", "service_account_key", "account_
 REGION = "us-east-1"
 CONNECT_SECONDS, ANSWER_SECONDS = "5s", "15s"
 CLIENTS = 4
-"""Of one bucket, and so the looks at it at a time."""
+"""Clients for each bucket, and so the concurrent polls."""
 
 
 def signs(options: Mapping[str, Any]) -> bool:
-    """Whether they say who asks."""
+    """Return whether the options contain credentials."""
     return not SECRET.isdisjoint(options)
 
 
 class Stores:
-    """The clients of one bucket, made when there are as many looks at a time."""
+    """The clients of one bucket, created as polls need them."""
 
     def __init__(self, place: Place, options: Mapping[str, Any], services: Services) -> None:
         self._place = place
@@ -47,7 +45,10 @@ class Stores:
 
     @asynccontextmanager
     async def look(self) -> "AsyncIterator[ObjectStore]":
-        """A client for one look. Raises AnswerTooLargeError and AddressDeniedError where that is why it has failed."""
+        """Borrow a client for one poll.
+
+        Raises AnswerTooLargeError or AddressDeniedError if that was the cause of a failure.
+        """
         import asyncio
 
         self._room = self._room or asyncio.Semaphore(CLIENTS)
@@ -64,7 +65,7 @@ class Stores:
                 self._idle.append(client)
 
     async def close(self) -> None:
-        """Close the ways that they had."""
+        """Close the proxies."""
         for client in self._all:
             if client.proxy is not None:
                 await client.proxy.close()
@@ -77,7 +78,7 @@ class Stores:
         return client
 
     def _is_direct(self) -> bool:
-        """Files; and a cloud whose identity is lent, of which no author names the endpoint."""
+        """Return whether to connect without a proxy: for files, and for the identity of the triggerer."""
         return self._place.scheme == "file" or (
             self._services.lends_identity and not signs(self._options) and not self._options.get("anonymous")
         )
@@ -94,7 +95,7 @@ class _Client(NamedTuple):
             self.proxy.denied = self.proxy.failed = ""
 
     def explain(self, error: Exception | None = None) -> None:
-        """Raise what a look has failed for, where its client cannot know, or takes it for the store's word."""
+        """Raise the cause of a failure that the client cannot know or mistakes for a response of the store."""
         if self.meter.exceeded:
             message = (
                 f"its answer is larger than {metering.size(self.meter.limit)}: look into a folder of fewer objects"
@@ -107,17 +108,17 @@ class _Client(NamedTuple):
 
 
 def connect(place: Place, options: Mapping[str, Any], services: Services) -> Stores:
-    """Clients that are made and connect when they are first asked."""
+    """Create the clients, which connect on first use."""
     return Stores(place, options, services)
 
 
 async def close(stores: Stores) -> None:
-    """Nothing is left open."""
+    """Close the clients."""
     await stores.close()
 
 
 def make(place: Place, options: Mapping[str, Any], services: Services, proxy: Proxy | None) -> "ObjectStore":
-    """A client. Raises ValueError for options that the store does not take."""
+    """Create a client. Raises ValueError for options that the store rejects."""
     from obstore import exceptions
     from obstore.store import LocalStore
 
@@ -180,6 +181,6 @@ def _az(container: str, options: Mapping[str, Any], alone: bool, way: Mapping[st
 
 
 def _patience(way: Mapping[str, str], *, plain: bool = False) -> dict[str, Any]:
-    """A wait looks again anyway, so a request is tried once. `plain`: without TLS, where the address says so."""
+    """Return the options of a client without retries, because a deferral polls again. `plain` allows http."""
     limits = {"connect_timeout": CONNECT_SECONDS, "timeout": ANSWER_SECONDS, "allow_http": plain, **way}
     return {"client_options": limits, "retry_config": {"max_retries": 0}}

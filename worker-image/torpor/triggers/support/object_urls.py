@@ -1,4 +1,4 @@
-"""Object stores: where an object is, and what a store says of it. The clients are made by `store_clients`."""
+"""URLs of objects, and queries of object stores. `object_clients` creates the clients."""
 
 import re
 import sys
@@ -16,7 +16,7 @@ SCHEMES = ("s3", "gs", "az", "file")
 EXAMPLES = "s3://bucket/key, gs://bucket/key, az://container/path or file:///data/key"
 LISTED = 100
 LISTING = 8
-"""How many times as large as another answer a listing may be: it comes in pages."""
+"""The size limit of a listing, as a multiple of that of other responses: it has pages."""
 _URL_MAX = 2048
 _CHUNK = 1000
 _CHEAPER = 10
@@ -24,11 +24,11 @@ _AT_ONCE = 8
 _STATUS = re.compile(r"status code: ([0-9]{3}[ \w]*)")
 _CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _VARYING = re.compile(r"\?\S*| in [0-9.]+(?:ns|µs|ms|s)\b")
-"""What an error says that may hold a signature, or is another each time."""
+"""Parts of an error that may contain a signature or differ each time."""
 
 
 class Place(NamedTuple):
-    """An object, or all objects of a folder where the key ends with a slash or is empty."""
+    """An object, or all objects under a prefix if the key is empty or ends with a slash."""
 
     scheme: str
     bucket: str
@@ -36,12 +36,12 @@ class Place(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is many."""
+        """Whether it is a prefix."""
         return self.key.endswith("/") or not self.key
 
     @property
     def folder(self) -> str:
-        """What it is in, or itself where it is one, with the slash."""
+        """The prefix that contains the object, or the prefix itself, with its slash."""
         return self.key[: self.key.rfind("/") + 1]
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
 
 def parse(url: object) -> Place:
-    """The place that a URL names; a key is taken as it is written. Raises TypeError, ValueError."""
+    """Return the place of a URL. The key is not decoded. Raises TypeError or ValueError."""
     if not isinstance(url, str):
         raise TypeError(f"url takes text, not {type(url).__name__}")
     scheme, _, rest = url.partition("://")
@@ -71,19 +71,19 @@ def parse(url: object) -> Place:
 
 
 def load() -> None:
-    """Import what it takes."""
+    """Import the library."""
     import_module("obstore.store")
 
 
 def is_loaded() -> bool:
-    """Whether that has been done."""
+    """Return whether the library is imported."""
     return "obstore.store" in sys.modules
 
 
 async def head(store: "ObjectStore", path: str) -> Found | None:
-    """An object, None where there is none.
+    """Return an object, or None.
 
-    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none.
+    Raises OSError if there is no answer now, PermissionError or ValueError if there never will be.
     """
     import obstore
 
@@ -96,9 +96,9 @@ async def head(store: "ObjectStore", path: str) -> Found | None:
 
 
 async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> list[Found]:
-    """The objects of a folder, by path; so many and some more where there are. Raises as `head` does.
+    """Return at least `count` objects under a prefix, if there are as many, by path. Raises as `head` does.
 
-    Raises AnswerTooLargeError where their paths have more than `LISTING` times `most` characters.
+    Raises AnswerTooLargeError if their paths have more than `LISTING` times `most` characters.
     """
     found: list[Found] = []
     left = LISTING * most
@@ -113,10 +113,10 @@ async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> li
 
 
 async def heads(store: "ObjectStore", folder: str, paths: Collection[str]) -> Mapping[str, Found | Exception | None]:
-    """Objects of one folder, or None where there is none, or the error of one that may not be looked at.
+    """Return each object, None if it does not exist, or the error of an object that may not be read.
 
-    Those that a listing does not show need not be asked for; it is made where it costs a tenth of that, at most. Raises
-    OSError where there is no answer now.
+    A listing comes first if it costs at most a tenth of the requests: objects that it does not contain do not exist.
+    Raises OSError if there is no answer now.
     """
     import asyncio
 
@@ -137,7 +137,7 @@ async def _looked_at(store: "ObjectStore", path: str) -> Found | Exception | Non
 
 
 async def _unlisted(store: "ObjectStore", folder: str, paths: Collection[str], *, pages: int) -> set[str]:
-    """Which of the objects are not in the folder; none where so many pages do not tell."""
+    """Return which objects are missing in a prefix; none if so many pages do not show it."""
     left = set(paths)
     if pages == 0:
         return set()
@@ -153,7 +153,7 @@ async def _unlisted(store: "ObjectStore", folder: str, paths: Collection[str], *
 
 
 async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[Found]]":
-    """The objects of a folder, as many at a time as one request gives."""
+    """Yield the objects under a prefix, one page for each request."""
     import obstore
 
     try:
@@ -170,7 +170,7 @@ def _found(meta: "ObjectMeta") -> Found:
 
 
 def _meant(error: Exception) -> Exception:
-    """The client's error as one of ours: what passes is an OSError. A listing's has only its status to go by."""
+    """Return the error of the client as one of ours; a transient one is an OSError. Listings only report a status."""
     from obstore import exceptions
 
     said = words(error)
@@ -186,7 +186,7 @@ def _meant(error: Exception) -> Exception:
 
 
 def words(error: Exception) -> str:
-    """Status and code where a server answered, else what went wrong; no address with a signature, no document."""
+    """Return status and code of a response, or the error, without signed URLs and documents."""
     said = str(error).partition("\n\nDebug source")[0]
     status, code = _STATUS.search(said), _CODE.search(said)
     if status is not None:

@@ -1,4 +1,4 @@
-"""Looking again and again: what every trigger does that nobody tells when it has happened."""
+"""Polling and conditions, for triggers without a notification."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -10,7 +10,7 @@ INTERVAL_MIN = 0.1
 
 
 class BusyError(OSError):
-    """There is no answer now, and none is to be asked for before so many seconds have passed."""
+    """There is no answer now; ask again after `retry_after` seconds."""
 
     def __init__(self, words: str, retry_after: float) -> None:
         super().__init__(words)
@@ -18,7 +18,7 @@ class BusyError(OSError):
 
 
 async def alone(trigger: Any) -> Any:
-    """The event of a trigger whose class has `poll_many`, where nobody lends anything, as in Airflow's triggerer."""
+    """Return the event of a trigger with `poll_many` outside of Torpor's triggerer, such as in Airflow's."""
     import asyncio
 
     while True:
@@ -36,9 +36,9 @@ async def alone(trigger: Any) -> Any:
 
 
 async def found(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
-    """What `look` finds once that is not None; `interval` is in seconds.
+    """Call `look` until it returns a value that is not None. `interval` is in seconds.
 
-    The interval is varied by a tenth, so that many waits do not look at one moment.
+    The interval varies by a tenth, so that many deferrals do not poll at the same time.
     """
     while (what := await look()) is None:
         await services.sleep(interval * (0.9 + 0.2 * services.jitter()))
@@ -46,23 +46,23 @@ async def found(services: Services, look: Callable[[], Awaitable[Any]], interval
 
 
 class Verdict(NamedTuple):
-    """Whether it holds, and a few words on that for people."""
+    """Whether a condition holds, and a description for people."""
 
     holds: bool
     words: str
 
 
 def given(condition: object, name: str = "condition") -> str | None:
-    """A condition as it was given. Raises TypeError for what is no text."""
+    """Return a condition. Raises TypeError if it is not text."""
     if condition is not None and not isinstance(condition, str):
         raise TypeError(f"{name} takes a CEL expression as text, not {type(condition).__name__}")
     return condition
 
 
 async def judge(services: Services, condition: str, variables: Mapping[str, Any], name: str = "condition") -> Verdict:
-    """Whether it is true; where it has no value, since something is not there yet, it is not.
+    """Evaluate a condition; it does not hold while it has no value, such as for a missing field.
 
-    Raises TypeError where its value is neither true nor false, ValueError where it can have none.
+    Raises TypeError if the value is not a boolean, ValueError if it can have none.
     """
     try:
         value = await services.evaluate(condition, variables)
@@ -81,7 +81,7 @@ _AT_ONCE = 8
 
 
 async def each(verdicts: "Sequence[Pending[T]]") -> "list[T | Exception | None]":
-    """Each as it is, the coroutines as what they return or raise."""
+    """Return the values, with coroutines replaced by what they return or raise."""
     import asyncio
 
     found: list[Any] = list(verdicts)

@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL that the triggerer opens, and whose answers are counted. Imported in a triggerer only.
+"""Connections to PostgreSQL that the triggerer opens and meters. Imported in a triggerer only.
 
-asyncpg takes an event loop and no socket, so it is given one that connects as all waits do. That holds for the
-connection by which it cancels a query, too.
+asyncpg accepts an event loop and no socket, so it gets a loop that connects through the triggerer. That also applies to
+the connection that cancels a query.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ CONNECT_SECONDS = 10.0
 
 
 class _Loop:
-    """The running event loop, but for how it connects."""
+    """The running event loop with another way to connect."""
 
     def __init__(self, services: Services, meter: Meter) -> None:
         import asyncio
@@ -30,7 +30,7 @@ class _Loop:
     async def create_connection(
         self, factory: Callable[[], Any], host: str, port: int, **options: Any
     ) -> tuple[Any, Any]:
-        """A transport and a protocol."""
+        """Return a transport and a protocol."""
         if options.get("ssl"):
             options.setdefault("server_hostname", host)
         opened = await self._services.connect(host, port, seconds=CONNECT_SECONDS, meter=self._meter)
@@ -42,7 +42,7 @@ class _Loop:
 
 
 async def connect(services: Services, **arguments: Any) -> Any:
-    """As `asyncpg.connect`, but that `meter` of the connection counts what the server sends."""
+    """Connect as `asyncpg.connect` does; `meter` of the connection counts received bytes."""
     import asyncpg
 
     meter = Meter(services.answer_bytes)

@@ -1,4 +1,4 @@
-"""Connections of the Redis client that the triggerer opens, and that count each reply. Imported in a triggerer only."""
+"""Connections of the Redis client that the triggerer opens and meters. Imported in a triggerer only."""
 
 from functools import cache
 from typing import Any
@@ -8,7 +8,7 @@ from torpor.triggers.support.metering import Meter
 
 
 class _Metered:
-    """Mixed into a connection of the client."""
+    """A mixin for connections of the client."""
 
     def __init__(self, *, services: Services, **given: Any) -> None:
         super().__init__(**given)
@@ -16,7 +16,7 @@ class _Metered:
         self._meter = Meter(services.answer_bytes)
 
     async def _connect(self) -> None:
-        """Where the client would resolve and connect by itself."""
+        """Connect through the triggerer instead of the client."""
         import asyncio
 
         options: dict[str, Any] = dict(self._connection_arguments())  # type: ignore[attr-defined]
@@ -35,14 +35,14 @@ class _Metered:
         client._reader, client._writer = reader, writer  # noqa: SLF001 - the client's own, of which this is a part
 
     async def send_packed_command(self, *given: Any, **options: Any) -> None:
-        """Whatever is asked, its reply is counted by itself."""
+        """Start a new count for each reply."""
         self._meter.start()
         await super().send_packed_command(*given, **options)  # type: ignore[misc]
 
 
 @cache
 def kind(*, tls: bool) -> Any:
-    """The class of connections that the client's pool makes."""
+    """Return the connection class for the pool of the client."""
     from redis.asyncio import Connection, SSLConnection
 
     class MeteredConnection(_Metered, Connection):

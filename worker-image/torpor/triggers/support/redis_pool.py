@@ -1,7 +1,7 @@
-"""Asking a Redis server: one pool of connections for all who ask the same one; only commands that read.
+"""Queries Redis with read-only commands: one connection pool for each server.
 
-Of a URL only what it says of the server is used: the client's own reading of it takes file names and options of the
-process. The triggerer connects (`redis_connection`), so each reply is counted before it is in memory.
+The URL is parsed here, because the client accepts file names and options of the process in it. The triggerer opens the
+connections (`redis_connection`), so each reply is counted before it is in memory.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
 
 
 def parse(url: object) -> Address:
-    """The database that a URL names. Raises TypeError, ValueError, of which no message shows the URL's password."""
+    """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
         raise TypeError(f"url takes text or a secretRef, not {type(url).__name__}")
     try:
@@ -63,12 +63,12 @@ def parse(url: object) -> Address:
 
 
 def load() -> None:
-    """Import what it takes; a third of a second of work, so it is done in a thread before the first command."""
+    """Import the library. It takes a third of a second, so call it in a thread before the first command."""
     import_module("redis.asyncio")
 
 
 def connect(address: Address, services: Services) -> "Redis":
-    """A client that connects when it is first asked."""
+    """Create a client, which connects on first use."""
     from redis.asyncio import BlockingConnectionPool, Redis
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
@@ -97,15 +97,15 @@ def connect(address: Address, services: Services) -> "Redis":
 
 
 async def close(client: "Redis") -> None:
-    """End its connections."""
+    """Close the connections."""
     await client.aclose()
 
 
 async def element(client: "Redis", name: str, index: int, most: int) -> tuple[int, str | None]:
-    """How long a list is, and its element at an index, None where there is none; nothing is taken from it.
+    """Return the length of a list and its element at an index, or None. It does not pop the element.
 
-    `most` is how many bytes a reply may have, for the words of the error. Raises OSError where there is no answer now,
-    PermissionError and ValueError where there will be none.
+    `most` is the maximum size of a reply in bytes. Raises OSError if there is no answer now, PermissionError or
+    ValueError if there never will be.
     """
     from redis.exceptions import RedisError
 
@@ -120,7 +120,7 @@ async def element(client: "Redis", name: str, index: int, most: int) -> tuple[in
 
 
 async def entry(client: "Redis", name: str, after: str, most: int) -> Entry | None:
-    """The first entry of a stream after an id, None where there is none. Raises as `element` does."""
+    """Return the first entry of a stream after an id, or None. Raises as `element` does."""
     from redis.exceptions import RedisError
 
     try:
@@ -142,7 +142,7 @@ def _text(value: bytes, what: str) -> str:
 
 
 def _meant(error: "RedisError | OSError", most: int) -> Exception:
-    """The client's error as one of ours: what passes is an OSError."""
+    """Return the error of the client as one of ours; a transient one is an OSError."""
     from redis import exceptions
 
     if metering.overran(error):

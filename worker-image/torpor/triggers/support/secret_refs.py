@@ -1,9 +1,9 @@
-"""Values that stand in a Secret: how a reference to one looks, and how a class tells what came from one.
+"""References to keys of Secrets, and values that came from one.
 
-A Workflow spells a reference `{"secretRef": {"name": ..., "key": ...}}`, a task `SecretRef(name, key)`; on a TaskRun
-both carry a mark (`torpor_wire.secret_ref`). The triggerer puts the text in its place before it makes the trigger, as
-`Revealed`: so a class can take a password from a Secret and refuse one that stands on the TaskRun for all to read. A
-class takes both forms, since a task pod makes it with the reference. Pure.
+A Workflow writes `{"secretRef": {"name": ..., "key": ...}}`, a task `SecretRef(name, key)`. On a TaskRun both are
+marked (`torpor_wire.secret_ref`). The triggerer replaces the reference by the text as `Revealed` before it creates the
+trigger. So a class can accept a password from a Secret and reject one that is readable on the TaskRun. A class accepts
+both forms, because a task pod creates it with the reference. Pure.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ REFERENCE = secret_ref.FIELD
 
 
 class Revealed(str):
-    """What a Secret holds. Equal to its text, and not shown where it is represented."""
+    """A value from a Secret. It equals its text, and its repr hides it."""
 
     __slots__ = ()
 
@@ -26,14 +26,14 @@ class Revealed(str):
 
 
 def is_reference(value: object) -> bool:
-    """Whether it means to name a key of a Secret, rightly or not."""
+    """Return whether a value has the form of a reference, valid or not."""
     return isinstance(value, Mapping) and REFERENCE in value
 
 
 def reference(value: object, name: str) -> Reference:
-    """A reference, checked. Raises ValueError naming the argument where it names no key of a Secret.
+    """Return a valid reference. Raises ValueError naming the argument.
 
-    What came without the mark of an author (`SecretRef`) stays without it, and is refused where it is written down.
+    A reference without the mark of an author (`SecretRef`) stays unmarked, and is rejected when it is stored.
     """
     if isinstance(value, SecretRef):
         return value

@@ -1,7 +1,7 @@
-"""Which triggers may serve several TaskRuns that wait for the same.
+"""Decides which triggers may serve several TaskRuns that wait for the same. Pure.
 
-Torpor's own look and change nothing, so they may. Another class may do anything: Airflow's HttpTrigger sends its POST,
-and two tasks that ask for the same POST mean two. So such a class is shared only where it says so itself. Pure.
+Torpor's own triggers have no side effects, so they may. Other classes may have some: Airflow's HttpTrigger sends its
+POST, and two tasks with the same POST mean two. Such a class is shared only if it says so itself.
 """
 
 from typing import Any
@@ -11,13 +11,13 @@ _OWN = "torpor.triggers"
 
 
 def is_shareable(trigger: Any) -> bool:
-    """Whether this trigger may serve several TaskRuns. Whatever its own attribute raises, this raises."""
+    """Return whether this trigger may serve several TaskRuns. Raises whatever its own attribute raises."""
     says = _FIELD in getattr(trigger, "__dict__", ()) or class_decides(type(trigger))
     return says and getattr(trigger, _FIELD, False) is True
 
 
 def class_decides(found: Any) -> bool:
-    """Whether `shareable` is the class's own word, rather than what it inherits from a class of Torpor's."""
+    """Return whether the class sets `shareable` itself, instead of inheriting it from a class of Torpor."""
     for one in getattr(found, "__mro__", ()):
         if _FIELD in vars(one):
             return _is_own(found) or not _is_own(one)

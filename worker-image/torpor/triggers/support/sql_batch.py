@@ -1,8 +1,7 @@
-"""The rows that one query finds for many sets of parameters, asked for in one statement where that can be had.
+"""Runs one query for many sets of parameters, in one statement if possible.
 
-PostgreSQL is first told the query by itself, and says of which types its parameters are; then it is asked once, with
-the query as a lateral join over all their values, so that each finds what it would find alone. A query that cannot be
-joined, and any on an SQLite file, is asked for each set.
+PostgreSQL prepares the query to learn the types of its parameters. Then one statement joins it laterally over all sets.
+A query that cannot be joined, and any query on SQLite, runs once for each set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ _ALL_MIN = 1000
 _SLICE = 500
 _NOT_JOINED = {"0A", "42"}
 _GOES = {"08", "40", "57", "58"}
-"""PostgreSQL's classes of errors of a server that goes, has no time, or is a standby whose rows are taken away."""
+"""Error classes of PostgreSQL for a server that is stopping, out of time, or a standby in recovery conflict."""
 _DENIED = "42501"
 _SILENT = 3
 
@@ -28,11 +27,11 @@ _SILENT = 3
 async def ask(
     engine: "AsyncEngine", query: str, given: Sequence[Params], *, seconds: float, most: int
 ) -> "Sequence[Rows | Exception]":
-    """For each of the sets, all with the same names and kinds of values, its rows or why it has none.
+    """Return for each set of parameters its rows or its error. All sets have the same names and kinds of values.
 
-    `most` is how many bytes an answer may have: of all sets, where they are asked for in one statement.
-    Raises OSError where there is no answer now to any of them, TimeoutError where all are too many, PermissionError,
-    and ValueError where one of them spoils it for all.
+    `most` is the maximum size of an answer in bytes: of all sets, if they share a statement. Raises OSError if there is
+    no answer at all, TimeoutError if there are too many sets, PermissionError, and ValueError if one set fails the
+    statement.
     """
     if len(given) == 1:
         return [await sql_engine.ask(engine, query, given[0], seconds=seconds, most=most)]
@@ -55,7 +54,7 @@ async def _alone(engine: "AsyncEngine", query: str, params: Params, seconds: flo
 async def _in_turn(
     engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float, most: int
 ) -> "list[Rows | Exception]":
-    """Each by itself; where the first few have no answer, neither have the others."""
+    """Run each set alone. If the first few have no answer, give up on the others."""
     found: list[Rows | Exception] = []
     for params in given:
         try:
@@ -72,7 +71,7 @@ async def _in_turn(
 async def _joined(
     engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float
 ) -> "Sequence[Rows | Exception] | None":
-    """None where the query can be asked, but not be joined."""
+    """Return the rows of a lateral join; None if the query cannot be joined."""
     from asyncpg import PostgresError
 
     async with sql_engine.session(engine, seconds) as connection:
@@ -101,7 +100,7 @@ async def _joined(
 async def _parameters(
     connection: "AsyncConnection", raw: Any, query: str, params: Params
 ) -> tuple[Sequence[str], Sequence[Any]]:
-    """Their names, in the order of the server's numbers, and their types as the server sees them."""
+    """Return the names of the parameters, in the order of the server, and their types."""
     from sqlalchemy import text
 
     statement = text(query)
@@ -112,7 +111,7 @@ async def _parameters(
 
 
 def _join(connection: "AsyncConnection", query: str, names: Sequence[str], types: Sequence[Any]) -> str:
-    """The query with columns in the place of its parameters, over arrays of these types."""
+    """Return the query as a lateral join over arrays of these types."""
     from sqlalchemy import bindparam, literal_column, text
     from sqlalchemy.types import UserDefinedType
 

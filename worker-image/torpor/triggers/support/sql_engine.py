@@ -1,8 +1,8 @@
-"""Asking a database: one pool of connections for all who ask the same one, each query read-only and with a limit.
+"""Queries a database: one connection pool for each database, each query read-only and limited.
 
-PostgreSQL holds a query to reading by its transaction, SQLite by how the file is opened. Settings are made for a
-transaction and nothing is prepared for longer, so that a pooler such as PgBouncer may stand between. What PostgreSQL
-answers is counted where it arrives (`postgres_connection`), and SQLite makes no value larger than a wait may read.
+PostgreSQL enforces a read-only transaction, SQLite opens the file read-only. Settings last for one transaction and no
+statement stays prepared, so a pooler such as PgBouncer works. `postgres_connection` counts the bytes that PostgreSQL
+sends; SQLite limits the size of a value.
 """
 
 import sys
@@ -33,26 +33,26 @@ _IMPORTED = (
 _GRACE = 2.0
 _STEPS = 10_000
 _FETCHED = 4
-"""Rows of an SQLite file that are read at a time, each as large as may be."""
+"""Rows of an SQLite file that are fetched at a time; each may have the maximum size."""
 _CLASSES = {"0A", "21", "22", "25", "26", "28", "2F", "34", "3D", "3F", "42", "44"}
-"""PostgreSQL's classes of errors that asking again does not cure; the others are of a server that goes or is busy."""
+"""Error classes of PostgreSQL that a retry does not fix. Others mean that the server is busy or stopping."""
 _BUSY = {5, 6, 9, 10, 14, 15}
-"""SQLite's errors that pass: busy, locked, interrupted, I/O, cannot open, protocol of locks."""
+"""Transient errors of SQLite: busy, locked, interrupted, I/O, cannot open, locking protocol."""
 
 
 def load() -> None:
-    """Import what it takes; a second of work, so it is done in a thread before the first query."""
+    """Import the libraries. It takes a second, so call it in a thread before the first query."""
     for name in _IMPORTED:
         import_module(name)
 
 
 def is_loaded() -> bool:
-    """Whether that has been done."""
+    """Return whether the libraries are imported."""
     return all(name in sys.modules for name in _IMPORTED)
 
 
 def connect(database: Server | File, services: Services) -> "AsyncEngine":
-    """A pool that connects when it is first asked."""
+    """Create a pool, which connects on first use."""
     match database:
         case Server():
             return _server(database, services)
@@ -61,17 +61,17 @@ def connect(database: Server | File, services: Services) -> "AsyncEngine":
 
 
 async def close(engine: "AsyncEngine") -> None:
-    """End its connections."""
+    """Close the connections."""
     await engine.dispose()
 
 
 async def ask(
     engine: "AsyncEngine", query: str, params: Mapping[str, Any], *, seconds: float, most: int
 ) -> Sequence[Mapping[str, Any]]:
-    """The first rows, 100 at most, and `most` bytes of them.
+    """Return the first rows: up to 100, and up to `most` bytes.
 
-    Raises OSError where there is no answer now, PermissionError and ValueError where there will be none, of these
-    AnswerTooLargeError where they are larger.
+    Raises OSError if there is no answer now, PermissionError or ValueError if there never will be, and
+    AnswerTooLargeError if the rows are too large.
     """
     async with session(engine, seconds) as connection:
         return await rows(connection, query, params, seconds=seconds, most=most)
@@ -79,7 +79,7 @@ async def ask(
 
 @asynccontextmanager
 async def session(engine: "AsyncEngine", seconds: float) -> "AsyncIterator[AsyncConnection]":
-    """A connection that only reads, for a statement of so many seconds. What is raised inside comes out as ours."""
+    """Open a read-only connection for a statement of up to `seconds`. Errors of the driver are translated."""
     import asyncio
 
     from asyncpg import InterfaceError, PostgresError
@@ -105,7 +105,7 @@ async def session(engine: "AsyncEngine", seconds: float) -> "AsyncIterator[Async
 
 @asynccontextmanager
 async def _counted(connection: "AsyncConnection") -> AsyncIterator[None]:
-    """Count what the server sends from now on. Raises AnswerTooLargeError where that is too much."""
+    """Count the bytes that the server sends. Raises AnswerTooLargeError."""
     raw: Any = (await connection.get_raw_connection()).driver_connection
     meter = getattr(raw, "meter", None)
     if meter is None:
@@ -124,7 +124,7 @@ async def _counted(connection: "AsyncConnection") -> AsyncIterator[None]:
 async def rows(
     connection: "AsyncConnection", query: str, params: Mapping[str, Any], *, seconds: float, most: int
 ) -> Sequence[Mapping[str, Any]]:
-    """The first rows, in a session."""
+    """Return the first rows, in a session."""
     from sqlalchemy import text
 
     statement = text(query)
@@ -155,7 +155,7 @@ def _size(cells: Iterable[Any]) -> int:
 
 
 def words(params: Mapping[str, Any]) -> list[Any]:
-    """Text is bound as text; else the driver would want a date for a date, and JSON has none to give."""
+    """Bind text as text. The driver would expect a date for a date column, and JSON has none."""
     from sqlalchemy import String, bindparam
 
     return [bindparam(name, type_=String()) for name, value in params.items() if isinstance(value, str)]
@@ -171,7 +171,7 @@ async def _held_to_reading(connection: "AsyncConnection", seconds: float) -> "As
 
 
 def check(bound: set[str], given: set[str]) -> None:
-    """Raise ValueError where a query binds other names than are given."""
+    """Raise ValueError if the parameters of a query differ from the given names."""
     if bound != given:
         raise ValueError(
             f"the query binds {_names(bound)}, and params has {_names(given)}; "
@@ -184,9 +184,9 @@ def _names(names: set[str]) -> str:
 
 
 async def _limit(connection: "AsyncConnection", seconds: float, most: int) -> None:
-    """A query runs in SQLite's own thread, where nothing but SQLite itself can end it.
+    """Limit SQLite itself, because nothing else can stop a query in its thread.
 
-    ATTACH, and VACUUM INTO by way of it, would open or write a file that is nobody's to name.
+    ATTACH, and VACUUM INTO through it, would open or write other files.
     """
     import sqlite3
     import time
@@ -231,7 +231,7 @@ def _server(server: Server, services: Services) -> "AsyncEngine":
 
 
 def _tls(mode: str) -> Any:
-    """What asyncpg takes: where it would look for files of the triggerer's, the system's authorities instead."""
+    """Return the TLS context for asyncpg. It uses the system's authorities instead of files of the triggerer."""
     if not mode.startswith("verify"):
         return mode
     import ssl
@@ -255,7 +255,7 @@ def _file(file: File, services: Services) -> "AsyncEngine":
 
     @event.listens_for(engine.sync_engine, "do_connect")
     def find(_dialect: object, _record: object, arguments: list[str], _parameters: object) -> None:
-        """Each time anew: a file may be replaced, and a link be turned elsewhere."""
+        """Resolve the path on each connection, because files and links may change."""
         path = await_only(services.in_thread(lambda: file_access.real(file.path, folder)))
         arguments[0] = f"file:{quote(path)}?mode=ro"
 
@@ -263,7 +263,7 @@ def _file(file: File, services: Services) -> "AsyncEngine":
 
 
 def meant(error: BaseException) -> Exception:
-    """The driver's error as one of ours: what passes is an OSError."""
+    """Return the error of a driver as one of ours; a transient one is an OSError."""
     import sqlite3
 
     if isinstance(error, AddressDeniedError):
@@ -281,6 +281,6 @@ def meant(error: BaseException) -> Exception:
 
 
 def _said(error: BaseException) -> str:
-    """The first line of what it says, without the class that SQLAlchemy puts before it."""
+    """Return the first line of an error, without the class name that SQLAlchemy prepends."""
     line = str(error).partition("\n")[0]
     return (line.rpartition("'>: ")[2] if line.startswith("<class '") else line) or type(error).__name__

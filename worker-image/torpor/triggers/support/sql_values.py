@@ -1,4 +1,4 @@
-"""What a database answers as JSON, and without loss: a number that JSON would round is text. Pure."""
+"""Converts database values to JSON without loss: a number that JSON would round becomes text. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def row(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A row by its columns' names. Raises ValueError naming the column whose value has no JSON form."""
+    """Return a row by column name. Raises ValueError naming the column whose value has no JSON form."""
     return {str(name): cell(value, str(name)) for name, value in found.items()}
 
 
 def cell(value: Any, column: str) -> Any:
-    """A value: moments as RFC 3339, decimals and UUIDs as text, intervals in seconds."""
+    """Return a value: times as RFC 3339, decimals and UUIDs as text, intervals in seconds."""
     match value:
         case None | bool() | int() | str():
             return value
