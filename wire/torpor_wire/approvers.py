@@ -1,7 +1,7 @@
-"""Who may answer a wait for a person: users and groups, as the API server knows them.
+"""The users and groups that may answer an approval.
 
-They stand in the kwargs of the `approval` trigger, as text that no policy can read, and so once more on the TaskRun as
-fields (`status.trigger.approvers`), by which the policy `torpor-approval` checks whoever writes the answer. Pure.
+They are in the kwargs of the `approval` trigger, as text that no policy can read, and also in
+`status.trigger.approvers`, where the policy `torpor-approval` checks the user who answers. Pure.
 """
 
 from collections.abc import Mapping
@@ -13,24 +13,24 @@ _FIELDS = ("users", "groups")
 
 
 class Approvers(NamedTuple):
-    """Whoever is one of the users, or in one of the groups."""
+    """One of these users, or a member of one of these groups."""
 
     users: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
 
     def on_status(self) -> dict[str, list[str]]:
-        """The value of `status.trigger.approvers`, and of the kwarg."""
+        """Return the value of `status.trigger.approvers` and of the kwarg."""
         given = {"users": list(self.users), "groups": list(self.groups)}
         return {field: names for field, names in given.items() if names}
 
     def shown(self) -> str:
-        """For people: `ann, bob or members of sre`."""
+        """Return text such as `ann, bob or members of sre`."""
         groups = f"members of {', '.join(self.groups)}" if self.groups else ""
         return " or ".join(words for words in (", ".join(self.users), groups) if words)
 
 
 def parse(value: object) -> Approvers:
-    """Those of `{users: [...], groups: [...]}`. Raises ValueError saying what is wrong with anything else."""
+    """Return the approvers of `{users: [...], groups: [...]}`. Raises ValueError."""
     if not isinstance(value, Mapping) or not value or not set(value) <= set(_FIELDS):
         raise ValueError("approvers takes {users: [...], groups: [...]}, one of them or both")
     users, groups = (_names(field, value.get(field, ())) for field in _FIELDS)

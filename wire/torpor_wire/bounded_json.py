@@ -1,8 +1,8 @@
-"""JSON whose nesting is bounded before it is decoded.
+"""Decodes JSON with a limit on nesting.
 
-Python's decoder fails at a depth that depends on the call stack. Everything that walks the decoded value recursively
-(deep copies, validation, canonical JSON) fails earlier. The check runs on the text, in C. It costs about as much as the
-decoding, and a text with few brackets skips it. Pure: no I/O.
+Python's decoder fails at a depth that depends on the call stack, and recursive code (copies, validation, canonical
+JSON) fails earlier. The check runs on the text with regular expressions. It costs about as much as decoding, and text
+with few brackets skips it. Pure.
 """
 
 import json
@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 MAX_DEPTH = 100
-"""Levels of lists and objects. The admission policy accepts 20 within a Workflow's values; a TaskRun adds a few."""
+"""Levels of lists and objects. The admission policy accepts 20 in the values of a Workflow; a TaskRun adds a few."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
@@ -18,11 +18,11 @@ _AS_LISTS = bytes.maketrans(b"{}", b"[]")
 
 
 class TooDeepError(ValueError):
-    """The text nests lists and objects deeper than the limit."""
+    """The text exceeds the limit on nesting."""
 
 
 def loads(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
-    """The decoded value. Raises TooDeepError for more than `max_depth` levels, ValueError for text that is not JSON."""
+    """Return the decoded value. Raises TooDeepError above `max_depth` levels, ValueError for text that is not JSON."""
     if is_too_deep(data, max_depth):
         raise TooDeepError(_too_deep(max_depth))
     try:
@@ -32,7 +32,7 @@ def loads(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
 
 
 def is_too_deep(data: bytes, max_depth: int = MAX_DEPTH) -> bool:
-    """Whether JSON text nests lists and objects deeper than `max_depth`. Text that is not JSON may be either."""
+    """Return whether JSON text exceeds `max_depth` levels. For text that is not JSON the result is undefined."""
     if data.count(b"[") + data.count(b"{") <= max_depth:
         return False
     brackets = _STRING.sub(b"", data).translate(_AS_LISTS, _NOT_BRACKETS)

@@ -1,8 +1,7 @@
-"""JSON text in one form only (RFC 8785), and the hashes taken of it.
+"""Canonical JSON text (RFC 8785), and hashes of it.
 
-Two TaskRuns share a poke when their triggers are equal, and a shard is a hash: both need one spelling of a value on
-every machine. Integers keep all their digits, where RFC 8785 would round them to a double, since Kubernetes carries
-64-bit integers.
+TaskRuns share a poke if their triggers are equal, and a shard is a hash: both need one text for a value on all
+machines. Unlike RFC 8785, integers keep all their digits, because Kubernetes uses 64-bit integers.
 """
 
 import hashlib
@@ -19,11 +18,11 @@ _BITS_MAX = 4096  # well below the 4,300 digits at which Python refuses to write
 
 
 class NotJsonError(ValueError):
-    """A value that has no JSON form; the message names the path and the type."""
+    """A value that is not JSON; the message names its path and type."""
 
 
 def text(value: object, at: str = "$") -> str:
-    """The canonical JSON text of a value. Raises NotJsonError for what JSON cannot say: NaN, bytes, other keys."""
+    """Return the canonical JSON text. Raises NotJsonError for NaN, bytes, other keys than strings, and so on."""
     try:
         return _text(_checked(value, at))
     except RecursionError as error:
@@ -31,7 +30,7 @@ def text(value: object, at: str = "$") -> str:
 
 
 def plain(value: object, at: str = "$") -> str:
-    """Compact JSON text that keeps the order of keys. Raises NotJsonError as `text` does, for the value `at` a path."""
+    """Return compact JSON text in the order of keys. `at` is the path in messages. Raises NotJsonError."""
     try:
         return json.dumps(_checked(value, at), ensure_ascii=False, separators=(",", ":"))
     except RecursionError as error:
@@ -39,13 +38,13 @@ def plain(value: object, at: str = "$") -> str:
 
 
 def entry(key: object, value: object) -> tuple[str, str]:
-    """The compact JSON texts of one key of an object and of its value. Raises NotJsonError as `text` does."""
+    """Return the JSON texts of a key and its value. Raises NotJsonError."""
     name = _key(key, "$")
     return plain(name), plain(value, f"$.{name}")
 
 
 def digest(*parts: object) -> str:
-    """The SHA-256, in hexadecimal, of the canonical text of the parts."""
+    """Return the SHA-256 in hexadecimal of the canonical text of the parts."""
     return hashlib.sha256(f"[{','.join(text(part) for part in parts)}]".encode()).hexdigest()
 
 
@@ -103,7 +102,7 @@ def _text(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    """ECMAScript's Number::toString, as RFC 8785 asks: the shortest digits that read back as the same double."""
+    """Return the number as ECMAScript's Number::toString does, per RFC 8785: the shortest digits of the same double."""
     if value == 0:
         return "0"
     mantissa, _, exponent = f"{value!r}e0".partition("e")
@@ -116,7 +115,7 @@ def _number(value: float) -> str:
 
 
 def _placed(digits: str, point: int) -> str:
-    """The digits with the decimal point after `point` of them, in ECMAScript's choice of notation."""
+    """Return the digits with the decimal point after `point` of them, in ECMAScript's notation."""
     if len(digits) <= point <= _FIXED_MAX:
         return digits + "0" * (point - len(digits))
     if 0 < point <= _FIXED_MAX:

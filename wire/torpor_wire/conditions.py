@@ -1,7 +1,7 @@
-"""Conditions as a pure function of status, so that whoever writes the state writes them and nobody keeps them.
+"""Computes conditions from the status, so that each writer of a state writes the same condition.
 
-`Succeeded` is Unknown until the end, then True or False (as in Tekton). Its last transition is the object's creation
-while it is Unknown and the completion after, so no writer needs to know the former condition.
+`Succeeded` is Unknown until the end, then True or False, as in Tekton. Its last transition is the creation of the
+object while it is Unknown, and the completion afterwards, so a writer needs no former condition.
 """
 
 from torpor_wire import state as states
@@ -16,7 +16,7 @@ STATUS = {
     states.State.FAILED: "False",
     states.State.CANCELLED: "False",
 }
-"""The condition in each state that is an end; in every other it is UNKNOWN. The CRD holds every writer to it."""
+"""The status of the condition in each terminal state; UNKNOWN in all others. The CRD enforces it."""
 
 UNKNOWN = "Unknown"
 
@@ -24,7 +24,7 @@ UNKNOWN = "Unknown"
 def succeeded(
     state: states.State, *, created: str, completed: str | None, reason: str | None, message: str | None
 ) -> dict[str, Json]:
-    """The `Succeeded` condition. `created` and `completed` are RFC 3339 texts."""
+    """Return the `Succeeded` condition. `created` and `completed` are RFC 3339 times."""
     return {
         "type": TYPE,
         "status": STATUS.get(state, UNKNOWN),

@@ -1,6 +1,6 @@
-"""Sets of instances of a mapped task, as a status holds them: `0-3,7,9-12`, never a list of ten thousand numbers.
+"""Sets of instances of a mapped task, as ranges: `0-3,7,9-12`. Pure.
 
-Pure. A task that is not mapped has one instance, at position 0 of such a set.
+A task that is not mapped has one instance, at position 0.
 """
 
 import re
@@ -21,7 +21,7 @@ class Indexes:
 
     @classmethod
     def of(cls, numbers: Iterable[int]) -> Self:
-        """The set of these numbers. Raises ValueError for a negative one."""
+        """Return the set of these numbers. Raises ValueError for a negative one."""
         bits = bytearray()
         for number in numbers:
             place, bit = divmod(number, 8)
@@ -34,12 +34,12 @@ class Indexes:
 
     @classmethod
     def below(cls, count: int) -> Self:
-        """The first `count` numbers."""
+        """Return the first `count` numbers."""
         return cls((1 << count) - 1)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """What `text()` wrote. Raises ValueError for anything else."""
+        """Return the set that `text()` wrote. Raises ValueError."""
         bits = 0
         for part in filter(None, text.split(",")):
             found = _RANGE.fullmatch(part)
@@ -54,11 +54,11 @@ class Indexes:
         return cls(bits)
 
     def text(self) -> str:
-        """Its ranges in ascending order, without spaces; empty for the empty set."""
+        """Return the ranges in ascending order; empty for the empty set."""
         return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in self._ranges())
 
     def missing(self, count: int) -> "Indexes":
-        """Which of the first `count` numbers are not in it."""
+        """Return which of the first `count` numbers are missing."""
         return Indexes.below(count) - self
 
     @property

@@ -1,7 +1,7 @@
-"""Instances of a task within mapped groups: by the index in each group, outermost first, and the task's own at last.
+"""Instances of a task in mapped groups, as paths of indexes: outermost group first, the task itself last. Pure.
 
-A status holds sets of them as ranges at each level: `0-3.0-9,4.0-1` is ten instances in each of the first four indexes
-of a group, and two in the fifth. Pure.
+A status stores sets of them as ranges for each level: `0-3.0-9,4.0-1` is ten instances in each of the first four
+indexes of a group, and two in the fifth.
 """
 
 import re
@@ -20,17 +20,20 @@ _BOX = re.compile(rf"{_RANGE}(?:\.{_RANGE}){{0,{constants.GROUP_DEPTH}}}")
 
 
 def written(path: Path) -> str:
-    """One of them, as in `2.0`."""
+    """Return a path such as `2.0`."""
     return ".".join(map(str, path))
 
 
 def text(paths: Iterable[Path]) -> str:
-    """A set of paths of one length, as ranges in ascending order; what differs in one level alone is one range."""
+    """Return a set of paths of one length as ranges in ascending order.
+
+    Paths that differ in one level form one range.
+    """
     return ",".join(_boxes(sorted(set(paths))))
 
 
 def parse(said: str, depth: int) -> frozenset[Path]:
-    """What `text` wrote of paths of this length. Raises ValueError for anything else."""
+    """Return the paths of this length that `text` wrote. Raises ValueError."""
     found: set[Path] = set()
     for box in filter(None, said.split(",")):
         if _BOX.fullmatch(box) is None:
@@ -45,7 +48,7 @@ def parse(said: str, depth: int) -> frozenset[Path]:
 
 
 def by_frame(paths: Iterable[Path]) -> dict[Path, Indexes]:
-    """The last numbers of paths, by what is before them."""
+    """Group the last numbers of paths by the numbers before them."""
     numbers: dict[Path, list[int]] = {}
     for path in paths:
         numbers.setdefault(path[:-1], []).append(path[-1])
@@ -53,12 +56,12 @@ def by_frame(paths: Iterable[Path]) -> dict[Path, Indexes]:
 
 
 def joined(frames: Mapping[Path, Indexes]) -> Iterator[Path]:
-    """The paths that `by_frame` took apart."""
+    """Return the paths of the groups that `by_frame` returns."""
     return ((*frame, last) for frame, lasts in frames.items() for last in lasts)
 
 
 def _boxes(paths: list[Path]) -> list[str]:
-    """The ranges of sorted paths."""
+    """Return the ranges of sorted paths."""
     if not paths or not paths[0]:
         return []
     if len(paths[0]) == 1:
@@ -71,7 +74,7 @@ def _boxes(paths: list[Path]) -> list[str]:
 
 
 def _runs(below: list[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Neighbours that have the same below them, as one range."""
+    """Merge neighbors with equal contents into ranges."""
     for (_, rest), found in groupby(enumerate(below), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
         firsts = [first for _, (first, _) in found]
         yield (str(firsts[0]) if len(firsts) == 1 else f"{firsts[0]}-{firsts[-1]}"), rest

@@ -1,7 +1,7 @@
-"""Names derived from what a thing is, so that creating it twice is the same as creating it once.
+"""Names derived from content, so that creating an object twice is the same as creating it once.
 
-A TaskRun is named by its Workflow, task and indexes; a pod by its TaskRun and the numbers of its launch. The five
-characters of hash keep names apart where truncation or dashes would let two meet.
+The name of a TaskRun derives from Workflow, task and indexes; that of a pod from its TaskRun and launch. A hash of five
+characters prevents collisions by truncation or dashes.
 """
 
 import re
@@ -18,9 +18,9 @@ _LABEL_MAX = 63
 def taskrun(
     workflow: str, workflow_uid: str, task: str, index: int = constants.UNMAPPED, groups: Sequence[int] = ()
 ) -> str:
-    """`<workflow>-<task>[-<index>]-<hash>`, 50 characters at most; the workflow's name gives way first.
+    """Return `<workflow>-<task>[-<index>]-<hash>`, up to 50 characters. The name of the workflow is truncated first.
 
-    Within groups there are several indexes, outermost first.
+    In groups there are several indexes, outermost first.
     """
     mapped = "".join(f"-{number}" for number in (*groups, index) if number != constants.UNMAPPED)
     tail = f"{mapped}-{canonical.digest(workflow_uid, task, index, *groups)[:5]}"
@@ -30,14 +30,14 @@ def taskrun(
 
 
 def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
-    """`<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
+    """Return `<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
     return f"{taskrun_name}-a{attempt}-s{segment}" + (f"-l{launch}" if launch else "")
 
 
 def label(value: str) -> str:
-    """A name as the value of a label, which has 63 characters and ends with a letter or a digit.
+    """Return a name as a label value: up to 63 characters, ending with a letter or a digit.
 
-    What does not fit is cut and gets a hash, so that no two names have one label.
+    A longer name is truncated and gets a hash, so that no two names share a label.
     """
     if len(value) <= _LABEL_MAX and value[-1:].isalnum():
         return value
@@ -46,15 +46,15 @@ def label(value: str) -> str:
 
 
 def is_object_name(name: str) -> bool:
-    """Whether an object can have the name: a DNS subdomain, which a shell takes as it is."""
+    """Return whether it is a valid object name: a DNS subdomain, which is also safe in a shell."""
     return len(name) <= _OBJECT_NAME_MAX and _OBJECT_NAME.fullmatch(name) is not None
 
 
 def _label(name: str) -> str:
-    """Task names are identifiers (`load_all`); Kubernetes' names take dashes (`load-all`)."""
+    """Replace underscores of task names (`load_all`) by dashes (`load-all`)."""
     return name.lower().replace("_", "-")
 
 
 def event_owner(uid: str) -> str:
-    """Under which name the archive keeps the event of the TaskRun with this uid, beside its result."""
+    """Return the name under which the archive stores the event of the TaskRun with this uid."""
     return f"{uid}.event"

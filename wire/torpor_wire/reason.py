@@ -1,13 +1,10 @@
-"""Why a TaskRun or a Workflow stands as it does: the CamelCase reasons of conditions and Events.
-
-One list, so that a user can search the documentation for any word that kubectl shows.
-"""
+"""The reasons of conditions and Events, in CamelCase. docs/reference/reasons.md explains each."""
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """A machine-readable word; the sentence beside it is the message."""
+    """A machine-readable reason; the message explains it."""
 
     SUCCEEDED = "Succeeded"
     ERROR = "Error"  # the task's code raised

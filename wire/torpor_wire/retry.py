@@ -1,6 +1,6 @@
-"""When a failed attempt is tried again: arithmetic on the retry policy that stands on the TaskRun.
+"""Computes when a failed attempt is retried, from the retry policy on the TaskRun.
 
-Whoever reports a failure (pod, triggerer, operator) computes what follows by this: a retry costs one write less.
+Each writer of a failure (pod, triggerer, operator) computes it, so a retry needs one write less.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ MAX_DELAY = 3_600.0
 
 
 class Policy(NamedTuple):
-    """How often and after what delay (seconds) an attempt is repeated; `limit` counts retries, not attempts."""
+    """A retry policy: `limit` counts retries, not attempts; delays are in seconds."""
 
     limit: int = 0
     delay: float = DELAY
@@ -22,7 +22,7 @@ class Policy(NamedTuple):
 
 
 def next_attempt_at(policy: Policy, attempt: int, now: float) -> float | None:
-    """When the attempt after this one (counted from 1) may start, or None when the policy allows no more."""
+    """Return when the attempt after `attempt` (counted from 1) starts, None if the policy allows no other."""
     if attempt > policy.limit:
         return None
     return now + Backoff(policy.delay, policy.max_delay, policy.backoff).delay(attempt)

@@ -1,9 +1,9 @@
-"""References to keys of Secrets among a trigger's arguments, and the mark that tells a reference from data.
+"""References to keys of Secrets in the arguments of a trigger, and the mark that distinguishes them from data.
 
-On a TaskRun a reference is `{"__type": "secretRef", "__var": {"name": ..., "key": ...}}`. The operator writes the mark
-for what a Workflow's author spelled out, a worker for a `SecretRef` object. Data cannot carry it: the encoding of typed
-values escapes whatever has that shape. An object that merely has the field `secretRef` is refused by each writer and by
-the triggerer, because an answer of an outside server may hold one. Pure.
+On a TaskRun a reference is `{"__type": "secretRef", "__var": {"name": ..., "key": ...}}`. The operator writes this mark
+for what the author of a Workflow wrote, a worker for a `SecretRef`. Data cannot carry it, because the encoding of typed
+values escapes that shape. Each writer and the triggerer reject an object that only has the field `secretRef`, because
+it may come from a server's response. Pure.
 """
 
 import re
@@ -24,7 +24,12 @@ UNMARKED = (
 
 
 class SecretRef(Mapping[str, Mapping[str, str]]):
-    """A key of a Secret, in the namespace of the task. Raises ValueError for what no Secret or key can be called."""
+    """A key of a Secret in the namespace of the task, for an argument of a trigger.
+
+        Http("https://example.org/state", headers={"Authorization": SecretRef("jobs", "token")})
+
+    Raises ValueError for an invalid name or key.
+    """
 
     __slots__ = ("key", "name")
 
@@ -54,38 +59,38 @@ class SecretRef(Mapping[str, Mapping[str, str]]):
         return f"SecretRef({self.name!r}, {self.key!r})"
 
     def parts(self) -> dict[str, str]:
-        """Name and key."""
+        """Return name and key as a mapping."""
         return {"name": self.name, "key": self.key}
 
     def written(self) -> dict[str, Any]:
-        """The reference as it stands on a TaskRun."""
+        """Return the reference as it is stored on a TaskRun."""
         return {_TYPE: FIELD, _VAR: self.parts()}
 
 
 def of_parts(parts: object) -> SecretRef:
-    """The reference of `{name, key}`. Raises ValueError for anything else."""
+    """Return the reference of `{name, key}`. Raises ValueError."""
     if not isinstance(parts, Mapping) or set(parts) != _PARTS:
         raise ValueError("a secretRef is {secretRef: {name: ..., key: ...}}, and nothing else")
     return SecretRef(parts["name"], parts["key"])
 
 
 def of_field(value: Mapping[str, Any]) -> SecretRef:
-    """The reference of `{secretRef: {name, key}}`. Raises ValueError for anything else."""
+    """Return the reference of `{secretRef: {name, key}}`. Raises ValueError."""
     return of_parts(value[FIELD] if set(value) == {FIELD} else None)
 
 
 def is_marked(value: object) -> bool:
-    """Whether a value of a TaskRun is a reference, well formed or not."""
+    """Return whether a value on a TaskRun has the mark of a reference, valid or not."""
     return isinstance(value, Mapping) and value.keys() == _WRITTEN and value[_TYPE] == FIELD
 
 
 def claims(value: object) -> bool:
-    """Whether a value means to be a reference, with the mark or without."""
+    """Return whether a value has the form of a reference, with or without the mark."""
     return isinstance(value, Mapping) and (FIELD in value or value.get(_TYPE) == FIELD)
 
 
 def is_claimed(value: object) -> bool:
-    """Whether anything in a value claims to be a reference."""
+    """Return whether a value contains anything in the form of a reference."""
     left = [value]
     while left:
         one = left.pop()
@@ -99,14 +104,14 @@ def is_claimed(value: object) -> bool:
 
 
 def found(value: Any) -> frozenset[SecretRef]:
-    """All references of the kwargs of a TaskRun. Raises ValueError for one without the mark, or malformed."""
+    """Return all references in the kwargs of a TaskRun. Raises ValueError for an unmarked or invalid one."""
     references: list[SecretRef] = []
     replaced(value, references.append)
     return frozenset(references)
 
 
 def replaced(value: Any, put: Callable[[SecretRef], Any]) -> Any:
-    """The kwargs of a TaskRun with something in the place of each reference. Raises ValueError as `found` does."""
+    """Return the kwargs of a TaskRun with each reference replaced. Raises ValueError as `found` does."""
     match value:
         case Mapping() if is_marked(value):
             return put(of_parts(value[_VAR]))
@@ -129,7 +134,7 @@ def _each(values: Mapping[str, Any], put: Callable[[SecretRef], Any]) -> dict[st
 
 
 def spelled(value: Any) -> Any:
-    """The value for people: each marked reference as an author spells it."""
+    """Return the value with each marked reference as authors write it."""
     match value:
         case Mapping() if is_marked(value):
             return {FIELD: value[_VAR]}

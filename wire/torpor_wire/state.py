@@ -1,14 +1,14 @@
-"""The states of a TaskRun and the only edges between them.
+"""The states of a TaskRun and the allowed transitions.
 
-One table, read by the CRD's transition rule, the admission policy, the operator, the triggerer and the worker, so that
-no two of them can disagree on what is legal. It says nothing about what an edge sets or clears: see `edge`.
+The CRD rule, the admission policy, the operator, the triggerer and the worker all use this table. `transitions` defines
+what each transition sets and clears.
 """
 
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where a TaskRun stands (design: one state machine, every transition a compare-and-set)."""
+    """The state of a TaskRun. Each transition is a status patch with preconditions."""
 
     SCHEDULED = "Scheduled"
     RUNNING = "Running"
@@ -58,7 +58,7 @@ POD_EDGES = frozenset(
         (State.RUNNING, State.SKIPPED),
     }
 )
-"""What a task pod may write on its own TaskRun."""
+"""Transitions that a task pod may write on its own TaskRun."""
 
 TRIGGERER_EDGES = frozenset(
     {
@@ -70,9 +70,9 @@ TRIGGERER_EDGES = frozenset(
         (State.DEFERRED, State.CANCELLED),
     }
 )
-"""What the triggerer of a TaskRun's pool may write."""
+"""Transitions that the triggerers of a TaskRun's pool may write."""
 
 
 def terminal(state: str) -> bool:
-    """Whether no edge leads out of this state."""
+    """Whether the state is final."""
     return state in TERMINAL

@@ -1,6 +1,6 @@
-"""Moments as Kubernetes writes them and durations as its users do.
+"""Times and durations as Kubernetes writes them.
 
-Inside the process a moment is seconds since the epoch (float) and a duration is seconds; only text stands on objects.
+In the process, a time is seconds since the epoch (float) and a duration is seconds. Objects contain text.
 """
 
 import re
@@ -13,12 +13,15 @@ _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
 
 
 def rfc3339(moment: float) -> str:
-    """`1700000000.5` as `2023-11-14T22:13:20.500Z`: UTC, milliseconds; what is after the year 9999 as its end."""
+    """Return `1700000000.5` as `2023-11-14T22:13:20.500Z`: UTC with milliseconds, up to the end of the year 9999."""
     return datetime.fromtimestamp(min(moment, _END), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def epoch(text: str) -> float:
-    """Seconds since the epoch of an RFC 3339 text. Raises ValueError for text without an offset, or that is no time."""
+    """Return the seconds since the epoch of an RFC 3339 text.
+
+    Raises ValueError without an offset, and for other text.
+    """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no offset; write Z for UTC")
@@ -26,7 +29,7 @@ def epoch(text: str) -> float:
 
 
 def seconds(duration: str) -> float:
-    """`1h30m` as 5400.0. Raises ValueError for what is not a row of numbers with d, h, m, s or ms."""
+    """Return `1h30m` as 5400.0. Raises ValueError for anything but numbers with the units d, h, m, s or ms."""
     if not duration or not re.fullmatch(DURATION_PATTERN, duration):
         raise ValueError(f"{duration!r} is not a duration; write 30s, 5m, 1h30m or 7d")
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))

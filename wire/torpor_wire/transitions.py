@@ -1,9 +1,8 @@
-"""Every transition of a TaskRun as one fenced JSON Patch on its status.
+"""Every transition of a TaskRun as a JSON Patch on its status.
 
-A patch begins with `test` operations that pin what its writer saw (uid, state, attempt, segment, launch). The API
-server applies all or nothing, so of any number of writers who believe it is their turn, one wins and the others get
-422. Leases only say who should work; this says who may write. Clearing a field is `add null`, since `remove` fails on
-an absent path and the API server prunes nulls.
+A patch begins with `test` operations: preconditions on uid, state, attempt, segment and launch as the writer saw them.
+The API server applies all operations or none, so of several concurrent writers one wins and the others get 422. A field
+is cleared by `add null`, because `remove` fails on a missing path and the API server prunes nulls.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -18,7 +17,7 @@ Patch: TypeAlias = list[dict[str, Json]]
 
 
 class Pin(NamedTuple):
-    """What a writer saw of a TaskRun and what must still hold when it writes; `launch` None is not compared."""
+    """The preconditions of a patch. `launch` None is not compared."""
 
     uid: str
     created: str
@@ -29,7 +28,7 @@ class Pin(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Who claims a segment: a pod, and a random word of the one process in it that won."""
+    """The pod that claims a segment, and the random nonce of its process."""
 
     pod: str
     pod_uid: str
@@ -37,7 +36,10 @@ class Claim(NamedTuple):
 
 
 def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
-    """Scheduled -> Running, before any user code. `started` is the attempt's first start, kept over its segments."""
+    """Scheduled to Running, before any user code.
+
+    `started` is the first start of the attempt, kept over its segments.
+    """
     sets: dict[str, Json] = {
         "pod": {"name": who.pod, "uid": who.pod_uid, "claim": who.nonce},
         "startedAt": started or times.rfc3339(now),
@@ -46,7 +48,7 @@ def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
 
 
 def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, now: float) -> Patch:
-    """Running or Scheduled -> Deferred. `resume` is `{method, kwargs}` (kwargs as JSON text), None without a pod."""
+    """Running or Scheduled to Deferred. `resume` is `{method, kwargs}` with kwargs as JSON text, None without a pod."""
     sets: dict[str, Json] = {
         "trigger": trigger.on_status(),
         "next": resume,
@@ -59,10 +61,10 @@ def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, n
 
 
 def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
-    """Deferred -> Scheduled with the event's JSON text: the fire. One commits for each (uid, attempt, segment).
+    """Deferred to Scheduled with the JSON text of the event. It succeeds once for each uid, attempt and segment.
 
-    `deferred` is how many seconds the attempt has been deferred, this wait included. No event: the wait took too long,
-    and the task goes on where it said that it would then.
+    `deferred` is the seconds for which the attempt has been deferred, including this deferral. No event means that the
+    deferral timed out and the task resumes in `onTimeout`.
     """
     _expect(pin, State.DEFERRED)
     sets: dict[str, Json] = {
@@ -78,7 +80,7 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
 
 
 def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
-    """Running or Deferred -> Succeeded with the result's JSON text, or with what the archive said of it (adr/0012)."""
+    """Running or Deferred to Succeeded, with JSON text or the description of an archived result (adr/0012)."""
     if result is not None and stored is not None:
         raise ValueError("a result stands on the TaskRun or in the archive, not in both")
     wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()
@@ -91,7 +93,7 @@ def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) ->
 def fail(  # noqa: PLR0913 - what is said of a failure
     pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float, log: str = ""
 ) -> Patch:
-    """To UpForRetry while the policy allows another attempt, else to Failed; `Policy()` where a retry cannot help."""
+    """To UpForRetry while the policy allows another attempt, else to Failed. `Policy()` allows none."""
     again = retry.next_attempt_at(policy, pin.attempt, now)
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
     if log:
@@ -102,10 +104,7 @@ def fail(  # noqa: PLR0913 - what is said of a failure
 
 
 def skip(pin: Pin, *, message: str, now: float) -> Patch:
-    """Running or Deferred -> Skipped: the task, or the event it waited for, says that there is nothing to do.
-
-    A retry would say the same, so none follows.
-    """
+    """Running or Deferred to Skipped, without a retry."""
     sets: dict[str, Json] = {
         "reason": Reason.SKIPPED,
         "message": shorten(message),
@@ -115,9 +114,9 @@ def skip(pin: Pin, *, message: str, now: float) -> Patch:
 
 
 def retry_now(pin: Pin, *, first_started: str | None = None) -> Patch:
-    """UpForRetry -> Scheduled: the next attempt, with nothing left of the former one but `retryAt`, when it began.
+    """UpForRetry to Scheduled: the next attempt, which keeps nothing of the former but `retryAt`, the time it began.
 
-    `first_started` is the first attempt's start, which is kept over all of them.
+    `first_started` is the start of the first attempt.
     """
     _expect(pin, State.UP_FOR_RETRY)
     sets: dict[str, Json] = {"attempt": pin.attempt + 1, "segment": 0, "launch": 0}
@@ -131,14 +130,14 @@ def retry_now(pin: Pin, *, first_started: str | None = None) -> Patch:
 
 
 def relaunch(pin: Pin) -> Patch:
-    """Scheduled or Running -> Scheduled after the pod was disrupted: the attempt is not used up."""
+    """Scheduled or Running to Scheduled after the pod was disrupted; the attempt does not count."""
     _expect(pin, State.SCHEDULED, State.RUNNING)
     launch = 1 if pin.launch is None else pin.launch + 1
     return _transition(pin, State.SCHEDULED, sets={"launch": launch}, clears=("pod", "message", "reason"))
 
 
 def cancel(pin: Pin, *, message: str, now: float) -> Patch:
-    """Any state that is not terminal -> Cancelled."""
+    """Any state that is not terminal to Cancelled."""
     sets: dict[str, Json] = {
         "reason": Reason.CANCELLED,
         "message": shorten(message),
@@ -148,22 +147,22 @@ def cancel(pin: Pin, *, message: str, now: float) -> Patch:
 
 
 def ask_cancel(pin: Pin, *, now: float) -> Patch:
-    """Leaves a wait Deferred and asks its triggerer to run `on_kill` and to write Cancelled."""
+    """Ask the triggerer of a deferral to run `on_kill` and to write Cancelled."""
     return [*_tests(pin), {"op": "add", "path": "/status/cancel", "value": times.rfc3339(now)}]
 
 
 def explain(pin: Pin, *, reason: Reason, message: str) -> Patch:
-    """Says on the object why it does not move, without a transition (an image that cannot be pulled, say)."""
+    """Set reason and message without a transition, for example if an image cannot be pulled."""
     return [*_tests(pin), *_values(pin, pin.state, {"reason": reason, "message": shorten(message)})]
 
 
 def unexplain(pin: Pin) -> Patch:
-    """Takes back what `explain` said: it moves again."""
+    """Clear what `explain` set."""
     return [*_tests(pin), *_values(pin, pin.state, {"reason": None, "message": None})]
 
 
 def shorten(message: str, limit: int = constants.MESSAGE_MAX) -> str:
-    """The message, printable and within its limit of bytes of UTF-8, its middle left out: its ends say the most."""
+    """Return a printable message within its limit of UTF-8 bytes; the middle is cut, because the ends say the most."""
     data = text.printable(message).encode()
     if len(data) <= limit:
         return data.decode()
@@ -172,7 +171,7 @@ def shorten(message: str, limit: int = constants.MESSAGE_MAX) -> str:
 
 
 def _expect(pin: Pin, *states: State) -> None:
-    """Three edges lead to Scheduled, so the state they come from tells them apart."""
+    """Check the state, because three transitions lead to Scheduled."""
     if pin.state not in states:
         raise ValueError(f"{pin.state} is not {' or '.join(states)}, which this edge leads out of")
 

@@ -1,7 +1,7 @@
-"""A trigger as it stands on a TaskRun: class and kwargs, and the key, shard and words derived from them.
+"""A trigger as it is stored on a TaskRun: class and kwargs, with the key, shard and description derived from them.
 
-Worker and operator write it, the triggerer recomputes it and fails a TaskRun that lies. Importing a trigger's class is
-the triggerer's business, never this module's.
+The worker and the operator write it. The triggerer computes it again and fails a TaskRun that differs. Only the
+triggerer imports the classes of triggers.
 """
 
 import json
@@ -13,27 +13,27 @@ from torpor_wire.approvers import Approvers
 from torpor_wire.text import printable_line
 
 SETTINGS = frozenset({"interval", "poke_interval", "timeout"})
-"""Arguments that say how to poke, not what for: waits that differ only in these share a key (AIP-17's exec fields)."""
+"""Arguments about how to poll. Deferrals that differ only in these share a key (the exec fields of AIP-17)."""
 
 APPROVAL = "approval"
 ALONE = frozenset({APPROVAL, "webhook"})
-"""Classes whose answer or effect is one TaskRun's own: a poke of theirs never serves another TaskRun."""
+"""Classes whose event or effect belongs to one TaskRun, so they are never shared."""
 
 SEVERAL = frozenset({"any_of", "all_of"})
-"""Classes that are made of others: `triggers` is a list of `{class, kwargs}`."""
+"""Classes that contain other triggers: `triggers` is a list of `{class, kwargs}`."""
 
 SEALED = "encrypted__"
 _SUMMARY_MAX = 100
 _SHOWN_FIRST = ("url", "kind", "name", "host", "path", "list", "stream")
-"""What is looked at, before how: the API server keeps kwargs by the alphabet, and a line is short."""
+"""The arguments to show first in a description: the API server sorts kwargs by name, and a line is short."""
 
 
 class TriggerError(ValueError):
-    """A trigger that cannot be written on a TaskRun; the message says what to change."""
+    """A trigger that cannot be stored; the message says what to change."""
 
 
 class Trigger(NamedTuple):
-    """A serialized trigger: its registered class name, the JSON text of its keyword arguments, what follows of them."""
+    """A serialized trigger: registered class name, JSON text of the kwargs, and what derives from them."""
 
     class_name: str
     kwargs: str
@@ -43,7 +43,7 @@ class Trigger(NamedTuple):
     approvers: Approvers | None = None
 
     def on_status(self) -> dict[str, canonical.Json]:
-        """The value of `status.trigger`."""
+        """Return the value of `status.trigger`."""
         named: dict[str, canonical.Json] = {} if self.approvers is None else {"approvers": self.approvers.on_status()}
         return {
             **named,
@@ -65,10 +65,10 @@ def build(  # noqa: PLR0913 - what a key is made of
     account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
 ) -> Trigger:
-    """The trigger as it will stand on the TaskRun of this name, relative times made absolute.
+    """Return the trigger for the TaskRun of this name, with relative times made absolute.
 
-    `account` is the ServiceAccount that must be allowed to read the Secrets it refers to. Raises TriggerError where
-    the kwargs are not JSON, their text is larger than 4 kB, or they name nobody who could answer an approval.
+    `account` is the ServiceAccount that must be allowed to read its Secrets. Raises TriggerError if the kwargs are not
+    JSON or larger than 4 kB, or if an approval has no valid approvers.
     """
     class_name, kwargs = absolute(class_name, kwargs, now)
     try:
@@ -85,7 +85,7 @@ def build(  # noqa: PLR0913 - what a key is made of
 
 
 def parse(kwargs: str) -> Mapping[str, canonical.Json]:
-    """The keyword arguments that stand as JSON text. Raises TriggerError for text that is no JSON object."""
+    """Return the kwargs from JSON text. Raises TriggerError if it is not a JSON object."""
     try:
         found = json.loads(kwargs)
     except (ValueError, RecursionError) as error:
@@ -98,9 +98,9 @@ def parse(kwargs: str) -> Mapping[str, canonical.Json]:
 def absolute(
     class_name: str, kwargs: Mapping[str, canonical.Json], now: float
 ) -> tuple[str, Mapping[str, canonical.Json]]:
-    """The wait with the moment of its deferral in it, so that a triggerer which takes it over does not start it anew.
+    """Return the trigger with absolute times, so that another triggerer that takes over does not restart them.
 
-    A `duration` becomes the `time` it ends at; the tick of a `cron` is the first `after` that moment.
+    A `duration` becomes a `time`; a `cron` gets the time of the deferral as `after`.
     """
     match class_name:
         case "duration":
@@ -125,9 +125,9 @@ def _absolute(part: canonical.Json, now: float) -> canonical.Json:
 
 
 def _parts(kwargs: Mapping[str, canonical.Json]) -> Sequence[canonical.Json]:
-    """What a trigger is made of; nothing where that is no list, since nobody has judged the kwargs yet.
+    """Return the triggers within a trigger; none if that is not a list, because the kwargs are not validated yet.
 
-    Types are seen through: what the triggerer decodes to a list of triggers must not be hidden from a key by a type.
+    Typed values are decoded, so that no encoding can hide a trigger from its key.
     """
     found = typed_json.unwrapped(_entries(kwargs).get("triggers"))
     return [typed_json.unwrapped(one) for one in found] if isinstance(found, list | tuple) else ()
@@ -167,10 +167,10 @@ def key(  # noqa: PLR0913 - what a key is made of
     account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
 ) -> str:
-    """32 hexadecimal digits, equal exactly for waits that one poke can serve (AIP-17's persist fields).
+    """Return 32 hexadecimal digits, equal for deferrals that one poke can serve (the persist fields of AIP-17).
 
-    What one ServiceAccount may read of a Secret is not for the waits of another, so it is part of the key then; and
-    the name of the TaskRun, where what is waited for is its own.
+    The ServiceAccount is part of the key if the trigger refers to Secrets, and the name of the TaskRun if the event is
+    its own.
     """
     persist = {name: value for name, value in kwargs.items() if name not in SETTINGS}
     reader = (account,) if refers_to_secret(kwargs) else ()
@@ -179,17 +179,17 @@ def key(  # noqa: PLR0913 - what a key is made of
 
 
 def is_alone(class_name: str, kwargs: Mapping[str, canonical.Json]) -> bool:
-    """Whether what is waited for, or a part of it, is the TaskRun's own."""
+    """Return whether the trigger, or one within it, belongs to one TaskRun."""
     if class_name not in SEVERAL:
         return class_name in ALONE
     return any(is_alone(name, inner) for name, inner in _named(kwargs))
 
 
 def answered_by(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Approvers | None:
-    """Who alone may answer what is waited for, or a part of it; None where the kwargs name nobody.
+    """Return who may answer the approvals of a trigger; None if it restricts nobody.
 
-    Raises TriggerError for approvers that make no sense, and for several approvals with different ones: one answer on
-    the TaskRun is for all of them.
+    Raises TriggerError for invalid approvers, and for several approvals with different ones, because one answer on the
+    TaskRun applies to all.
     """
     found = set(_approvers(class_name, kwargs))
     if len(found) > 1:
@@ -221,17 +221,17 @@ def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[
 
 
 def refers_to_secret(kwargs: Mapping[str, canonical.Json]) -> bool:
-    """Whether a reference to a Secret stands anywhere in them, with the mark of an author or without."""
+    """Return whether the kwargs contain a reference to a Secret, marked or not."""
     return secret_ref.is_claimed(kwargs)
 
 
 def shard(wait: str) -> int:
-    """Which of the 256 shards a key belongs to: a constant of the API version."""
+    """Return the shard of a key, one of 256."""
     return int(wait[:8], 16) % constants.SHARDS
 
 
 def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
-    """What is waited for, in one short line for `kubectl get taskruns`; sealed values are left out."""
+    """Return one short line that describes the trigger for `kubectl get taskruns`, without sealed values."""
     match class_name:
         case "time":
             return in_one_line("until", str(kwargs.get("at")))
@@ -264,6 +264,6 @@ def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:
 
 
 def in_one_line(*words: str) -> str:
-    """Words as `status.trigger.waitsFor` holds them: one printable line of 120 characters at most."""
+    """Return text for `status.trigger.waitsFor`: one printable line of up to 120 characters."""
     line = printable_line(" ".join(" ".join(words).split()))
     return line if len(line) <= _SUMMARY_MAX else line[: _SUMMARY_MAX - 3] + "..."

@@ -1,10 +1,9 @@
-"""Python values that JSON cannot say, as JSON: `{"__type": ..., "__var": ...}`. The one such encoding (adr/0024).
+"""Encodes Python values that JSON lacks as `{"__type": ..., "__var": ...}` (adr/0024).
 
-A trigger's kwargs, the state that a task passes over a wait, and the event are written with it: the worker and the
-triggerer encode, and decode each other's text. The spelling is Airflow's (its triggers take datetimes and timedeltas),
-with text where Airflow has numbers, so that kubectl shows what a person reads and a Workflow may write. Reading never
-imports or constructs a class that the text names: the types are those of this module. Results are plain JSON, and are
-none of its business.
+The worker and the triggerer use it for the kwargs of triggers, the state of a task over a deferral, and events. The
+form is that of Airflow, with text instead of numbers, so that people can read it with kubectl and write it in a
+Workflow. Decoding never imports or creates a class that the text names: the types are those of this module. Results are
+plain JSON.
 """
 
 import binascii
@@ -17,7 +16,7 @@ from torpor_wire import canonical, secret_ref, times
 from torpor_wire.secret_ref import SecretRef
 
 DEPTH_MAX = 100
-"""How deep values may be nested, in writing as in reading."""
+"""The limit on nesting, for encoding and decoding."""
 
 _TYPE, _VAR = "__type", "__var"
 _WRITTEN = {_TYPE, _VAR}
@@ -26,27 +25,27 @@ _DEEP = f"nested more than {DEPTH_MAX} deep"
 
 
 def encode(value: object, at: str = "$") -> Any:
-    """The value as JSON; keys and numbers are left for `canonical` to judge.
+    """Return the value as JSON; `canonical` checks keys and numbers.
 
-    An aware datetime becomes the same moment in UTC and a set a sorted list, so that equal waits are written alike. A
-    mapping with a key `__type` is marked as a mapping, so that no data is taken for a type. Raises NotJsonError, naming
-    the path below `at`, for a value of another type, and for one that refers to itself or is nested too deeply.
+    An aware datetime becomes UTC and a set a sorted list, so that equal values have equal text. A mapping with a key
+    `__type` is escaped, so that data never looks like a type. Raises NotJsonError, naming the path below `at`, for
+    unsupported types, cycles and deep nesting.
     """
     return _encoded(value, at, 0)
 
 
 def decode(value: Any) -> Any:
-    """The value that was encoded. Raises ValueError for an unknown type, for what is no value of it, and for depth."""
+    """Return the encoded value. Raises ValueError for an unknown type, an invalid value and deep nesting."""
     return _decoded(value, 0)
 
 
 def text(value: object, at: str = "$") -> str:
-    """The encoded value as compact JSON text. Raises NotJsonError for a value that neither can say."""
+    """Return the encoded value as compact JSON text. Raises NotJsonError."""
     return canonical.plain(encode(value, at), at)
 
 
 def readable(value: Any, depth: int = 0) -> Any:
-    """An encoded value as plain JSON, for people and expressions: the types are left out, their values stay."""
+    """Return an encoded value as plain JSON without types, for people and expressions."""
     if depth > DEPTH_MAX:
         return value
     if isinstance(value, Mapping):
@@ -58,7 +57,7 @@ def readable(value: Any, depth: int = 0) -> Any:
 
 
 def type_of(value: Any) -> str | None:
-    """The name of the type that is written, None for a value that is plain JSON."""
+    """Return the name of an encoded type, None for plain JSON."""
     if not isinstance(value, Mapping) or value.keys() != _WRITTEN:
         return None
     name = value[_TYPE]
@@ -66,14 +65,14 @@ def type_of(value: Any) -> str | None:
 
 
 def unwrapped(value: Any) -> Any:
-    """What a container holds whose type is written, such as a tuple's list: for who looks into encoded kwargs."""
+    """Return the contents of an encoded container, such as the list of a tuple."""
     while isinstance(value, Mapping) and value.keys() == _WRITTEN and value[_TYPE] in {"dict", "tuple"}:
         value = value[_VAR]
     return value
 
 
 def _readable_entries(inner: Any, depth: int) -> Any:
-    """The entries of a mapping that may look like a type and is none."""
+    """Return the entries of an escaped mapping."""
     return {name: readable(one, depth + 1) for name, one in inner.items()} if isinstance(inner, Mapping) else inner
 
 
@@ -112,7 +111,7 @@ def _container(value: object, at: str, depth: int) -> Any:
 
 
 def _of_other_modules(value: object, at: str) -> Any:
-    """Values of modules that are imported only where there are any: a task pod starts without them."""
+    """Encode values of modules that are imported only if such values exist, so that a task pod starts without them."""
     if "decimal" in sys.modules:
         from decimal import Decimal  # noqa: PLC0415 - see above
 
