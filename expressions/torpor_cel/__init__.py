@@ -1,6 +1,6 @@
-"""The expression language: CEL over values, in `${…}` templates and bare.
+"""The expression language: CEL, alone or in `${…}` templates.
 
-The operator plans with it (arguments, `when`, what a task depends on) and the triggerer waits with it (conditions over
-Kubernetes objects). They may not import each other, so it is a component of its own. All of it is pure but
-`evaluator.Evaluator`, which runs an expression in a child process that can be killed.
+The operator uses it for arguments, `when` and dependencies, the triggerer for conditions of triggers. These must not
+import each other, so this is a separate component. It is pure except `evaluator.Evaluator`, which evaluates in child
+processes that it can kill.
 """

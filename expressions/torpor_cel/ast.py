@@ -1,8 +1,7 @@
-"""The syntax tree of an expression, as far as names and costs are read from it.
+"""The syntax tree of an expression, as needed for names and costs.
 
-Decoded from the form in which the CEL library gives its own tree (cel.expr.ParsedExpr of the CEL specification, macros
-already expanded), so there is one grammar and not two. `a.b`, `a["b"]`, `a.?b` and `a[?"b"]` are all a Field here.
-It must not decide anything.
+It is decoded from the tree of the CEL library (cel.expr.ParsedExpr with macros expanded), so there is one grammar.
+`a.b`, `a["b"]`, `a.?b` and `a[?"b"]` are all a Field. It makes no decisions.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from torpor_cel import protobuf
 
 
 class _Kind(IntEnum):
-    """Numbers of the specification's `Expr.expr_kind`; lists and what may come are Groups."""
+    """Field numbers of `Expr.expr_kind` in the specification. Lists and all others are Groups."""
 
     CONSTANT = 3
     IDENT = 4
@@ -33,7 +32,7 @@ _FIELD_CALLS = frozenset({_INDEX, "_?._", "_[?_]"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A bare identifier; with a leading dot it skips the variables of macros."""
+    """An identifier. With a leading dot it skips the variables of macros."""
 
     at: int
     name: str
@@ -49,7 +48,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A part of a value by a constant name. `value` unless it only asks for presence or is optional."""
+    """A field by constant name. `value` is false if it only tests for presence or is optional."""
 
     at: int
     operand: "Node"
@@ -68,7 +67,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A list, a map or a literal that is no string."""
+    """A list, a map, or a literal that is not a string."""
 
     at: int
     members: "tuple[Node, ...]"
@@ -76,7 +75,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """What a macro becomes. Only `body` sees its variables; `optMap` binds one and repeats nothing."""
+    """An expanded macro. Only `body` sees its variables. `optMap` binds a variable and does not repeat."""
 
     at: int
     variables: frozenset[str]
@@ -89,13 +88,13 @@ Node = Name | Text | Field | Call | Group | Loop
 
 
 def decode(serialized: bytes) -> Node:
-    """The tree in `serialized`: an Any around a ParsedExpr, as the library writes it."""
+    """Return the tree from `serialized`, an Any with a ParsedExpr."""
     parsed = dict(protobuf.nested(dict(protobuf.nested(serialized))[2]))
     return _node(parsed[2], _offsets(parsed.get(3, b"")))
 
 
 def _offsets(source: bytes) -> dict[int, int]:
-    """Position in the text, in characters from 0, by the number of a node."""
+    """Return the position of each node in characters from 0, by node id."""
     entries = (dict(protobuf.fields(entry)) for number, entry in protobuf.nested(source) if number == _POSITIONS)
     return {_integer(entry.get(1, 0)): _integer(entry.get(2, 0)) for entry in entries}
 

@@ -1,6 +1,6 @@
-"""Builds expressions of the serialized syntax tree (cel.expr.Expr): what a macro of ours, or a loop in order, becomes.
+"""Builds nodes of the serialized syntax tree (cel.expr.Expr), for our macros and ordered loops.
 
-Every node takes a fresh id, as the specification asks; positions are not kept.
+Each node gets a new id, as the specification requires. Positions are dropped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,29 +18,29 @@ _FALSE, _TRUE = b"\x10\x00", b"\x10\x01"
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """`ids` gives a new number each time."""
+    """Builds nodes with ids from `ids`."""
 
     ids: Iterator[int]
 
     def name(self, text: str) -> bytes:
-        """A variable."""
+        """Return a variable."""
         return self._node(IDENT, field(1, text.encode()))
 
     def call(self, function: str, *operands: bytes) -> bytes:
-        """A function's call; operators have names such as `_+_`."""
+        """Return a function call. Operators have names such as `_+_`."""
         return self._node(CALL, field(2, function.encode()) + b"".join(field(3, operand) for operand in operands))
 
     def items(self, *members: bytes) -> bytes:
-        """A list written out."""
+        """Return a list."""
         return self._node(LIST, b"".join(field(1, member) for member in members))
 
     def each(self, variable: str, over: bytes, item: bytes, result: str) -> bytes:
-        """`over.map(variable, item)`, for an `over` that is a list; `result` is a name that nothing else uses."""
+        """Return `over.map(variable, item)` for a list `over`. `result` is a name that nothing else uses."""
         appended = self.call("_+_", self.name(result), self.items(item))
         return self._loop((variable, result), (over, self.items(), self._flag(_TRUE), appended, self.name(result)))
 
     def bind(self, variable: str, value: bytes, body: bytes) -> bytes:
-        """`cel.bind(variable, value, body)`."""
+        """Return `cel.bind(variable, value, body)`."""
         return self._loop((_UNUSED, variable), (self.items(), value, self._flag(_FALSE), self.name(variable), body))
 
     def _flag(self, value: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""What can be wrong with an expression, as a value.
+"""Errors of expressions as values.
 
-An expression is written by a user, so its failing is an expected outcome: it is returned, never raised, and ends up
-as reason and message of a condition.
+Users write expressions, so an error is an expected outcome: it is returned, never raised, and becomes reason and
+message of a condition.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _IN = "; in "
 
 
 class Reason(StrEnum):
-    """Why; the words stand in conditions and Events, so they are part of the API."""
+    """Reasons of conditions and Events, so part of the API."""
 
     INVALID = "ExpressionInvalid"
     FAILED = "ExpressionFailed"
@@ -22,17 +22,17 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionError:
-    """A message that a person can act on, 299 characters at most."""
+    """An error with a message of up to 299 characters."""
 
     reason: Reason
     message: str
 
     def under(self, path: str) -> "ExpressionError":
-        """The same error, its message naming where the expression stands."""
+        """Return the same error with the location of the expression in its message."""
         return ExpressionError(reason=self.reason, message=shorten(f"{path}: {self.message}")) if path else self
 
     def of(self, expression: str) -> "ExpressionError":
-        """The same error, its message naming the expression, 200 characters of it at most."""
+        """Return the same error with up to 200 characters of the expression in its message."""
         shown = shorten(expression, _EXPRESSION_SHOWN)
         return ExpressionError(
             reason=self.reason, message=f"{shorten(self.message, MESSAGE_MAX - len(shown) - len(_IN))}{_IN}{shown}"
@@ -40,21 +40,21 @@ class ExpressionError:
 
 
 def invalid(message: str) -> ExpressionError:
-    """An expression that can never work as it is written."""
+    """Return an error of an expression that can never work."""
     return ExpressionError(reason=Reason.INVALID, message=shorten(message))
 
 
 def failed(message: str) -> ExpressionError:
-    """An expression that did not work on these values."""
+    """Return an error of an expression that failed on these values."""
     return ExpressionError(reason=Reason.FAILED, message=shorten(message))
 
 
 def too_expensive(message: str) -> ExpressionError:
-    """An expression that was refused or stopped for what it costs."""
+    """Return an error of an expression that exceeds its limits."""
     return ExpressionError(reason=Reason.TOO_EXPENSIVE, message=shorten(message))
 
 
 def shorten(text: str, limit: int = MESSAGE_MAX) -> str:
-    """One line of at most `limit` characters."""
+    """Return one line of up to `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

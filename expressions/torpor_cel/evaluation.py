@@ -1,7 +1,7 @@
-"""Evaluating an expression in this process.
+"""Evaluates an expression in this process.
 
-The one meaning of an expression: a child process runs this, and so do tests and simulations. Nothing here can be
-stopped half way; who evaluates what a user wrote goes through `evaluator.Evaluator`.
+Child processes, tests and simulations run this. It cannot be interrupted, so expressions of users go through
+`evaluator.Evaluator`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from torpor_cel.value import JSON, Value
 
 
 def evaluate(expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
-    """The expression's value. The keys of `variables` are the names it may use; only those it uses are looked at."""
+    """Return the value of an expression. The keys of `variables` are its names; unused ones are not read."""
     parsed = syntax.parse(expression, roots=frozenset(variables))
     if isinstance(parsed, ExpressionError):
         return parsed

@@ -1,8 +1,8 @@
-"""Evaluating what users wrote, in child processes that can be killed.
+"""Evaluates expressions of users in child processes that can be killed.
 
-A few children serve a queue that is fair by share (`fair_queue`): who asks names one, and one share's many or slow
-expressions do not hold up another's. A child that exceeds its time or memory, or crashes, is replaced, and only the
-evaluation it was at is answered with an error. The package's only module that does I/O.
+A few children serve a queue that is fair by share (`fair_queue`): slow expressions of one share do not delay another's.
+A child that exceeds its time or memory, or crashes, is replaced, and only its current evaluation gets an error. This is
+the only module of the package with I/O.
 """
 
 import asyncio
@@ -23,59 +23,59 @@ from torpor_cel.value import JSON, Value
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _WALL_FACTOR = 10
-"""How much longer than its processor time a child may take by the clock: it may wait for a crowded node."""
+"""The limit on wall time as a multiple of CPU time, because a node may be busy."""
 _REPLACEMENT_SECONDS = 0.5
-"""Processor time of a child's start, charged to the share whose expression ended the child before."""
+"""CPU seconds of starting a child, charged to the share whose expression ended the last one."""
 _REQUEST_MAX = 4 * 1024**2
-"""Bytes of JSON that an expression's variables may have: decoded, they take a multiple of that of a child's memory."""
+"""Bytes of JSON of the variables of an expression. Decoded, they need a multiple of it in a child."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class Unavailable(Exception):  # noqa: N818, it names a condition of the machine, not of an expression
-    """No child process can be started here, so nothing is known about the expression."""
+    """No child process can be started; the expression itself may be valid."""
 
 
 class Evaluating(Protocol):
-    """What gives an expression its value: an `Evaluator`, or `InProcess` where nothing has to be killed."""
+    """Evaluates expressions: an `Evaluator`, or `InProcess` without limits."""
 
     async def evaluate(
         self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
     ) -> Value | ExpressionError:
-        """The value over these variables, whose keys are the names the expression may use.
+        """Return the value. The keys of `variables` are the names that the expression may use.
 
-        `share` is who pays for its processor time: expressions of one share wait for each other before those of
-        another wait for them.
+        `share` is charged for the CPU time: expressions of one share delay each other before they delay those of
+        another.
         """
         ...
 
 
 def evaluate_here(expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
-    """The value, computed in this process without any limit of time: for tests and simulations."""
+    """Return the value, computed in this process without a time limit: for tests and simulations."""
     return _told(expression, evaluation.evaluate(expression, variables))
 
 
 class InProcess:
-    """Evaluates in this process: for simulations, where time is virtual and expressions are trusted."""
+    """Evaluates in this process: for simulations with virtual time and trusted expressions."""
 
     async def evaluate(
         self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
     ) -> Value | ExpressionError:
-        """The value over these variables; here nobody waits for a share."""
+        """Return the value; shares have no effect."""
         del share
         return evaluate_here(expression, variables)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is asked; encoded only when a child takes it, as many requests may wait and each may be large."""
+    """A request. It is encoded when a child takes it, because many large requests may wait."""
 
     expression: str
     variables: Mapping[str, JSON]
     answer: "asyncio.Future[Value | ExpressionError]"
 
     def frame(self) -> bytes | ExpressionError:
-        """What is sent to the child."""
+        """Return the message to the child."""
         try:
             frame = ipc.encode({"expression": self.expression, "variables": self.variables})
         except UnicodeEncodeError:
@@ -89,11 +89,12 @@ class _Request:
 
 
 class Evaluator:
-    """A pool of children; an async context manager, to be entered once.
+    """A pool of child processes; an async context manager that can be entered once.
 
-    `seconds` of processor time limit one evaluation from the moment a child has read it, `memory_bytes` a child's
-    address space, of which its start takes 40 MiB. A share that uses more than `budget` seconds of processor time in a
-    minute waits behind the others until it has used less.
+    Args:
+        seconds: CPU seconds of one evaluation.
+        memory_bytes: Address space of a child, of which its start needs 40 MiB.
+        budget: CPU seconds of a share per minute. A share that exceeds it waits behind the others.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class Evaluator:
     async def evaluate(
         self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
     ) -> Value | ExpressionError:
-        """The expression's value, or what is wrong with it. Raises Unavailable where no child can be started."""
+        """Return the value of an expression, or its error. Raises Unavailable if no child can be started."""
         answer: asyncio.Future[Value | ExpressionError] = asyncio.get_running_loop().create_future()
         self._queue.put(share, _Request(expression, variables, answer))
         self._changed.set()
@@ -174,7 +175,7 @@ def _told(expression: str, found: Value | ExpressionError) -> Value | Expression
 
 
 async def _serve(child: "_Child", request: _Request) -> None:
-    """Answer the request; one that was cancelled meanwhile has nobody to hear it."""
+    """Answer a request, unless it was cancelled."""
     frame = request.frame()
     if isinstance(frame, ExpressionError):
         request.answer.set_result(frame)
@@ -190,7 +191,7 @@ async def _serve(child: "_Child", request: _Request) -> None:
 
 
 class _Child:
-    """A child process that is started when it is needed, and again after it has ended."""
+    """A child process, started on demand and again after it ended."""
 
     def __init__(self, seconds: float, memory_bytes: int) -> None:
         self._seconds = seconds
@@ -199,11 +200,11 @@ class _Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def evaluate(self, frame: bytes) -> Value | ExpressionError:
-        """What the child answers. A death that neither time nor memory explains is given a second try."""
+        """Return the answer of the child. A crash that neither time nor memory explains is retried once."""
         return await self._once(frame) or await self._once(frame) or errors.failed("the expression crashes CEL")
 
     def charge(self) -> float:
-        """Seconds of processor time used since this was last asked."""
+        """Return the CPU seconds since the last call."""
         used, self._used = self._used, 0.0
         return used
 
@@ -231,7 +232,7 @@ class _Child:
         return ExpressionError(reason=Reason(answer["reason"]), message=answer["message"])
 
     async def _start(self) -> asyncio.subprocess.Process:
-        """A child that has said it is ready, so that its start is not counted as an evaluation's time."""
+        """Start a child and wait until it is ready, so that its start does not count as evaluation."""
         self._process = process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-P",
@@ -252,14 +253,14 @@ class _Child:
         return process
 
     async def _ended(self) -> int | None:
-        """The status of a process whose output has ended. It is not killed, for that could lose how it died."""
+        """Return the exit status of a process whose output has ended. Killing it could hide the cause."""
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), _GRACE_SECONDS)
         return await self.end()
 
     async def end(self) -> int | None:
-        """Kill the process if it lives, and collect it. Its exit status, negative for a signal."""
+        """Kill the process if it runs, and return its exit status, negative for a signal."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -274,7 +275,7 @@ class _Child:
 
 
 def _pipes(process: asyncio.subprocess.Process) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
-    """Both were asked for at the start; the types do not know it."""
+    """Return the pipes; they are always there."""
     assert process.stdin is not None  # noqa: S101
     assert process.stdout is not None  # noqa: S101
     return process.stdin, process.stdout

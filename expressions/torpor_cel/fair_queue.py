@@ -1,9 +1,7 @@
-"""Which request is served next: that of the share which has used the least processor time of late.
+"""Serves requests fairly by share: next is the share that used the least CPU time recently. Pure.
 
-Shares are words that the caller chooses, such as namespaces; nothing here knows what they mean. A share that has used
-more than its budget waits behind the others, and leaves one server free for them, so that who comes next need not wait
-for an expression of it to end. It is never refused and, as what it used is forgotten with time, never starved. Pure:
-time is passed in.
+Shares are names that the caller chooses, such as namespaces. A share above its budget waits behind the others and
+leaves one server free for them. It is never rejected, and usage decays with time, so it never starves.
 """
 
 from collections import deque
@@ -13,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 WINDOW_SECONDS = 60.0
 _DEBT_MAX = 2.0
-"""How many budgets are remembered at most, so that a share recovers within two windows."""
+"""The maximum debt in budgets, so that a share recovers within two windows."""
 
 
 @dataclass(slots=True)
@@ -25,21 +23,21 @@ class _Share(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """Requests that wait, by share. `take` and `done` go in pairs."""
+    """Waiting requests by share. Call `done` for each `take`."""
 
     def __init__(self, *, servers: int, budget: float, cost_max: float) -> None:
-        """`budget`: processor seconds a share may use in a minute. `cost_max`: those that one request may take."""
+        """Create the queue. `budget`: CPU seconds of a share per minute. `cost_max`: CPU seconds of one request."""
         self._servers = servers
         self._budget = budget
         self._cost_max = cost_max
         self._shares: dict[str, _Share[T]] = {}
 
     def put(self, share: str, request: T) -> None:
-        """The request waits behind those of its share."""
+        """Append a request to its share."""
         self._shares.setdefault(share, _Share()).waiting.append(request)
 
     def take(self, now: float) -> tuple[str, T] | None:
-        """The next request and its share; None where none may be served before another is done."""
+        """Return the next request and its share; None if none may be served before another is done."""
         waiting = [name for name, share in self._shares.items() if share.waiting]
         for name in waiting:
             self._forget(self._shares[name], now)
@@ -54,7 +52,7 @@ class FairQueue(Generic[T]):
         return chosen, share.waiting.popleft()
 
     def done(self, share: str, seconds: float, now: float) -> bool:
-        """The request has been served and took so long. Whether its share has exceeded its budget by that."""
+        """Record the cost of a request. Return whether its share has now exceeded its budget."""
         entry = self._shares[share]
         self._forget(entry, now)
         exceeded = self._exceeds(entry)
@@ -64,7 +62,7 @@ class FairQueue(Generic[T]):
         return self._exceeds(entry) and not exceeded
 
     def drain(self) -> list[T]:
-        """All that wait; they are no longer in the queue."""
+        """Remove and return all waiting requests."""
         found = [request for share in self._shares.values() for request in share.waiting]
         for share in self._shares.values():
             share.waiting.clear()
@@ -78,7 +76,7 @@ class FairQueue(Generic[T]):
         return share.used > self._budget
 
     def _may_exceed(self, now: float) -> bool:
-        """Whether a share beyond its budget may be served: not by the last server that is left for the others."""
+        """Return whether a share above its budget may be served: not by the last free server."""
         busy = 0
         for share in self._shares.values():
             self._forget(share, now)

@@ -1,6 +1,6 @@
-"""How parent and child speak: four bytes of length, then JSON in UTF-8.
+"""Messages between parent and child: four bytes of length, then JSON in UTF-8.
 
-Both ends are ours and of one version, so there is no version here. Must import little: a child's start waits for it.
+Both ends have the same version. This module imports little, because the start of a child waits for it.
 """
 
 import json
@@ -14,19 +14,19 @@ _LENGTH = struct.Struct("!I")
 
 
 def encode(message: object) -> bytes:
-    """One frame. Raises UnicodeEncodeError for text that is not Unicode, RecursionError for what is nested too deep."""
+    """Return a message. Raises UnicodeEncodeError for invalid Unicode, RecursionError for deep nesting."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     return _LENGTH.pack(len(body)) + body
 
 
 async def receive(stream: "asyncio.StreamReader") -> Any:
-    """The next message; asyncio.IncompleteReadError where the other side is gone."""
+    """Return the next message. Raises asyncio.IncompleteReadError at the end of the stream."""
     (length,) = _LENGTH.unpack(await stream.readexactly(_LENGTH.size))
     return json.loads(await stream.readexactly(length))
 
 
 def read(stream: BinaryIO) -> bytes | None:
-    """The next message's JSON, or None at the end of the stream."""
+    """Return the JSON of the next message, None at the end of the stream."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -1,9 +1,9 @@
-"""The CEL library (cel-expr-python, over Google's C++ implementation), and nothing else may import it.
+"""Wraps the CEL library (cel-expr-python, based on Google's C++ implementation). Only this module imports it.
 
-What is translated here: its exceptions and error texts into ExpressionError, its values into JSON. And what its thin
-Python layer gets wrong at 0.1.3 is kept out of its way: it cuts a string at a NUL character, cannot take half a
-surrogate pair, and drops a reference to None each time it hands one out, which ends a Python 3.11 in the end. So a
-value's type is asked first, and a null never taken from it.
+It translates exceptions and error texts to ExpressionError, and values to JSON. It also avoids defects of version
+0.1.3: the library cuts strings at NUL, fails on unpaired surrogates, and loses a reference to None each time it returns
+one, which crashes Python 3.11 eventually. So it checks the type of a value first and never takes a null from the
+library.
 """
 
 import base64
@@ -28,7 +28,7 @@ _INT64 = 2**63
 
 
 class Program:
-    """A compiled expression. Running it has no effects, and no limit but the library's 10,000 steps of loops."""
+    """A compiled expression. It has no side effects, and no limit but 10,000 loop steps of the library."""
 
     __slots__ = ("_compiled",)
 
@@ -36,7 +36,7 @@ class Program:
         self._compiled = compiled
 
     def run(self, variables: Mapping[str, JSON]) -> Value | ExpressionError:
-        """The expression's value over these variables, which must be exactly those it uses."""
+        """Return the value over these variables, which must be exactly those it uses."""
         unfit = next((problem for name, value in variables.items() if (problem := _unfit(value, name))), None)
         if unfit is not None:
             return unfit
@@ -49,7 +49,7 @@ class Program:
 
 
 def parse(expression: str) -> bytes | ExpressionError:
-    """The syntax tree, serialized as cel.expr.ParsedExpr."""
+    """Return the syntax tree, serialized as cel.expr.ParsedExpr."""
     try:
         tree: bytes = _environment(frozenset()).compile(expression, disable_check=True).serialize()
     except _RAISED as error:
@@ -58,9 +58,9 @@ def parse(expression: str) -> bytes | ExpressionError:
 
 
 def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> Program | ExpressionError:
-    """The program of a parsed expression, or what the type checker refuses, every root being dynamic.
+    """Return the program of a parsed expression, or an error of the type checker. All roots are dynamic.
 
-    A program with loops is made from the tree, in which they have been put in order, the others from the text.
+    A program with loops is compiled from the tree with ordered loops, others from the text.
     """
     environment = _environment(roots)
     try:
@@ -81,7 +81,7 @@ def _environment(roots: frozenset[str]) -> cel.Env:
 
 
 def _functions() -> list[cel.FunctionDecl]:
-    """What this language adds. Macros are declared for the type checker: they are expanded before they would run."""
+    """Return our functions. Macros are declared for the type checker, and expanded before they would run."""
     ours = [
         _function(map_order.SORTED, _KEYS, [_KEYS], map_order.keys_in_order),
         _function(macros.PLACES_OF_SHORTEST, _PLACES, [_PLACES], macros.places_of_shortest),
@@ -103,7 +103,7 @@ def _overload(name: str, gives: cel.Type, takes: list[cel.Type], body: Callable[
 
 
 def _parsed(text: str) -> JSON:
-    """JSON text as its value. Raises ValueError for what is none, and for what CEL cannot carry."""
+    """Return the value of JSON text. Raises ValueError for text that is not JSON or that CEL cannot represent."""
     value: JSON = json.loads(text)
     unfit = _unfit(value, "json")
     if unfit is not None:
@@ -116,7 +116,7 @@ def _never(*_: object) -> list[object]:
 
 
 class _NotJSONError(Exception):
-    """Leaves the recursion over a result; never leaves this module."""
+    """Internal: ends the recursion over a result."""
 
     def __init__(self, problem: ExpressionError) -> None:
         super().__init__(problem.message)
@@ -174,7 +174,7 @@ def _duration(span: dt.timedelta) -> str:
 
 
 def _unfit(value: JSON, path: str) -> ExpressionError | None:
-    """What of the value the library would not take as it is."""
+    """Return what of a value the library does not accept."""
     match value:
         case bool() | float() | None:
             return None

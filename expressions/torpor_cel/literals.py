@@ -1,7 +1,7 @@
-"""Where CEL's string literals, comments and braces end, so that a `}` inside them does not close a `${`.
+"""Finds the end of CEL's string literals, comments and braces, so that a `}` within them does not close a `${`.
 
-All of CEL's spelling is here (quotes, triple quotes, raw and bytes prefixes, backslashes, `//`) and no more of its
-grammar: what stands between is the parser's business.
+It knows the lexical rules of CEL (quotes, triple quotes, raw and bytes prefixes, backslashes, `//`) and none of its
+grammar.
 """
 
 import re
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
 
 
 def closing_brace(text: str, start: int) -> int | None:
-    """Index of the `}` that closes a brace opened just before `start`, or None."""
+    """Return the index of the `}` that closes a brace opened just before `start`, or None."""
     depth = 1
     for token in _TOKEN.finditer(text, start):
         match token.lastgroup:

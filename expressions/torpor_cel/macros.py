@@ -1,7 +1,7 @@
 """Functions over lists that this language adds to CEL: zip, zipLongest and concat.
 
-They are expanded in the serialized tree into what one could write with `map` and an index: their items never pass
-through Python, where the CEL library cannot hand out a null. Only numbers of places do.
+They are expanded in the serialized tree to `map` over indexes. Items never pass through Python, because the CEL library
+cannot return a null safely; only indexes do.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from torpor_cel.ast_builder import Nodes
 
 ZIP, ZIP_LONGEST, CONCAT = "zip", "zipLongest", "concat"
 NAMES = {ZIP: range(2, 5), ZIP_LONGEST: range(3, 6), CONCAT: range(2, 5)}
-"""How many arguments each takes; the last one of zipLongest fills what is too short."""
+"""Numbers of arguments. The last argument of zipLongest fills missing items."""
 PLACES_OF_SHORTEST, PLACES_OF_LONGEST = "@places_of_shortest", "@places_of_longest"
 _PLACE, _RESULT, _FILL = "@place", "@zipped", "@fill"
 
 
 def expanded(function: str, arguments: Sequence[bytes], nodes: Nodes) -> bytes | None:
-    """What a call of one of these functions stands for; None for any other call."""
+    """Return the expansion of a call of one of these functions, None for other calls."""
     if len(arguments) not in NAMES.get(function, ()):
         return None
     if function == CONCAT:
@@ -32,17 +32,17 @@ def expanded(function: str, arguments: Sequence[bytes], nodes: Nodes) -> bytes |
 
 
 def places_of_shortest(sizes: list[int]) -> list[int]:
-    """The places that every list has."""
+    """Return the indexes that all lists have."""
     return list(range(min(sizes)))
 
 
 def places_of_longest(sizes: list[int]) -> list[int]:
-    """The places that some list has."""
+    """Return the indexes that any list has."""
     return list(range(max(sizes)))
 
 
 def _zipped(count: int, places: str, nodes: Nodes, *, fill: bool) -> bytes:
-    """`places.map(place, [list0[place], list1[place], ...])`."""
+    """Return `places.map(place, [list0[place], list1[place], ...])`."""
     sizes = nodes.items(*(nodes.call("size", nodes.name(_list(number))) for number in range(count)))
     taken = nodes.items(*(_taken(number, nodes, fill=fill) for number in range(count)))
     return nodes.each(_PLACE, nodes.call(places, sizes), taken, _RESULT)

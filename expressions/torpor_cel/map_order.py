@@ -1,12 +1,12 @@
-"""Makes macros run over a map in the order of its keys.
+"""Makes macros iterate over maps in the order of keys.
 
-CEL leaves that order open and the library draws it anew in each process, so `params.m.map(k, k)` would be one list in
-one replica of the operator and another in the next, and the third instance of a mapped task two different things. Each
-range R of a loop is therefore replaced, in the serialized tree, by what would be written (were there such a function)
+CEL leaves the order undefined and the library randomizes it in each process. Without this, `params.m.map(k, k)` would
+differ between replicas of the operator, and so would the instances of a mapped task. Each range R of a loop is replaced
+in the serialized tree by
 
     cel.bind(range, R, type(range) == map ? sorted(range.map(key, key)) : range)
 
-Only keys reach the Python function behind `sorted`: they are never null, which the library cannot hand out safely.
+Only keys reach the Python function behind `sorted`. They are never null, which the library cannot return safely.
 """
 
 from itertools import count
@@ -33,10 +33,10 @@ _RANGE, _KEY, _RESULT = "@range", "@key", "@result"
 
 
 def ordered(serialized: bytes) -> bytes | None:
-    """The tree (an Any around a ParsedExpr) with its loops over maps in the order of keys; None if it has none.
+    """Return the tree (an Any with a ParsedExpr) with ordered loops over maps; None if it has none.
 
-    Macros of ours are expanded on the way. Positions are dropped. A range that is a list by its syntax is left alone,
-    which keeps chains of macros flat.
+    Our macros are expanded as well. Positions are dropped. A range that is a list by its syntax stays, so chains of
+    macros stay flat.
     """
     parts = dict(protobuf.nested(serialized))
     expression = dict(protobuf.nested(parts[2]))[2]
@@ -46,7 +46,7 @@ def ordered(serialized: bytes) -> bytes | None:
 
 
 def keys_in_order(keys: list[object]) -> list[object]:
-    """What SORTED does: keys of one type among themselves, since different types do not compare."""
+    """Return sorted keys; keys of different types are sorted separately."""
     return sorted(keys, key=lambda key: (type(key).__name__, key))
 
 
@@ -68,14 +68,14 @@ def _rewritten(message: bytes, kind: str, nodes: Nodes) -> bytes:
 
 
 def _expanded(call: bytes, nodes: Nodes) -> bytes | None:
-    """What stands for a call of a function of ours, whose arguments are rewritten already."""
+    """Return the expansion of a call of our functions, whose arguments are already expanded."""
     parts = list(protobuf.nested(call))
     function = dict(parts).get(2, b"").decode()
     return macros.expanded(function, [body for number, body in parts if number == 3], nodes)  # noqa: PLR2004
 
 
 def _is_list(expression: bytes) -> bool:
-    """A list written out, or what `map` or `filter` make: a loop whose accumulator begins as a list."""
+    """Return whether an expression is a list literal, or a `map` or `filter`: a loop whose accumulator is a list."""
     for number, body in protobuf.nested(expression):
         if number == COMPREHENSION:
             return _is_list(dict(protobuf.nested(body))[ACCU_INIT])

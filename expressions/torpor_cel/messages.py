@@ -1,6 +1,6 @@
-"""The CEL library's error texts, turned into messages that a user of workflows can act on.
+"""Rewrites error texts of the CEL library as messages for users of workflows. Pure.
 
-The texts are those of cel-expr-python 0.1.3; one that is not known here is passed on, shortened. Pure.
+The texts are those of cel-expr-python 0.1.3. Unknown texts are passed on, shortened.
 """
 
 import re
@@ -32,7 +32,7 @@ _OVERLOADS = (
 
 
 def raised(error: Exception) -> ExpressionError:
-    """What an exception of the library says."""
+    """Return the message of an exception of the library."""
     text = str(error)
     if isinstance(error, MemoryError) or "bad_alloc" in text:
         return errors.too_expensive("the expression needs too much memory")
@@ -50,7 +50,7 @@ def raised(error: Exception) -> ExpressionError:
 
 
 def at_run_time(text: str) -> ExpressionError:
-    """What an error value of the library says."""
+    """Return the message of an error value of the library."""
     return errors.failed(_reworded(_STATUS.sub("", text)))
 
 

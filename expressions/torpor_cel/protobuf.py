@@ -1,7 +1,7 @@
-"""Protocol Buffers' wire format, as far as a syntax tree needs it.
+"""The wire format of Protocol Buffers, as far as a syntax tree needs it.
 
-The CEL library hands its tree out in this format and reads it back. The protobuf package is not imported for that: it
-costs more than all else here, and six of its features suffice. It must not know what the fields mean.
+The CEL library exchanges its tree in this format. The protobuf package would cost each child process more than
+everything else here (adr/0005). This module does not know the meaning of fields.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _FIXED = {_FIXED64: 8, _FIXED32: 4}
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and value of each field in order: an integer for a varint, bytes for everything else."""
+    """Yield number and value of each field: an integer for a varint, bytes for everything else."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
@@ -28,19 +28,19 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def nested(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields that hold bytes: strings and messages."""
+    """Yield the fields with bytes: strings and messages."""
     for number, value in fields(message):
         if isinstance(value, bytes):
             yield number, value
 
 
 def integer(number: int, value: int) -> bytes:
-    """A field that holds a number of 0 or more."""
+    """Return a field with a non-negative integer."""
     return _encoded(number << 3 | _VARINT) + _encoded(value)
 
 
 def field(number: int, value: bytes) -> bytes:
-    """A field that holds bytes: a string or a message."""
+    """Return a field with bytes: a string or a message."""
     return _encoded(number << 3 | _BYTES) + _encoded(len(value)) + value
 
 

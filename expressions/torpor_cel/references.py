@@ -1,7 +1,7 @@
-"""What an expression depends on, read from its syntax tree.
+"""The dependencies of an expression, from its syntax tree.
 
-A reference to `tasks.x` is a dependency of the task that holds the expression, so it must be readable without a value:
-a task named by a computation is refused. Pure.
+A reference to `tasks.x` is a dependency of the task with the expression, so it must be readable without evaluation: a
+computed task name is rejected. Pure.
 """
 
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ _BY_REFERENCE = frozenset({"result", "results"})
 
 
 class TaskField(NamedTuple):
-    """A task, and the first field taken of it; None where the task is used whole or the field is computed."""
+    """A task and its first field; None if the whole task or a computed field is used."""
 
     name: str
     field: str | None
 
 
 class Plain(NamedTuple):
-    """An expression that is a task's `result` or `results` and nothing else, so it can be passed by reference."""
+    """An expression that is only a task's `result` or `results`, so it can be passed by reference."""
 
     root: str
     name: str
@@ -34,7 +34,7 @@ class Plain(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class References:
-    """The names an expression uses. Variables of macros are not among them."""
+    """The names that an expression uses, without the variables of macros."""
 
     tasks: frozenset[str]
     params: frozenset[str]
@@ -44,9 +44,9 @@ class References:
 
 
 def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
-    """The references of a well-formed expression; else what `syntax.check` says, or which name cannot be read.
+    """Return the references of a valid expression, else the error of `syntax.check` or the name that cannot be read.
 
-    `params` may be used whole or by a computed key, since all params are known at once; such a use names no param.
+    `params` may be used as a whole or with a computed key, because all params are known; such a use names no param.
     """
     parsed = syntax.parse(expression, roots=roots)
     if isinstance(parsed, ExpressionError):
@@ -68,7 +68,7 @@ def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | Expres
 
 
 def is_plain(expression: str) -> Plain | None:
-    """The task and field, if the expression is exactly `tasks.NAME.result` or `tasks.NAME.results`."""
+    """Return task and field if the expression is exactly `tasks.NAME.result` or `tasks.NAME.results`."""
     parsed = syntax.parse(expression)
     if isinstance(parsed, ExpressionError):
         return None
@@ -82,7 +82,7 @@ def is_plain(expression: str) -> Plain | None:
 
 
 def path(expression: str, *, roots: frozenset[str] = ROOTS) -> tuple[str, ...] | None:
-    """The names of an expression that is a root and fields of it and nothing else, as in `mapping.value.city`."""
+    """Return the names of an expression that is a root with fields only, such as `mapping.value.city`."""
     parsed = syntax.parse(expression, roots=roots)
     node = None if isinstance(parsed, ExpressionError) else parsed.node
     names: list[str] = []

@@ -1,7 +1,7 @@
-"""Is this an expression, and may it be run: grammar, types, names and size.
+"""Checks expressions: grammar, types, names and size. Pure.
 
-Pure: the CEL library's parser and checker run in this process. They are bounded by the length allowed here and by the
-library's own limit on depth. Nothing is evaluated.
+The parser and checker of the CEL library run in this process, within the limit on length here and the library's own
+limit on depth. Nothing is evaluated.
 """
 
 import re
@@ -27,7 +27,7 @@ _NAMESPACES = frozenset({"google", "optional", "optional_type", "strings"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """One use of a root: its name, the field taken of it, and the field taken of that, where there are such."""
+    """A use of a root: its name, the field of it, and the field of that, if any."""
 
     name: ast.Name
     first: ast.Field | None
@@ -35,13 +35,13 @@ class Use:
 
     @property
     def root(self) -> str:
-        """The root's name, without the dot that may lead it."""
+        """The name of the root, without a leading dot."""
         return self.name.name.removeprefix(".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """An expression that may be run."""
+    """A valid expression."""
 
     node: ast.Node
     uses: tuple[Use, ...]
@@ -49,19 +49,19 @@ class Parsed:
 
     @property
     def roots(self) -> frozenset[str]:
-        """The roots it uses."""
+        """The roots that it uses."""
         return frozenset(use.root for use in self.uses)
 
 
 def check(expression: str, *, roots: frozenset[str] = ROOTS) -> ExpressionError | None:
-    """What is wrong with the expression before any value is known, or None."""
+    """Return what is wrong with an expression before any value is known, or None."""
     parsed = parse(expression, roots=roots)
     return parsed if isinstance(parsed, ExpressionError) else None
 
 
 @lru_cache(maxsize=2048)
 def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | ExpressionError:
-    """The expression's tree and program. A level-based plan asks for the same ones again and again, hence the cache."""
+    """Return tree and program of an expression. Cached, because each reconciliation parses the same ones."""
     if len(expression) > MAX_LENGTH:
         return errors.too_expensive(f"the expression has {len(expression):,} characters; {MAX_LENGTH:,} are allowed")
     if len(_DOUBLING.findall(expression)) > MAX_OPTIONAL_MACROS:
@@ -79,7 +79,7 @@ def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | Express
 
 
 def position(expression: str, at: int) -> str:
-    """`column 7`, or `line 2, column 7` where there are lines."""
+    """Return `column 7`, or `line 2, column 7` if there are several lines."""
     before = expression[:at]
     column = f"column {at - (before.rfind(chr(10)) + 1) + 1}"
     return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in expression else column
@@ -99,7 +99,7 @@ def _uses(node: ast.Node, bound: frozenset[str]) -> Iterator[Use]:
 
 
 def _scopes(node: ast.Node) -> Iterator[tuple[ast.Node, frozenset[str]]]:
-    """The children of a node, each with the variables that the node binds for it."""
+    """Yield the children of a node with the variables that the node binds for each."""
     match node:
         case ast.Name() | ast.Text():
             return
@@ -133,7 +133,7 @@ def _too_deep(expression: str, node: ast.Node) -> ExpressionError | None:
 
 
 def _depth(node: ast.Node) -> tuple[int, int]:
-    """How deep loops are nested, and where the outermost of the deepest nest begins."""
+    """Return the nesting of loops, and the position of the outermost loop of the deepest nest."""
     match node:
         case ast.Loop():
             inside = max(_depth(child)[0] for child in node.body) + int(node.repeats)

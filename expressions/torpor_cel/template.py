@@ -1,8 +1,8 @@
-"""Strings with `${…}` in them: found, and put together again.
+"""Strings with `${…}`: parses and renders them.
 
-A string that is exactly one expression keeps the type of its value; any other becomes a string, in which values that
-are not strings stand as JSON. `$${` is a literal `${`. What an expression yields is never parsed again. Pure; it must
-not know what an expression means, only where it ends.
+A string that is exactly one expression keeps the type of its value. Any other becomes a string with values that are not
+strings as JSON. `$${` is a literal `${`. Values are never parsed again. Pure; it does not know the meaning of
+expressions.
 """
 
 import json
@@ -18,14 +18,14 @@ OPENING = "${"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """What stands between `${` and its `}`, without the blanks around it."""
+    """The text between `${` and its `}`, stripped."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A parsed string: literal text, unescaped, and expressions in turn."""
+    """A parsed string: literal text and expressions."""
 
     parts: tuple[str | Expression, ...]
 
@@ -40,18 +40,18 @@ class Template:
 
     @property
     def expressions(self) -> tuple[str, ...]:
-        """Every expression, in order, each once."""
+        """The distinct expressions, in order."""
         return tuple(dict.fromkeys(part.source for part in self.parts if isinstance(part, Expression)))
 
     def render(self, results: Mapping[str, JSON]) -> JSON:
-        """The string with each expression replaced by its result. A result that is missing is a KeyError: a bug."""
+        """Return the string with each expression replaced by its result. A missing result is a KeyError."""
         if self.single is not None:
             return results[self.single]
         return "".join(part if isinstance(part, str) else _inserted(results[part.source]) for part in self.parts)
 
 
 def parse(text: str) -> Template | ExpressionError:
-    """The template in `text`, or where a `${` is not closed or is empty."""
+    """Return the template of a text, or an error for an empty or unclosed `${`."""
     parts: list[str | Expression] = []
     literal, at = "", 0
     while (opening := text.find(OPENING, at)) >= 0:
@@ -73,7 +73,7 @@ def parse(text: str) -> Template | ExpressionError:
 
 
 def expressions(value: JSON) -> tuple[str, ...] | ExpressionError:
-    """Every expression in the strings of a value, at any depth, in order, each once. Keys of dicts are literal."""
+    """Return the distinct expressions in the strings of a value, at any depth, in order. Keys of dicts are literal."""
     found: dict[str, None] = {}
     for path, text in _strings(value, ""):
         template = parse(text)
@@ -84,7 +84,7 @@ def expressions(value: JSON) -> tuple[str, ...] | ExpressionError:
 
 
 def substitute(value: JSON, results: Mapping[str, JSON]) -> JSON | ExpressionError:
-    """The value with every template rendered. `results` holds one for each of its `expressions`."""
+    """Return the value with all templates rendered. `results` has one for each of its `expressions`."""
     problem = expressions(value)
     return problem if isinstance(problem, ExpressionError) else _rendered(value, results)
 

@@ -1,9 +1,8 @@
-"""The process in which one expression at a time is evaluated: `python -m torpor_cel.worker SECONDS BYTES`.
+"""The child process that evaluates one expression at a time: `python -m torpor_cel.worker SECONDS BYTES`.
 
-Here so that what a user wrote cannot harm the operator: whatever takes too long, too much memory or a wrong turn in
-native code ends this process and nothing else. It ends itself, so that a parent that is busy or dead is not needed for
-that: by an interval timer of processor time that runs during an evaluation, by its limit on address space, and when its
-standard input ends. It must hold nothing that matters.
+It isolates the operator from expressions of users: too much time or memory, or a crash in native code, ends this
+process only. It ends itself, by a CPU timer during an evaluation, by its limit on address space, and at the end of its
+standard input. It holds no state.
 """
 
 import json
@@ -22,7 +21,7 @@ RESULT_MAX = 64 * 1024
 
 
 def main() -> None:
-    """Say ready, then answer one frame after the other until the input ends: by the outcome, and by what it took."""
+    """Report readiness, then answer each message with the outcome and its CPU time until the input ends."""
     seconds, memory = float(sys.argv[1]), int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -45,7 +44,7 @@ def main() -> None:
 
 
 def _address_space() -> int:
-    """Bytes that the limit counts. Not ru_maxrss, which begins with what the parent had when it forked."""
+    """Return the bytes that the limit counts. ru_maxrss would include the parent's at the fork."""
     try:
         pages = Path("/proc/self/statm").read_text().split()[0]
     except OSError:
