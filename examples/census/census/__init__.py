@@ -1,5 +1,5 @@
-"""An example of Torpor: what Debian packages is the image made of that its tasks run in?
+"""An example workflow: which Debian packages does the image of its tasks contain?
 
-`tasks` is what examples/census.yaml names, `audit` what examples/groups does; `dpkg` reads the package database and
-knows nothing of workflows.
+`tasks` is used by examples/census.yaml, `audit` by examples/groups. `dpkg` reads the package database and does not
+depend on Torpor.
 """

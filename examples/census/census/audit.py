@@ -1,4 +1,4 @@
-"""The tasks that examples/groups names: are the files of the image's packages those that Debian shipped?"""
+"""The tasks of examples/groups: do the files of the image match what Debian shipped?"""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from census import dpkg
 
 
 class Check(TypedDict):
-    """What became of a package's files: `absent` are not in the image (its documentation, often)."""
+    """The state of a package's files. `absent` files are missing in the image, often documentation."""
 
     files: int
     absent: int
@@ -19,7 +19,7 @@ class Check(TypedDict):
 
 
 class Row(TypedDict):
-    """What one section comes to."""
+    """The result of one section."""
 
     section: str
     packages: int
@@ -30,20 +30,20 @@ class Row(TypedDict):
 
 @task
 def packages(section: str, largest: int) -> list[str]:
-    """The largest packages of a section, by name."""
+    """Return the largest packages of a section, by name."""
     members = [package for package in dpkg.installed() if package.section == section]
     return [package.name for package in sorted(members, key=lambda package: (-package.size, package.name))[:largest]]
 
 
 @task
 def fetch(package: str) -> list[dpkg.File]:
-    """The files of a package as Debian shipped them. Large packages have long lists, which go through the archive."""
+    """Return the files of a package. Large packages have long lists, which go through the archive."""
     return dpkg.shipped(package)
 
 
 @task
 def check(files: Sequence[Sequence[str]], root: str = "/") -> Check:
-    """Reads each file again."""
+    """Read each file and compare it."""
     found = {path: _digest(Path(root, path)) for path, _ in files}
     changed = [path for path, digest in files if found[path] not in {digest, None}]
     return Check(files=len(files), absent=list(found.values()).count(None), changed=changed)
@@ -51,7 +51,7 @@ def check(files: Sequence[Sequence[str]], root: str = "/") -> Check:
 
 @task
 def load(section: str, checks: Sequence[Check]) -> Row:
-    """The sum of a section: its packages in their order, read one by one."""
+    """Return the totals of a section, reading the results one at a time."""
     row = Row(section=section, packages=0, files=0, absent=0, changed=[])
     for each in checks:
         row["packages"] += 1
@@ -63,7 +63,7 @@ def load(section: str, checks: Sequence[Check]) -> Row:
 
 @task
 def report(rows: Sequence[Row]) -> str:
-    """The table of all sections."""
+    """Return a table of all sections."""
     head = f"{'SECTION':<16}{'PACKAGES':>9}{'FILES':>9}{'ABSENT':>9}{'CHANGED':>9}"
     return "\n".join([head, *(_line(row) for row in rows)])
 
@@ -73,7 +73,7 @@ def _line(row: Row) -> str:
 
 
 def _digest(path: Path) -> str | None:
-    """The MD5 of a file, which is what dpkg notes; None where there is none to read."""
+    """Return the MD5 sum of a file, as dpkg does; None if it cannot be read."""
     try:
         return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
     except OSError:

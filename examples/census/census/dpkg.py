@@ -1,8 +1,6 @@
-"""Reads dpkg's database: paragraphs of `Field: value` lines, one paragraph a package (deb-control(5)).
+"""Reads the database of dpkg: one paragraph of `Field: value` lines for each package (deb-control(5)).
 
-Beside it stands for each package a list of the MD5 of its files.
-
-Must not import torpor: this is the part of a user's code that exists without workflows.
+A list of MD5 sums accompanies each package. This module does not import torpor: it is ordinary user code.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +13,7 @@ _KIB = 1024
 
 
 class Package(NamedTuple):
-    """An installed package; `size` is in bytes, as estimated by whoever built it."""
+    """An installed package. `size` is in bytes, as the package declares it."""
 
     name: str
     section: str
@@ -23,14 +21,14 @@ class Package(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file of a package: its path below the root, and the MD5 of what was shipped."""
+    """A file of a package: its path below the root, and the MD5 sum of the shipped contents."""
 
     path: str
     md5: str
 
 
 def shipped(package: str, folder: Path = FILES) -> list[File]:
-    """The files of an installed package but for its configuration, as they were shipped; none where it notes none."""
+    """Return the files of an installed package without configuration files; none if the package lists none."""
     # A package that may be there for several architectures is called name:architecture.
     lists = [folder / f"{package}.md5sums", *sorted(folder.glob(f"{package}:*.md5sums"))]
     lines = [line for each in lists if each.exists() for line in each.read_text(encoding="utf-8").splitlines()]
@@ -38,7 +36,7 @@ def shipped(package: str, folder: Path = FILES) -> list[File]:
 
 
 def installed(database: Path = DATABASE) -> list[Package]:
-    """The installed packages, by name."""
+    """Return the installed packages by name."""
     with database.open(encoding="utf-8") as lines:
         return sorted(package for fields in _paragraphs(lines) if (package := _package(fields)))
 

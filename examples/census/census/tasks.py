@@ -1,4 +1,4 @@
-"""The tasks that examples/census.yaml names: list the sections, measure each, and make one table of it."""
+"""The tasks of examples/census.yaml: list the sections, measure each, and print a table."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from census import dpkg
 
 
 class Row(TypedDict):
-    """What one section comes to."""
+    """The result of one section."""
 
     section: str
     packages: int
@@ -19,7 +19,7 @@ class Row(TypedDict):
 
 
 class Report(TypedDict):
-    """The result of the run."""
+    """The result of the workflow."""
 
     table: str
     packages: int
@@ -28,16 +28,16 @@ class Report(TypedDict):
 
 @task
 def sections(largest: int) -> list[str]:
-    """The sections with the most packages, the fullest first."""
+    """Return the sections with the most packages, largest first."""
     counts = Counter(package.section for package in dpkg.installed())
     return sorted(counts, key=lambda section: (-counts[section], section))[:largest]
 
 
 @task
 def measure(section: str, pause_in: str, pause: str) -> Row | Deferral:
-    """Counts a section. In one section it stops half-way and gives its pod back for a while.
+    """Count a section. In one section it defers halfway.
 
-    Nothing of this process survives the wait but what is passed to `defer`: section, packages and bytes.
+    Only what it passes to `defer` survives: section, packages and bytes.
     """
     members = _members(section)
     if section != pause_in:
@@ -47,7 +47,7 @@ def measure(section: str, pause_in: str, pause: str) -> Row | Deferral:
 
 
 def measure_rest(event: Any, section: str, packages: int, bytes: int) -> Row:  # noqa: A002 - the names of a Row
-    """Counts the other half, in a new pod, after the trigger has fired."""
+    """Count the other half in a new pod, after the trigger has fired."""
     print(f"resumed by {event}: {packages} packages of {section} were counted before the wait")  # noqa: T201
     rest = _row(section, _members(section)[packages:])
     return Row(section=section, packages=packages + rest["packages"], bytes=bytes + rest["bytes"])
@@ -55,7 +55,7 @@ def measure_rest(event: Any, section: str, packages: int, bytes: int) -> Row:  #
 
 @task
 def report(rows: Sequence[Row]) -> Report:
-    """The table of all sections, the largest first, with its totals."""
+    """Return a table of all sections, largest first, with totals."""
     rows = list(rows)  # read once, for the several passes that follow
     packages, size = sum(row["packages"] for row in rows), sum(row["bytes"] for row in rows)
     ordered = sorted(rows, key=lambda row: (-row["bytes"], row["section"]))

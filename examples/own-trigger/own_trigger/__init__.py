@@ -1,4 +1,4 @@
-"""An example of Torpor: a trigger class that Torpor does not have, run by triggerers of a pool of its own.
+"""An example of a custom trigger, run by a triggerer pool of its own.
 
-`dns` is registered with those triggerers by examples/own-trigger/pool; a workflow names it and gives its arguments.
+examples/own-trigger/pool registers `dns` with its triggerers. A workflow uses it by that name.
 """

@@ -1,6 +1,6 @@
-"""Waits until a host name resolves: a Service that is still to be made, a record that somebody will publish.
+"""Waits until a host name resolves, for example of a Service that does not exist yet.
 
-All waits of a triggerer run in one event loop, so nothing here may block it: the loop asks the resolver in a thread.
+All triggers of a triggerer share one event loop, so nothing here may block: the loop resolves names in a thread.
 """
 
 import asyncio
@@ -12,7 +12,12 @@ from torpor.triggers import BaseTrigger, TriggerEvent
 
 
 class Resolves(BaseTrigger):
-    """Fires when `host` has an address, looked up every `interval` seconds; the event is `{host, addresses}`."""
+    """Fires when a host name has an address. The event is `{host, addresses}`.
+
+    Args:
+        host: The host name.
+        interval: Seconds between two lookups.
+    """
 
     shareable = True  # asking a resolver changes nothing, so TaskRuns that wait for the same name share one of these
 
@@ -24,11 +29,11 @@ class Resolves(BaseTrigger):
         self.interval = interval
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
-        """As it is registered, and what makes an equal one."""
+        """Return the registered name, and the arguments that create an equal trigger."""
         return "resolves", {"host": self.host, "interval": self.interval}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until there is an answer."""
+        """Look the name up until it has an address."""
         while not (addresses := await self._addresses()):
             self.last_look = f"{self.host} has no address"
             await asyncio.sleep(self.interval)

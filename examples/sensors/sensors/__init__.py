@@ -1,4 +1,4 @@
-"""An example of Torpor: a sensor that holds its pod or gives it back as its user says, so that both can be compared.
+"""An example that compares a sensor that keeps its pod with the same sensor deferred.
 
-`key` is the sensor, `store` is what it asks.
+`key` is the sensor, `store` the service that it checks.
 """

@@ -1,4 +1,4 @@
-"""A sensor with a trigger for its wait: where it is deferrable, its pod looks once and the triggerer from then on."""
+"""A sensor with its own trigger: a deferrable one checks once in its pod, then in the triggerer."""
 
 from typing import Any
 from urllib.request import urlopen
@@ -10,14 +10,14 @@ _ANSWER_WITHIN = 10
 
 
 class KeySensor(BaseSensor):
-    """Waits until there is something at `url`, which it returns; the other arguments are every sensor's."""
+    """Waits until a URL responds with 200 and returns the URL. Other arguments are those of each sensor."""
 
     def __init__(self, *, url: str, **of_every_sensor: Any) -> None:
         super().__init__(**of_every_sensor)
         self.url = url
 
     def poke(self, context: Context) -> bool:
-        """Whether it is there; no answer and an answer like 404 both mean: not yet."""
+        """Check once. No response and another status both mean "not yet"."""
         try:
             with urlopen(self.url, timeout=_ANSWER_WITHIN) as answer:  # noqa: S310 - the workflow's author gives it
                 return bool(answer.status == 200)  # noqa: PLR2004 - OK
@@ -25,7 +25,7 @@ class KeySensor(BaseSensor):
             return False
 
     def execute(self, context: Context, event: object = None) -> str:
-        """Give the pod back unless the key is there already; not deferrable, sleep and look again in it."""
+        """Defer unless the key exists already; if not deferrable, sleep and check again."""
         if self.deferrable and not self.poke(context):
             trigger = Http(self.url, interval=self.poke_interval)
             self.defer(trigger=trigger, method_name="execute_complete", timeout=self.timeout)
@@ -33,5 +33,5 @@ class KeySensor(BaseSensor):
         return self.url
 
     def execute_complete(self, context: Context, event: Any) -> str:
-        """In a new pod, after the trigger has fired."""
+        """Resume in a new pod after the trigger has fired."""
         return self.url

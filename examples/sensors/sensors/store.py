@@ -1,4 +1,4 @@
-"""`python -m sensors.store --after 300`: a store whose keys are all missing at first, and all there after so long."""
+"""`python -m sensors.store --after 300`: a store whose keys appear all at once after so many seconds."""
 
 import argparse
 import time
@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Store(ThreadingHTTPServer):
-    """Serves on all addresses; `opens` is a moment of the monotonic clock."""
+    """Serves on all addresses. `opens` is a time of the monotonic clock."""
 
     request_queue_size = 256
 
@@ -22,18 +22,18 @@ class Key(BaseHTTPRequestHandler):
     server: Store
 
     def do_GET(self) -> None:
-        """200 once the store is open, 404 before."""
+        """Respond with 200 once the store is open, 404 before."""
         there = time.monotonic() >= self.server.opens
         self.send_response(HTTPStatus.OK if there else HTTPStatus.NOT_FOUND)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
-        """Nothing: hundreds ask again and again."""
+        """Log nothing, because hundreds of sensors poll."""
 
 
 def main() -> None:
-    """Serve for ever."""
+    """Serve forever."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--after", type=float, default=60)
