@@ -1,8 +1,8 @@
-"""The arguments of the call: JSON text on the TaskRun, or the results of another task, read where they stand.
+"""Resolves the arguments of a task: JSON text on the TaskRun, or results of other tasks.
 
-A large result is not copied into every TaskRun that uses it. The TaskRuns of another task are found by their derived
-names, as a task pod may read but not list; one of another Workflow's is refused. What a TaskRun has in the archive is
-read from there, by those modules that only its reader imports.
+A large result is not copied into each TaskRun that uses it. TaskRuns of other tasks are found by their derived names,
+because a task pod may get but not list them. A TaskRun of another Workflow is rejected. Results in the archive are read
+by modules that only their readers import.
 """
 
 import json
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 LIMIT_S = 60.0
 _SEEN_MAX, _ENTRY = 2_000_000, 500
-"""Bytes, about: what results on TaskRuns may take that are kept, and one of no length."""
+"""Approximate bytes: of the results that stay in memory, and of an empty one."""
 
 
 class Found(NamedTuple):
-    """The result of a TaskRun: JSON text, or what is said of one in the archive."""
+    """The result of a TaskRun: JSON text, or the description of a body in the archive."""
 
     uid: str
     text: str | None
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 class _Seen:
-    """Results that stand on TaskRuns, so that going over small ones again asks for nothing; within `_SEEN_MAX`."""
+    """A cache of small results, up to `_SEEN_MAX`, so that a second iteration needs no requests."""
 
     def __init__(self) -> None:
         self._found: dict[Position, Found] = {}
@@ -56,7 +56,7 @@ class _Seen:
 
 
 class Reader:
-    """Reads arguments for one TaskRun."""
+    """Reads the arguments of one TaskRun."""
 
     def __init__(
         self,
@@ -74,7 +74,10 @@ class Reader:
         self._archive: Archive | None = None
 
     def resolve(self) -> dict[str, Any]:
-        """The keyword arguments. Raises RejectedError where a result does not exist, UnreadableError for trouble."""
+        """Return the keyword arguments.
+
+        Raises RejectedError if a result does not exist, UnreadableError if it is unavailable.
+        """
         return {
             argument.name: json.loads(argument.value or "null")
             if argument.source is None
@@ -83,7 +86,7 @@ class Reader:
         }
 
     def event(self, event: Any) -> Any:
-        """The event, read where it is in the archive. Raises UnreadableError."""
+        """Return the event, from the archive if it is there. Raises UnreadableError."""
         if not isinstance(event, ArchivedEvent):
             return event
         from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
@@ -93,7 +96,7 @@ class Reader:
         return typed_json.decode(json.loads(content))
 
     def close(self) -> None:
-        """Lets go of the archive; a result that is read later opens a connection anew."""
+        """Close the connection to the archive. A later read opens a new one."""
         if self._archive is not None:
             self._archive.close()
 
@@ -151,7 +154,7 @@ class Reader:
         return self._archive
 
     def _found(self, task: str, index: int, groups: tuple[int, ...]) -> Found | None:
-        """The result of an instance; None where that is gone or did not succeed."""
+        """Return the result of an instance; None if it is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
         match status_patch.read(self._exchange, environment.path(self._namespace, name), self._patience):
             case status_patch.Stored(body):
@@ -174,7 +177,7 @@ class Reader:
 
 
 def _where(index: int, groups: tuple[int, ...]) -> str:
-    """Which instance, as people write it; nothing for the only one."""
+    """Return the index of an instance for messages; empty if there is only one."""
     numbers = [str(number) for number in (*groups, index) if number != constants.UNMAPPED]
     return f" at position {'.'.join(numbers)}" if numbers else ""
 

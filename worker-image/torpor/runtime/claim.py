@@ -1,7 +1,7 @@
-"""The claim: one patch, before any user code, by which one process of all that were started runs the segment.
+"""The claim: one status patch before any user code, by which exactly one process runs the segment.
 
-The patch needs no read before it, and its answer is the TaskRun: what to run, the event, where to go on. Who does not
-get the claim leaves without a word, since somebody else has it.
+The patch needs no read before it, and its response is the TaskRun: what to run, the event, and where to resume. A
+process that loses the claim exits silently, because another one has it.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from torpor.runtime.http import Exchange
 
 LIMIT_S = 60.0
 FORBIDDEN_S = 5.0
-"""An API server that has just started reads the roles within a second or two; what it says after five is meant."""
+"""Seconds. A starting API server loads its roles within a second or two; a Forbidden after five is final."""
 REPEATS = frozenset({status_patch.CONFLICT, status_patch.TOO_MANY})
 
 
 def claim(
     exchange: Exchange, launch: Launch, patience: status_patch.RetryPolicy, *, now: float
 ) -> status_patch.Settled:
-    """Claims the segment for this process."""
+    """Claim the segment for this process."""
     who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce)
     patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
     patience = patience._replace(forbidden=FORBIDDEN_S)
@@ -31,7 +31,7 @@ def claim(
 
 
 def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:
-    """Whether a TaskRun still is to be claimed, or by whom it was."""
+    """Return a function that tells from a TaskRun whether the claim is open, ours or lost."""
 
     def look(body: Any) -> status_patch.Verdict:
         found = taskrun.standing(body)

@@ -1,6 +1,6 @@
-"""A deferral as it is stored: its trigger written down, values sealed, its state as text, its timeout in seconds.
+"""Validates a deferral and prepares what is stored: the trigger, sealed values, the state and the timeout.
 
-What cannot be stored is refused here, before the wait, with a message that names what a person can change.
+A deferral that cannot be stored is rejected here with a message that says what to change.
 """
 
 import math
@@ -18,7 +18,10 @@ from torpor.runtime import json_text
 
 
 class Suspension(NamedTuple):
-    """The task waits; `state` is JSON text, `timeout` in seconds, `on_timeout` where it goes on when that is over."""
+    """A valid deferral.
+
+    `state` is JSON text, `timeout` is in seconds, `method` and `on_timeout` are where it resumes.
+    """
 
     trigger: trigger.Trigger
     method: str
@@ -28,14 +31,14 @@ class Suspension(NamedTuple):
     timeout_is_final: bool = False
 
     def following(self) -> dict[str, canonical.Json]:
-        """The value of `status.next`."""
+        """Return the value of `status.next`."""
         late: dict[str, canonical.Json] = {} if self.on_timeout is None else {"onTimeout": self.on_timeout}
         final: dict[str, canonical.Json] = {"timeoutIsFinal": True} if self.timeout_is_final else {}
         return {"method": self.method, "kwargs": self.state, **late, **final}
 
 
 class Place(NamedTuple):
-    """Where and when a trigger is written down: parts of its key, the start of a duration, what is sealed with."""
+    """The context of a deferral: parts of the key of its trigger, the start of durations, the sealing key."""
 
     namespace: str
     pool: str
@@ -46,7 +49,7 @@ class Place(NamedTuple):
 
 
 def of_deferral(deferral: Deferral, place: Place) -> Suspension:
-    """The wait, ready to be stored. Raises DeferralError or RejectedError for what cannot be."""
+    """Return a deferral ready to be stored. Raises DeferralError or RejectedError."""
     if deferral.then and "event" in deferral.state:
         raise DeferralError("the state may not be called `event`: that is what the trigger passes")
     timeout = _seconds(deferral.timeout)
@@ -89,7 +92,7 @@ def _trigger(given: object, place: Place) -> trigger.Trigger:
 
 
 def _check_references(class_name: str, encoded: Mapping[str, canonical.Json]) -> None:
-    """Refuse what claims to refer to a Secret and is no `SecretRef`: it may have come with a server's answer."""
+    """Reject a reference to a Secret that is not a SecretRef: it may come from the response of a server."""
     try:
         secret_ref.found(encoded)
     except ValueError as error:

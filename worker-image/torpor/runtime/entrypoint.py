@@ -1,8 +1,8 @@
-"""From `package.module:name` to a call: import, look up, bind; and what each of them says when it cannot.
+"""Imports `package.module:name`, binds the arguments and calls it, with a clear message for each failure.
 
-A function is called with the arguments. A class that has `execute` is made with the arguments and `execute(context)`
-called; on a resume a new instance is made and its resume method called, so nothing but kwargs and event crosses a wait.
-Where a deferral means to go on is looked up before the wait, and must be callable so: afterwards it would be too late.
+A function is called with the arguments. A class with `execute` is created with the arguments, then `execute(context)`
+is called. On a resume, a new instance is created and the named method called, so only kwargs and event survive a
+deferral. Before a deferral, the method that resumes is looked up and its signature checked.
 """
 
 import importlib
@@ -21,7 +21,7 @@ from torpor.runtime.taskrun import Resume, TaskRun
 
 
 class Call(NamedTuple):
-    """A call ready to be made; `operator` is the instance of a class task, None for a function."""
+    """A prepared call. `operator` is the instance of a class task, None for a function."""
 
     operator: object
     function: Callable[..., object]
@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
 
 def load(reference: str, image: str) -> Any:
-    """The function or class that `package.module:name` names."""
+    """Return the function or class that `package.module:name` names."""
     module_name, _, path = reference.partition(":")
     module = _module(module_name, image)
     target: Any = module
@@ -49,15 +49,15 @@ def load(reference: str, image: str) -> Any:
 
 
 def find(run: TaskRun) -> Any:
-    """What a segment calls: the task itself, or the function in which it goes on."""
+    """Return what a segment calls: the task, or the function that resumes."""
     goes_on = run.resume.method if run.resume is not None and ":" in run.resume.method else run.python
     return load(goes_on, run.image)
 
 
 def mapped(values: Mapping[str, Any], run: TaskRun) -> dict[str, Any]:
-    """The values with each that has a function of the image's own replaced by what that makes of it.
+    """Return the values with the `map` functions of the image applied.
 
-    Raises RejectedError where there is no such function, or where it raises.
+    Raises RejectedError if one is missing or raises.
     """
     functions = {argument.name: argument.mapped_by for argument in run.arguments}
     return {name: _made(name, functions.get(name), value, run.image) for name, value in values.items()}
@@ -80,11 +80,11 @@ def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
 
 
 def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Resume | None) -> object:
-    """Calls the target, from its beginning or to resume; returns its result, or a Deferral however it deferred.
+    """Call the task, from its beginning or to resume. Return its result, or a Deferral however it deferred.
 
-    What came first as a wait of its own is passed as `event` beside the arguments. A method that is entered since the
-    wait took too long gets no event, or None if it has such a parameter. Whatever user code raises is let through;
-    RejectedError and DeferralError are this module's own.
+    The event of a `trigger:` that precedes the first pod is passed as `event`. A method that resumes after a timeout
+    gets no event, or None if it has that parameter. Exceptions of user code propagate; RejectedError and DeferralError
+    come from this module.
     """
     operator = _invoked(target, (), arguments) if isinstance(target, type) else None
     positional = () if operator is None else (context,)

@@ -1,6 +1,6 @@
-"""What a pod is told about itself: its environment, as one value.
+"""The environment of a task pod as one value.
 
-The operator writes these variables when it creates the pod; with them the claim needs no read before it.
+The operator sets these variables when it creates the pod, so the claim needs no read before it.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,11 @@ from torpor_wire.transitions import Pin
 
 
 class LaunchError(Exception):
-    """The environment is not a task pod's."""
+    """The environment is not that of a task pod."""
 
 
 class Launch(NamedTuple):
-    """The segment of a TaskRun that this pod was created for."""
+    """The segment of a TaskRun that this pod runs."""
 
     namespace: str
     taskrun: str
@@ -29,30 +29,30 @@ class Launch(NamedTuple):
     pod: str
     pod_uid: str
     nonce: str
-    """A random word of this process: the claim carries it, so that the process can tell its own."""
+    """A random word of this process, stored with the claim, so that the process recognizes its own."""
     seal_key: str | None = None
-    """With what values are sealed to the pool's triggerers, base64; None where the pool has published no key."""
+    """The public key of the pool in base64; None if the pool has none."""
 
     archive_url: str | None = None
     archive_ca: str = ""
-    """The archive's own certificate, PEM."""
+    """The certificate of the archive in PEM."""
 
     def pin(self, state: State) -> Pin:
-        """What must still hold of the TaskRun when this pod writes."""
+        """Return the preconditions of this pod's writes."""
         return Pin(self.uid, self.created, state, self.attempt, self.segment, self.launch)
 
     def path(self) -> str:
-        """The TaskRun's path at the API server."""
+        """Return the API path of the TaskRun."""
         return path(self.namespace, self.taskrun)
 
 
 def path(namespace: str, taskrun: str) -> str:
-    """The path of any TaskRun at the API server."""
+    """Return the API path of a TaskRun."""
     return f"/apis/{constants.API_VERSION}/namespaces/{namespace}/taskruns/{taskrun}"
 
 
 def read(environment: Mapping[str, str], nonce: str) -> Launch:
-    """The launch that the environment describes. Raises LaunchError for what is not a task pod's environment."""
+    """Return the launch from the environment. Raises LaunchError."""
     try:
         return Launch(
             namespace=environment[constants.ENV_NAMESPACE],

@@ -1,7 +1,6 @@
-"""Exceptions of other libraries, recognized by the name of a class anywhere in their MRO.
+"""Exceptions of Airflow, recognized by class names in their MRO.
 
-Torpor never imports Airflow, so an image that carries Airflow's operators keeps their meaning, and one without it pays
-nothing.
+Torpor never imports Airflow. An image with Airflow's operators keeps their behavior, and others pay nothing.
 """
 
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from datetime import datetime
 from torpor.errors import TaskSkipped
 
 FINAL = frozenset({"AirflowFailException", "AirflowSensorTimeout", "AirflowTaskTerminated"})
-"""The task has failed for good: it is not retried."""
+"""The task fails without a retry."""
 
 SKIPPED = frozenset({"AirflowSkipException"})
 """The task ends Skipped."""
@@ -25,13 +24,13 @@ INSTEAD: Mapping[str, str] = {
         "create a Workflow with a Kubernetes client instead, and wait for it with torpor.triggers.WorkflowEnd"
     ),
 }
-"""What Airflow's own machinery does and Torpor does not, by the exception that asks for it: what to do instead."""
+"""Exceptions that ask for features of Airflow that Torpor does not have, with the alternative."""
 
 _RESCHEDULE = frozenset({"AirflowRescheduleException"})
 
 
 def rescheduled_to(error: BaseException) -> datetime | None:
-    """When the task is to begin again, where the exception asks for that (Airflow's `mode="reschedule"`)."""
+    """Return when the task restarts, for Airflow's `mode="reschedule"`; else None."""
     if not is_named(error, _RESCHEDULE):
         return None
     moment = getattr(error, "reschedule_date", None)
@@ -39,24 +38,24 @@ def rescheduled_to(error: BaseException) -> datetime | None:
 
 
 def instead(error: BaseException) -> str | None:
-    """What to do instead of raising this, for what Torpor does in another way."""
+    """Return the alternative to an exception that Torpor does not support."""
     return next((INSTEAD[parent.__name__] for parent in type(error).__mro__ if parent.__name__ in INSTEAD), None)
 
 
 def is_sensor(operator: object) -> bool:
-    """Whether it is a sensor of Airflow's, which is not retried when its deferral takes too long either."""
+    """Return whether it is a sensor of Airflow, which is not retried after a timeout of its deferral."""
     return any(parent.__name__ == "BaseSensorOperator" for parent in type(operator).__mro__)
 
 
 def is_named(error: BaseException, names: frozenset[str]) -> bool:
-    """Whether the class of an exception, or one of its base classes, has one of these names."""
+    """Return whether the class of an exception, or one of its bases, has one of these names."""
     return any(parent.__name__ in names for parent in type(error).__mro__)
 
 
 def skip_of(error: BaseException) -> BaseException | None:
-    """The exception by which a task skips itself: TaskSkipped, or Airflow's; None where the error is none.
+    """Return the exception by which a task skips itself: TaskSkipped or Airflow's; else None.
 
-    A TaskGroup wraps what is raised within it, so a group of one skip and nothing else is that skip.
+    A TaskGroup wraps exceptions, so a group with a single skip counts as that skip.
     """
     if isinstance(error, BaseExceptionGroup):
         return skip_of(error.exceptions[0]) if len(error.exceptions) == 1 else None

@@ -1,7 +1,6 @@
-"""Which instances the `results` of a reference are: their positions, and by which indexes a position is found.
+"""The instances of a reference to `results`: their positions, and the indexes of each.
 
-Only those who reduce import it, and only those who reduce over several frames of a group pay for the ranges of paths
-and what these import. Nothing is read here.
+Only tasks that reduce import it. It reads no results.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,11 +14,11 @@ from torpor.results import Position, path
 from torpor.runtime.taskrun import Source
 
 Told: TypeAlias = tuple[Sequence[Position], Sequence[Position] | None]
-"""All positions in their order, and those that are known to have no result; None where that is not known."""
+"""All positions in order, and those without a result; None if those are not known."""
 
 
 def told(source: Source) -> Told:
-    """What a reference says of its instances. Raises RejectedError for ranges that Torpor would not have written."""
+    """Return the instances of a reference. Raises RejectedError for invalid ranges."""
     try:
         return _in_one_frame(source) if source.paths is None else _by_path(source.paths, source.missing)
     except ValueError as error:
@@ -28,7 +27,7 @@ def told(source: Source) -> Told:
 
 
 def place(source: Source, position: Position) -> tuple[int, tuple[int, ...]]:
-    """The instance's own index, and those of the groups around it."""
+    """Return the instance's own index, and those of its groups."""
     indexes = (*source.group_indexes, *path(position))
     itself_mapped = source.paths is None or source.mapped
     return (indexes[-1], indexes[:-1]) if itself_mapped else (constants.UNMAPPED, indexes)
@@ -41,7 +40,7 @@ def _in_one_frame(source: Source) -> Told:
 
 
 def _numbers(ranges: str) -> Iterator[int]:
-    """The numbers that `2,7-9` means."""
+    """Return the numbers of ranges such as `2,7-9`."""
     for part in filter(None, ranges.split(",")):
         first, _, last = part.partition("-")
         yield from range(int(first), int(last or first) + 1)

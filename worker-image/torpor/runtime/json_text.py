@@ -1,4 +1,4 @@
-"""JSON text of a value, within its limit, or why there is none. Pure."""
+"""JSON text of a value within a size limit. Pure."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ def text(  # noqa: PLR0913 - what is said of a value that does not fit
     *,
     write: Callable[[object], str] = canonical.plain,
 ) -> str:
-    """The text, of `limit` bytes at most. Raises RejectedError with the reason, calling the value `what`."""
+    """Return JSON text of up to `limit` bytes. Raises RejectedError with the reason; `what` names the value."""
     try:
         written = write(value)
     except UnreadableError:  # of lazy results: another attempt may read them

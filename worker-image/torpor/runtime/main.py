@@ -1,8 +1,8 @@
-"""Claim, run, report: the whole of a task pod's process.
+"""The process of a task pod: claim, run, report.
 
-Exit codes are for `kubectl get pods`: 0 where the outcome is stored as a success, a skip or a wait, or where somebody
-else has the segment; 1 where a failure is stored; 2 where nothing could be claimed or stored; 77 where the pod's
-account may not claim, which the operator reports; 143 after SIGTERM.
+Exit codes, for `kubectl get pods`: 0 if a success, a skip or a deferral was stored, or another process has the claim; 1
+if a failure was stored; 2 if nothing could be claimed or stored; 77 if the ServiceAccount may not claim, which the
+operator reports; 143 after SIGTERM.
 """
 
 import atexit
@@ -31,7 +31,7 @@ _SIGNALLED = 128
 
 
 def _archive(launched: Launch) -> "Archive | None":
-    """The archive of the installation, None where there is none."""
+    """Return the archive of the installation, None if there is none."""
     if launched.archive_url is None:
         return None
     from torpor.runtime.archive import client  # noqa: PLC0415 - for those who have something large
@@ -40,7 +40,7 @@ def _archive(launched: Launch) -> "Archive | None":
 
 
 class World(NamedTuple):
-    """What a run needs of the outside."""
+    """What a run needs from its environment."""
 
     exchange: http.Exchange
     now: Callable[[], float]
@@ -48,18 +48,18 @@ class World(NamedTuple):
     sleep: Callable[[float], None]
     jitter: Callable[[], float]
     begin: Callable[[], None]
-    """Called once, right before the user's code."""
+    """Called once, just before the user's code."""
     end: Callable[[], bool]
-    """Called once, right after it; whether the pod was told to end meanwhile."""
+    """Called once, just after the user's code; returns whether the pod was told to stop meanwhile."""
     archive: "Callable[[Launch], Archive | None]" = _archive
 
     def patience(self, limit: float, repeats: frozenset[int]) -> status_patch.RetryPolicy:
-        """How long to insist on a clear answer."""
+        """How long to retry without a clear response."""
         return status_patch.RetryPolicy(limit, repeats, self.monotonic, self.sleep, self.jitter)
 
 
 def main(start: Callable[[], int]) -> NoReturn:
-    """The process around `start`, which returns the exit code: its signals and its end."""
+    """Run `start`, which returns the exit code, and handle signals and exit."""
     signal.signal(signal.SIGTERM, _terminated)
     try:
         code = start()
@@ -74,7 +74,7 @@ def main(start: Callable[[], int]) -> NoReturn:
 
 
 def run(world: World, launched: Launch) -> int:
-    """Claims, runs and reports; returns the exit code."""
+    """Claim, run and report; return the exit code."""
     claimed = claim.claim(world.exchange, launched, world.patience(claim.LIMIT_S, claim.REPEATS), now=world.now())
     match claimed:
         case status_patch.Stored(body):
@@ -139,7 +139,7 @@ def _reported(launched: Launch, outcome: Outcome, settled: status_patch.Settled)
 
 
 def in_pod() -> int:
-    """Runs what the pod's environment says, with the pod's credentials."""
+    """Run the segment of the environment with the credentials of the pod."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if host is None:
         return _unable("KUBERNETES_SERVICE_HOST is not set: `python -m torpor` runs in pods that Torpor creates")
@@ -155,7 +155,7 @@ def in_pod() -> int:
 
 
 def world(exchange: http.Api) -> World:
-    """The real clock and process around an exchange with the API server."""
+    """Return the real clock and process around a connection to the API server."""
 
     def begin() -> None:
         exchange.close()
@@ -176,13 +176,13 @@ def world(exchange: http.Api) -> World:
 
 
 class _Process:
-    """What signals told this process."""
+    """The signals that this process received."""
 
     terminated = False
 
 
 def _finish() -> bool:
-    """From here on the pod's end must not interrupt: what the task did is done, and its report is all that is left."""
+    """From now on ignore SIGTERM: the work is done, and only the report is left."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return _Process.terminated
 
@@ -202,7 +202,7 @@ def _say(message: str) -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """Ends the process at once: threads that the task left behind must not keep the pod, and with it the resume."""
+    """Exit at once: threads that the task left behind must not keep the pod, because that would delay the resume."""
     atexit._run_exitfuncs()  # noqa: SLF001 - the only way to run them before os._exit
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,8 +1,7 @@
-"""What a segment came to, checked so that it can be stored: a result, a wait, a skip, or a failure with its reason.
+"""The outcome of a segment, checked so that it can be stored: a result, a deferral, a skip, or a failure with a reason.
 
-Whatever user code does ends here as one of these values, or as a body that the archive has to take first. A message
-names what a person can change. A result or a deferral that cannot be stored is not tried again: the work was done, and
-doing it twice would not make it fit.
+Whatever user code does becomes one of these values, or a body for the archive. A result or a deferral that cannot be
+stored is not retried, because the work would be repeated and still not fit.
 """
 
 import os
@@ -24,14 +23,14 @@ _NO_ARCHIVE = "no archive is installed, which keeps larger ones: store it yourse
 
 
 class Success(NamedTuple):
-    """The task returned; `result` is JSON text, None where `stored` says what the archive has instead."""
+    """The task returned. `result` is JSON text, None if `stored` describes a body in the archive."""
 
     result: str | None
     stored: Mapping[str, canonical.Json] | None = None
 
 
 class Failure(NamedTuple):
-    """The task failed; where not `retryable`, another attempt would find the same."""
+    """The task failed. If it is not `retryable`, no other attempt follows."""
 
     reason: Reason
     message: str
@@ -39,7 +38,7 @@ class Failure(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """The task says that there is nothing to do."""
+    """The task skipped itself."""
 
     message: str
 
@@ -48,9 +47,9 @@ Outcome: TypeAlias = Success | Suspension | Skipped | Failure
 
 
 def of_return(returned: object, place: Callable[[], Place], *, archived: bool = False) -> "Success | Suspension | Body":
-    """The outcome of a task that returned. Raises RejectedError for what cannot be stored.
+    """Return the outcome of a task that returned. Raises RejectedError if it cannot be stored.
 
-    Where results are `archived`, one that is too large for its TaskRun is a body.
+    With an archive (`archived`), a result that is too large for the TaskRun is a body.
     """
     if isinstance(returned, Deferral):
         return deferral.of_deferral(returned, place())
@@ -68,7 +67,7 @@ def of_return(returned: object, place: Callable[[], Place], *, archived: bool = 
 
 
 def of_exception(error: BaseException) -> Success | Skipped | Failure:
-    """The outcome of a task that raised."""
+    """Return the outcome of a task that raised."""
     if (skip := foreign_exceptions.skip_of(error)) is not None:
         return Skipped(tracebacks.said(skip) or "the task skipped itself")
     match error:

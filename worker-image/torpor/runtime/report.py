@@ -1,7 +1,7 @@
-"""The report: one patch that stores what the segment came to.
+"""The report: one status patch that stores the outcome of a segment.
 
-It is repeated for minutes, since hours of work may stand behind it; a TaskRun that somebody else moved on (cancelled,
-or given up as lost) keeps what they wrote.
+It is retried for minutes, because hours of work may depend on it. If another writer has moved the TaskRun on (cancelled
+it, or failed it as lost), that state stays.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_pa
 def report(
     exchange: Exchange, launch: Launch, patch: transitions.Patch, patience: status_patch.RetryPolicy, *, now: float
 ) -> status_patch.Settled:
-    """Stores the outcome; one that the schema refuses ends the TaskRun as Failed, and `Refused` is returned."""
+    """Store the outcome. If the API server rejects its values, fail the TaskRun and return `Refused`."""
     look = looking(launch)
     settled = status_patch.write(exchange, launch.path(), patch, look, patience)
     if isinstance(settled, status_patch.Refused) and settled.invalid:
@@ -38,7 +38,7 @@ def report(
 
 
 def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> transitions.Patch:
-    """The edge that an outcome takes from Running."""
+    """Return the transition from Running for an outcome."""
     pin = launch.pin(State.RUNNING)
     match outcome:
         case Success(result, stored):
@@ -56,7 +56,7 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
 
 
 def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:
-    """Whether a TaskRun still is this process's to report on, or shows that the report was stored."""
+    """Return a function that tells from a TaskRun whether the report is open, stored or lost."""
 
     def look(body: Any) -> status_patch.Verdict:
         found = taskrun.standing(body)

@@ -1,6 +1,7 @@
-"""A result as what is stored of it: JSON text where that is short, else a body for the archive, made in pieces.
+"""Encodes a result: short JSON text, or a body for the archive in pieces.
 
-A list or an object is written item by item, so a list of 100 MB is never one text. Pure, but that a file is read.
+A list or an object is encoded item by item, so a list of 100 MB never becomes one text. Pure, except that it reads
+files.
 """
 
 import os
@@ -18,17 +19,23 @@ _JSON, _LINES, _BYTES = "application/json", "application/x-ndjson", "application
 
 
 class Body(NamedTuple):
-    """What goes to the archive; `pieces` makes its bytes anew each time, and raises RejectedError for no JSON."""
+    """A body for the archive.
+
+    `pieces` encodes it again on each call, and raises RejectedError for values that are not JSON.
+    """
 
     kind: str
     content_type: str
     pieces: Callable[[], Iterator[bytes]]
     name: str | None = None
-    """Of a file."""
+    """The name of a file."""
 
 
 def of(value: object, limit: int) -> str | Body:
-    """Its JSON text of `limit` bytes at most, or its body. Raises RejectedError for what neither can say."""
+    """Return the JSON text if it has up to `limit` bytes, else a body.
+
+    Raises RejectedError for an unsupported value.
+    """
     match value:
         case bytes() | bytearray() | memoryview():
             data = bytes(value)
@@ -49,7 +56,7 @@ def of(value: object, limit: int) -> str | Body:
 
 
 def _short(texts: Iterable[str], ends: str, limit: int) -> str | None:
-    """The items as one text, None where that is longer than the limit; no more of them is written than fits."""
+    """Return the items as one text, None if it exceeds the limit. It stops at the limit."""
     size, found = 1, []
     for text in texts:
         size += len(text.encode()) + 1
@@ -72,7 +79,7 @@ def _pairs(values: Mapping[object, object]) -> Iterator[str]:
 
 
 def _checked(texts: Iterator[str]) -> Iterator[str]:
-    """The texts. Raises RejectedError for what is not JSON, and for what user code raises while they are made."""
+    """Yield the texts. Raises RejectedError for values that are not JSON and for errors of user code in between."""
     try:
         yield from texts
     except UnreadableError:  # of lazy results that are returned: another attempt may read them

@@ -1,6 +1,6 @@
-"""What follows a wait, judged before it: that the method or function is there, and can be called with what it will get.
+"""Checks before a deferral that the method or function that resumes exists and accepts its arguments.
 
-A wait may last for days, so a misspelt method must not be found at its end.
+A deferral may last for days, so a misspelled method must fail at once.
 """
 
 import importlib
@@ -17,7 +17,7 @@ from torpor.runtime.taskrun import Resume
 
 
 def of_exception(deferred: TaskDeferred, operator: object, function: object) -> Deferral:
-    """The deferral that was raised below a method of `operator`, or, where that is None, below `function`."""
+    """Return the deferral that a method of `operator`, or without it `function`, raised."""
     kwargs = {} if deferred.kwargs is None else deferred.kwargs
     if not isinstance(kwargs, Mapping):
         raise DeferralError(f"kwargs= takes a dict, not an object of type {type(kwargs).__name__}")
@@ -29,7 +29,7 @@ def of_exception(deferred: TaskDeferred, operator: object, function: object) -> 
 
 
 def from_the_beginning(moment: datetime, after: Resume | None) -> Deferral:
-    """The task again at a moment, with its arguments and the event of a wait that came before its first pod."""
+    """Return a deferral that restarts the task at a time, with the event of its `trigger:`, if it has one."""
     from torpor.triggers.time import Time  # noqa: PLC0415 - only who asks for it pays
 
     state = {"event": after.event} if after is not None and not after.method else {}
@@ -37,7 +37,7 @@ def from_the_beginning(moment: datetime, after: Resume | None) -> Deferral:
 
 
 def checked(given: Deferral, operator: object, context: Context) -> Deferral:
-    """The deferral. Raises DeferralError where what follows it could not be called."""
+    """Return the deferral. Raises DeferralError if what follows it cannot be called."""
     _call(given.then, {**given.state, "event": None}, operator, context)
     if given.on_timeout is not None:
         late = _found(given.on_timeout, operator)
@@ -47,7 +47,7 @@ def checked(given: Deferral, operator: object, context: Context) -> Deferral:
 
 
 def _named(name: object, said: str, operator: object, function: object) -> str:
-    """What `status.next` says: a method's name, or for a task that is a function `module:function`."""
+    """Return the value for `status.next`: a method, or `module:function` if the task is a function."""
     if not isinstance(name, str):
         raise DeferralError(f"{said}= takes a name, not an object of type {type(name).__name__}")
     if operator is not None:

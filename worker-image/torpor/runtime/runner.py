@@ -1,6 +1,6 @@
-"""The boundary around user code: whatever happens inside comes out as an outcome.
+"""Runs user code and turns whatever happens into an outcome.
 
-Only the end of the pod passes through: a pod that is deleted reports nothing, since the operator knows why it was.
+Only the end of the pod propagates: a pod that is deleted reports nothing, because the operator knows the reason.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Terminated(SystemExit):
-    """SIGTERM arrived; a SystemExit, so that user code and asyncio let it pass."""
+    """SIGTERM arrived. It is a SystemExit, so user code and asyncio let it pass."""
 
 
 def perform(
     launch: Launch, run: TaskRun, reader: Reader, *, begin: Callable[[], None], now: Callable[[], float]
 ) -> "Outcome | Body":
-    """Resolves the arguments, calls the task, and turns its end into an outcome, or into a body that is one once kept.
+    """Resolve the arguments, call the task, and return its outcome, or a body to upload.
 
     `begin` runs before user code.
     """
@@ -56,12 +56,12 @@ def perform(
 
 
 def place_of(launch: Launch, run: TaskRun, now: float) -> Place:
-    """Where and when a deferral of this pod is written down."""
+    """Return the context of a deferral of this pod."""
     return Place(launch.namespace, run.pool, now, run.account, launch.taskrun, launch.seal_key)
 
 
 def context_of(launch: Launch, run: TaskRun) -> Context:
-    """What `context()` answers in this pod."""
+    """Return what `context()` returns in this pod."""
     return Context(
         namespace=launch.namespace,
         workflow=run.workflow,

@@ -1,7 +1,7 @@
-"""Whether a call can be made, and what to say when it cannot.
+"""Checks whether a call fits a signature, and explains why not.
 
-Asked before a wait, so that a method which cannot be called is found now and not in hours; `inspect` costs 7 ms, which
-only a task pays that defers, or that was called wrongly.
+Used before a deferral, so that a method that cannot be called fails now and not in hours. `inspect` costs 7 ms, which
+only tasks that defer or that are called wrongly pay.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a parameter has this name; what takes any keyword does not say that it wants this one."""
+    """Return whether a parameter has this name. `**kwargs` does not count."""
     import inspect  # noqa: PLC0415 - see above
 
     try:
@@ -19,9 +19,9 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def misfit(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> str | None:
-    """Why the call cannot be made; None also where only the call itself can tell.
+    """Return why the call does not fit; None if it does, or if only the call itself can tell.
 
-    What a decorator's wrapper takes counts, not what it wraps: it may add arguments of its own.
+    The signature of a decorator's wrapper counts, because it may add arguments.
     """
     import inspect  # noqa: PLC0415 - see above
 
@@ -37,7 +37,7 @@ def misfit(function: Callable[..., Any], positional: tuple[object, ...], keyword
 
 
 def described(function: Callable[..., Any], keywords: Iterable[str], error: TypeError) -> str:
-    """A call that did not fit, beside what would have."""
+    """Return a call that does not fit, next to the signature."""
     import inspect  # noqa: PLC0415 - see above
 
     name = getattr(function, "__qualname__", "the task")

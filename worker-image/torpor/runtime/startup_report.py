@@ -1,8 +1,7 @@
-"""The measuring hook: with TORPOR_STARTUP_REPORT=1, one JSON line on stdout just before the user's code is imported.
+"""Measures start-up: with TORPOR_STARTUP_REPORT=1, prints one JSON line before it imports the user's code.
 
-`startup_ms` counts from the start that the kernel keeps for the process. A container runtime prepares the container in
-that same process before it becomes Python, so `cpu_ms` (the time spent computing) stands beside it. The kernel keeps
-the start in ticks of 10 ms.
+`startup_ms` counts from the start of the process in the kernel. A container runtime prepares the container in that same
+process, so `cpu_ms` (CPU time) is reported as well. The kernel's resolution is 10 ms.
 """
 
 import json
@@ -12,11 +11,11 @@ import time
 
 SWITCH = "TORPOR_STARTUP_REPORT"
 _START_TIME = 19
-"""Position of the start time in /proc/self/stat, counted behind the command's closing parenthesis."""
+"""Position of the start time in /proc/self/stat, after the closing parenthesis of the command."""
 
 
 def line() -> str:
-    """The report on this process, as it stands now."""
+    """Return the report on this process."""
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
     with open("/proc/self/stat", encoding="utf-8") as file:  # noqa: PTH123 - pathlib would be in the figure
         ticks = int(file.read().rpartition(")")[2].split()[_START_TIME])

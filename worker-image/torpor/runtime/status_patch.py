@@ -1,9 +1,8 @@
-"""One write that must end in a known way: repeated until it is stored, lost or refused.
+"""Writes a status patch until its fate is known: stored, lost or refused.
 
-The API server's answer can be missing (a timeout, a lost connection, an overload) though the write was stored, or is
-about to be. So after an unclear answer the TaskRun is read and compared, and a failed `test` after that is not taken
-for a lost race before it was read again. A `test` that fails and a value that breaks the schema are both 422; only the
-second names causes.
+A response may be missing (timeout, lost connection, overload) although the write was stored or is about to be. So after
+an unclear response the TaskRun is read and compared, and a failed `test` then counts as a lost race only after another
+read. A failed `test` and a value that violates the schema are both 422; only the latter has causes.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,12 +17,12 @@ from torpor.runtime.http import Answer, Exchange, UnclearError
 _OK, _FORBIDDEN, _UNPROCESSABLE, _BROKEN = 200, 403, 422, 500
 UNAUTHORIZED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
 _NO_ROLE = ("cannot get resource", "cannot patch resource")
-"""An API server that has just started forbids everything in these words, until it has read the roles."""
+"""Messages of an API server that has not loaded its roles yet: it forbids everything."""
 _BACKOFF = Backoff(first=0.2, cap=10.0)
 
 
 class Verdict(Enum):
-    """What a TaskRun shows to the writer of a patch that got no answer."""
+    """What a TaskRun shows to the writer of a patch without a response."""
 
     OPEN = auto()
     MINE = auto()
@@ -31,17 +30,17 @@ class Verdict(Enum):
 
 
 class Stored(NamedTuple):
-    """The write stands; `body` is the TaskRun after it, or as it was found later."""
+    """The write is stored. `body` is the TaskRun after it."""
 
     body: Any
 
 
 class Lost(NamedTuple):
-    """Somebody else wrote first: the pin holds no more."""
+    """Another writer was first; the preconditions no longer hold."""
 
 
 class Refused(NamedTuple):
-    """The API server will not have it; `invalid` where the values break the schema, which is a bug of ours."""
+    """The API server rejects the write. `invalid` means that its values violate the schema, which is a bug."""
 
     message: str
     status: int
@@ -49,7 +48,7 @@ class Refused(NamedTuple):
 
 
 class Unsettled(NamedTuple):
-    """RetryPolicy ran out without a clear answer."""
+    """The retries ended without a clear response."""
 
     message: str
 
@@ -58,23 +57,23 @@ Settled: TypeAlias = Stored | Lost | Refused | Unsettled
 
 
 class RetryPolicy(NamedTuple):
-    """How a write waits between its tries; `limit` seconds in all."""
+    """How to retry requests, for up to `limit` seconds."""
 
     limit: float
     repeats: frozenset[int]
-    """Statuses below 500 that are worth another try."""
+    """Statuses below 500 to retry."""
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
     jitter: Callable[[], float]
-    """A number from 0 to 1: a whole cluster's pods must not come back at the same moment."""
+    """Returns a number from 0 to 1, so that the pods of a cluster do not retry at the same time."""
     forbidden: float | None = None
-    """After how many seconds of being told that there is no role this is believed; None: never before `limit`."""
+    """Seconds after which a missing role is final; None for never before `limit`."""
 
 
 def write(
     exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Verdict], patience: RetryPolicy
 ) -> Settled:
-    """Sends the patch to the TaskRun's status until it is known what became of it."""
+    """Send the patch to the status of the TaskRun until its fate is known."""
     unclear, began = "", patience.monotonic()
     for _ in tries(patience):
         said = _send(exchange, path, patch, patience)
@@ -93,12 +92,12 @@ def write(
 
 
 def has_no_role(message: str) -> bool:
-    """Whether the API server says that the account has no role for the request."""
+    """Return whether a message says that the account has no role for the request."""
     return any(words in message for words in _NO_ROLE)
 
 
 def read(exchange: Exchange, path: str, patience: RetryPolicy) -> Settled:
-    """The object at a path, asked for until there is a clear answer."""
+    """Return the object at a path, with retries until there is a clear response."""
     said: Settled = Unsettled("")
     for _ in tries(patience):
         said = _get(exchange, path, patience)
@@ -116,7 +115,7 @@ def _send(exchange: Exchange, path: str, patch: Patch, patience: RetryPolicy) ->
 
 
 def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patience: RetryPolicy) -> Settled:
-    """What the TaskRun itself says; Unsettled where the patch is still to be written, or it cannot be read."""
+    """Return the fate of the patch from the TaskRun; Unsettled if it is still to be written or cannot be read."""
     said = _get(exchange, path, patience)
     if not isinstance(said, Stored):
         return said
@@ -138,7 +137,7 @@ def _get(exchange: Exchange, path: str, patience: RetryPolicy) -> Settled:
 
 
 def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
-    """What an answer settles."""
+    """Return what a response settles."""
     body = answer.body if isinstance(answer.body, dict) else {}
     message = f"HTTP {answer.status}: {body.get('message', '')}"
     match answer.status:
@@ -156,7 +155,7 @@ def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
 
 
 def tries(patience: RetryPolicy) -> Iterator[int]:
-    """Counts tries, pausing between them, as long as there is patience."""
+    """Count the tries, with delays between them, up to the limit."""
     end = patience.monotonic() + patience.limit
     count = 0
     while True:

@@ -1,7 +1,6 @@
-"""The TaskRun as the worker reads it: the few fields it needs, out of the API server's JSON.
+"""The fields of a TaskRun that the worker needs, from the JSON of the API server.
 
-Pydantic's models are not for a task pod, whose only dependency is `torpor_wire`; the API server has validated the
-object already.
+Pydantic is too slow to import in a task pod, and the API server has validated the object.
 """
 
 import json
@@ -12,26 +11,26 @@ from torpor_wire import constants, deadline, names, retry, stored_event, times, 
 
 
 class Source(NamedTuple):
-    """Where an argument stands that was too large to copy."""
+    """The location of an argument that was too large to copy."""
 
     task: str
     field: str
     instances: int
     position: int | None = None
-    """Whose result; of `results` the position of the first."""
+    """The index of the instance; of `results`, that of the first one."""
     missing: str | None = None
-    """Which of `results` are not there, as ranges of positions or of `paths`; None where that is not known."""
+    """The instances of `results` without a result, as ranges of positions or of `paths`; None if not known."""
     item: int | None = None
     group_indexes: tuple[int, ...] = ()
-    """In which index of each mapped group it stands, outermost first."""
+    """Index in each mapped group, outermost first."""
     paths: str | None = None
-    """Which instances below those indexes `results` has, as ranges; None where they are those of one frame."""
+    """The instances below those indexes, as ranges; None if they are those of one group scope."""
     mapped: bool = False
-    """Whether the last number of a path is the task's own index, not its innermost group's."""
+    """Whether the last number of a path is the index of the task itself, not of its innermost group."""
 
 
 class Argument(NamedTuple):
-    """One keyword argument: JSON text, or where to read it; `mapped_by` is `module:function` of the image's own."""
+    """A keyword argument: JSON text or its location. `mapped_by` is the `module:function` to apply."""
 
     name: str
     value: str | None
@@ -40,17 +39,17 @@ class Argument(NamedTuple):
 
 
 class ArchivedEvent(NamedTuple):
-    """An event that is in the archive: under which name, and its size and digest."""
+    """An event in the archive: its owner, size and digest."""
 
     owner: str
     about: Mapping[str, Any]
 
 
 class Resume(NamedTuple):
-    """Where a resumed segment enters, with its state and the event that fired.
+    """Where a resumed segment starts, with its state and event.
 
-    No method: the task itself, since what was waited for came before its first pod. `late`: the wait took too long, so
-    there is no event.
+    Without a method it starts from the beginning, because the trigger preceded the first pod. `late` means that the
+    deferral timed out, so there is no event.
     """
 
     method: str
@@ -68,24 +67,24 @@ class TaskRun(NamedTuple):
     map_index: int
     pool: str
     account: str
-    """Who must be allowed to read the Secrets that its triggers refer to."""
+    """The ServiceAccount that must be allowed to read the Secrets of its triggers."""
     image: str
     python: str
     arguments: tuple[Argument, ...]
     policy: retry.Policy
     deadline: float | None
-    """When the attempt's time is used up whether it runs or waits, in seconds since the epoch.
+    """When the attempt exceeds its timeout, in seconds since the epoch.
 
-    None also where `timeoutWhileDeferred` is false: then its time stands still in a wait, and no wait ends with it.
+    None also if `timeoutWhileDeferred` is false: then the timeout pauses during a deferral.
     """
     resume: Resume | None
     group_indexes: tuple[int, ...] = ()
     problem: str = ""
-    """Why there is no saying where to go on; empty for what Torpor itself has written."""
+    """Why the resume is invalid; empty for everything that Torpor writes."""
 
 
 class Standing(NamedTuple):
-    """Where a TaskRun stands, for who asks whether a write of its own was stored."""
+    """The state of a TaskRun, to find out whether a write was stored."""
 
     uid: str
     state: str
@@ -96,7 +95,7 @@ class Standing(NamedTuple):
 
 
 def parse(body: Any) -> TaskRun:
-    """The TaskRun from the API server's JSON."""
+    """Return the TaskRun from the API server's JSON."""
     spec, status = body["spec"], body["status"]
     problem, resume = "", None
     try:
@@ -122,7 +121,7 @@ def parse(body: Any) -> TaskRun:
 
 
 def standing(body: Any) -> Standing:
-    """Where the TaskRun stands."""
+    """Return the state of a TaskRun."""
     status = body.get("status") or {}
     return Standing(
         uid=body["metadata"]["uid"],
@@ -194,5 +193,5 @@ def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
 
 
 def begun_again(state: Mapping[str, Any]) -> Resume | None:
-    """The task from its beginning, with the event of the wait that came before its first pod, if there was one."""
+    """Return a resume from the beginning with the event of the task's `trigger:`, if it has one."""
     return Resume("", {}, state["event"]) if "event" in state else None

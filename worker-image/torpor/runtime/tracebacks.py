@@ -1,6 +1,6 @@
-"""How a failure is told: in one line on the TaskRun, in full on stderr, which is the pod's log.
+"""Describes a failure: one line for the TaskRun, the full traceback on stderr (the log of the pod).
 
-The exception is user code's and so are its text and its frames: nothing here raises, whatever they do.
+The exception, its text and its frames come from user code, so nothing here raises, whatever they do.
 """
 
 import os
@@ -22,7 +22,7 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
 def describe(error: BaseException) -> str:
-    """Type and text of an exception, and where in the task's own code it came up, in one line."""
+    """Return type and text of an exception and its position in the task's own code, in one line."""
     text = f"{type(error).__name__}: {said(error)}"
     if isinstance(error, BaseExceptionGroup):
         text += "".join(f"; {type(one).__name__}: {said(one)}" for one in error.exceptions[:_FRAMES])
@@ -37,7 +37,7 @@ def _listed(frames: list[str]) -> str:
 
 
 def said(error: BaseException) -> str:
-    """The beginning of an exception's text."""
+    """Return the beginning of an exception's text."""
     try:
         return str(error)[:_TEXT_MAX]
     except Exception:  # noqa: BLE001 - any exception's __str__ is user code
@@ -45,10 +45,7 @@ def said(error: BaseException) -> str:
 
 
 def show(error: BaseException) -> None:
-    """Prints a failure on stderr: its traceback from the first frame of user code on, as far as it can be printed.
-
-    Of a skip it prints why.
-    """
+    """Print a failure to stderr, with the traceback from the first frame of user code. For a skip, print the reason."""
     if isinstance(error, DeferralError) and not _frames(error.__traceback__):
         print(f"torpor: {Reason.DEFERRAL_INVALID}: {said(error)}", file=sys.stderr)  # noqa: T201 - the pod's log
         return
@@ -69,7 +66,7 @@ def show(error: BaseException) -> None:
 
 
 def _frames(found: TracebackType | None) -> list[str]:
-    """The innermost frames of the task's own code, the last call first, and where a library that it called raised."""
+    """Return the innermost frames of the task's own code, last call first, and where a library raised."""
     every: list[_Frame] = []
     while found is not None:
         code = found.tb_frame.f_code
@@ -95,14 +92,14 @@ class _Frame(NamedTuple):
 
 
 def _is_own(file: str, home: str) -> bool:
-    """Whether a file is the task's own: of the package that was called, or installed with no library."""
+    """Return whether a file is the task's own: part of the called package, or not installed with a library."""
     if file.startswith(home):
         return True
     return not file.startswith(_STANDARD) and not any(folder in file for folder in _INSTALLED)
 
 
 def _package(file: str) -> str:
-    """The file, or of one that is installed the package that it is in."""
+    """Return the file, or the package of an installed file."""
     for folder in _INSTALLED:
         before, found, rest = file.partition(folder)
         if found:
@@ -111,7 +108,7 @@ def _package(file: str) -> str:
 
 
 def _outside(found: TracebackType | None) -> TracebackType | None:
-    """The traceback without the frames that lead up to user code; all of it where there is no such code."""
+    """Return the traceback from the first frame of user code; all of it if there is none."""
     at = found
     while at is not None and at.tb_frame.f_code.co_filename.startswith(_INSIDE):
         at = at.tb_next

@@ -1,6 +1,6 @@
-"""Requests to the archive: bodies of any size, sent and read in pieces over one connection (adr/0012).
+"""Requests to the archive: bodies of any size, streamed over one connection (adr/0012).
 
-Imported by those alone who have something large. Nothing is repeated here: who asks knows how long to insist.
+Only tasks with large values import it. The callers retry.
 """
 
 import _thread
@@ -22,7 +22,7 @@ _OK = 200
 
 
 class Where(NamedTuple):
-    """How the archive is reached, and for which TaskRun it is asked."""
+    """The address of the archive, and the TaskRun that uses it."""
 
     host: str
     connect: Callable[[], socket.socket]
@@ -32,7 +32,7 @@ class Where(NamedTuple):
 
 
 class Archive:
-    """The archive, over a connection that is kept until it fails."""
+    """The archive, over a connection that stays open until it fails."""
 
     def __init__(self, where: Where) -> None:
         self._where = where
@@ -42,7 +42,7 @@ class Archive:
         self._turn = _thread.allocate_lock()
 
     def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> Answer:
-        """Sends the TaskRun's own result. Raises UnclearError where no answer came, and whatever `body` raises."""
+        """Upload the result of the TaskRun. Raises UnclearError without a response, and whatever `body` raises."""
         path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/result"
         with self._exchange(f"PUT {path}") as (link, reader):
             link.sendall(self._head("PUT", path, {**headers, "Transfer-Encoding": "chunked"}))
@@ -55,7 +55,10 @@ class Archive:
 
     @contextmanager
     def get(self, uid: str, digest: str, query: str = "") -> Iterator[Answer | Iterator[bytes]]:
-        """The body of a result in pieces, or the answer that is none. Raises UnclearError, also between pieces."""
+        """Yield the body of a result in pieces, or return the error response.
+
+        Raises UnclearError, also between pieces.
+        """
         path = f"/v1/namespaces/{self._where.namespace}/results/{uid}/{digest}{query}"
         with self._exchange(f"GET {path}") as (link, reader):
             link.sendall(self._head("GET", path, {"Torpor-TaskRun": self._where.taskrun}))
@@ -69,7 +72,7 @@ class Archive:
                 yield self._ended(http.read_rest(reader, status, headers))
 
     def close(self) -> None:
-        """Closes the connection; the next request opens another."""
+        """Close the connection. The next request opens a new one."""
         for end in (self._reader, self._socket):
             if end is not None:
                 end.close()
@@ -77,7 +80,7 @@ class Archive:
 
     @contextmanager
     def _exchange(self, asked: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
-        """The connection, which is closed where the answer was not read to its end, for whatever reason."""
+        """Hold the connection, and close it unless the response was read to its end."""
         if self._process != os.getpid():
             self.close()  # the parent's, where user code forked, as is the lock
             self._process, self._turn = os.getpid(), _thread.allocate_lock()
@@ -118,7 +121,7 @@ class Archive:
 
 
 def at(url: str, ca: str, namespace: str, taskrun: str) -> Archive:
-    """The archive at an address, trusting the certificate that it made for itself."""
+    """Return the archive at an address, trusting its own certificate."""
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise ValueError(f"{constants.ENV_ARCHIVE_URL} is {url!r}, not https://host:port")
@@ -128,7 +131,7 @@ def at(url: str, ca: str, namespace: str, taskrun: str) -> Archive:
 
 
 def _sent(link: socket.socket, data: bytes) -> bool:
-    """Whether the other end still listens; where it has hung up, its answer may be there to be read."""
+    """Send data; return False if the server has closed the connection, because its response may be readable."""
     try:
         link.sendall(data)
     except TimeoutError:
@@ -139,7 +142,7 @@ def _sent(link: socket.socket, data: bytes) -> bool:
 
 
 def _pieces(reader: BinaryIO, headers: Mapping[bytes, bytes]) -> Iterator[bytes]:
-    """The content of an answer. Raises ValueError where it is cut short."""
+    """Yield the content of a response. Raises ValueError if it is truncated."""
     if headers.get(b"transfer-encoding") != b"chunked":
         yield from _exactly(reader, int(headers.get(b"content-length", b"")))
         return

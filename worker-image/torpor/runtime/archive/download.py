@@ -1,7 +1,7 @@
-"""A result as it is read back from the archive: a value, or a file in a folder of its own.
+"""Downloads a result from the archive: a value, or a file in its own folder. Retried for minutes.
 
-Repeated for minutes. A list or an object comes line by line: what is held beyond the value is one line, and where a
-connection breaks, the next goes on at the line that this one had come to.
+A list or an object arrives line by line, so it holds one line besides the value. A broken download resumes at that
+line.
 """
 
 import hashlib
@@ -21,36 +21,39 @@ _OUTSIDE = 416
 
 
 class OutsideError(Exception):
-    """There is no item of this number."""
+    """There is no item with this number."""
 
 
 class Stored(NamedTuple):
-    """A result in the archive: whose, and what its TaskRun says of it."""
+    """A result in the archive: its owner and the description on the TaskRun."""
 
     uid: str
     about: Mapping[str, Any]
 
 
 class _Body(Protocol):
-    """Takes a body in pieces, in one go or more."""
+    """Receives a body in pieces, over one or more requests."""
 
     def query(self) -> str:
-        """What to ask for, to go on."""
+        """Return the query that resumes the download."""
 
     def take(self, pieces: Iterator[bytes]) -> None:
-        """Takes pieces until they end or break off; raises ValueError where they are not the body that was put."""
+        """Receive pieces. Raises ValueError if they are not the stored body."""
 
 
 BodyT = TypeVar("BodyT", bound=_Body)
 
 
 def insisting(patience: status_patch.RetryPolicy) -> status_patch.RetryPolicy:
-    """The patience for a body, which is longer than that for a TaskRun: a database may be away."""
+    """Return a retry policy for bodies.
+
+    It is longer than that for TaskRuns, because the database may be unavailable.
+    """
     return patience._replace(limit=LIMIT_S, repeats=REPEATS)
 
 
 def value(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) -> Any:
-    """The result: JSON's types, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
+    """Return the result: JSON, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
     match stored.about["type"]:
         case "list":
             return _received(archive, stored, _Lines(stored.about), patience).found
@@ -65,12 +68,12 @@ def value(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) 
 
 
 def item(archive: Archive, stored: Stored, place: int, patience: status_patch.RetryPolicy) -> Any:
-    """One item of a list, or `[key, value]` of an object. Raises OutsideError and UnreadableError."""
+    """Return one item of a list, or `[key, value]` of an object. Raises OutsideError and UnreadableError."""
     return json.loads(_received(archive, stored, _Item(place), patience).content)
 
 
 class _Item:
-    """One line."""
+    """Receives one line."""
 
     def __init__(self, place: int) -> None:
         self._place = place
@@ -84,7 +87,7 @@ class _Item:
 
 
 class _Whole:
-    """A body in memory."""
+    """Receives a body in memory."""
 
     def __init__(self, about: Mapping[str, Any]) -> None:
         self._about = about
@@ -101,7 +104,7 @@ class _Whole:
 
 
 class _Lines:
-    """The values of lines, as many as have come."""
+    """Receives the values of lines."""
 
     def __init__(self, about: Mapping[str, Any]) -> None:
         self._about = about
@@ -124,7 +127,7 @@ class _Lines:
 
 
 class _Disk:
-    """A body in an open file."""
+    """Receives a body in an open file."""
 
     def __init__(self, about: Mapping[str, Any], file: BinaryIO) -> None:
         self._about = about
@@ -160,7 +163,7 @@ def _file(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) 
 
 
 def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_patch.RetryPolicy) -> BodyT:
-    """The body, asked for until all of it has come."""
+    """Request the body until it is complete."""
     said = ""
     for _ in status_patch.tries(patience):
         try:
@@ -175,7 +178,7 @@ def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_pa
 
 
 def _refused(answer: Answer, repeats: frozenset[int]) -> str:
-    """What is said by an answer that is worth another try. Raises OutsideError and UnreadableError for the others."""
+    """Return the message of a response to retry. Raises OutsideError and UnreadableError for others."""
     match status_patch.tells(answer, repeats):
         case status_patch.Unsettled(message):
             return message
@@ -188,7 +191,7 @@ def _refused(answer: Answer, repeats: frozenset[int]) -> str:
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Lines with their ends; the last may be without."""
+    """Yield lines with their ends; the last may have none."""
     held = bytearray()
     for piece in pieces:
         begin = 0
@@ -202,6 +205,6 @@ def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _agree(about: Mapping[str, Any], digest: str) -> None:
-    """Raises ValueError where this is another body than its TaskRun speaks of."""
+    """Raise ValueError if the body differs from the description on the TaskRun."""
     if digest != about["digest"]:
         raise ValueError(f"a body with the digest {digest[:12]}, and not {about['digest'][:12]}")

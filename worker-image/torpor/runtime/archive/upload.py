@@ -1,8 +1,8 @@
-"""A result that is too large for its TaskRun, put into the archive before the report.
+"""Uploads a result that is too large for its TaskRun to the archive, before the report.
 
-Repeated for minutes as the report is, since hours of work may stand behind it. A body that was stored without our
-knowing is stored once: it is named by its digest. What the archive will never take fails the task for good, with its
-numbers; that it could not be asked is a failure that another attempt may not meet.
+It is retried for minutes, because hours of work may depend on it. A body is named by its digest, so a repeated upload
+is stored once. A body that the archive rejects fails the task without a retry. An archive that is unavailable fails the
+attempt.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _FIELDS = ("size", "digest", "type", "length", "keys", "name")
 
 
 class _Passing:
-    """Pieces as they pass by: how many bytes, and their digest."""
+    """Counts the bytes of pieces and computes their digest."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -45,7 +45,7 @@ class _Passing:
 
 
 def kept(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome:
-    """The outcome of a task with such a result: the archive's description of it, or why it is not there."""
+    """Return the outcome with the archive's description of the body, or the failure."""
     said = ""
     try:
         for _ in status_patch.tries(patience):
@@ -91,5 +91,5 @@ def _said(answer: Answer) -> str:
 
 
 def not_stored(message: str) -> Failure:
-    """The failure of an attempt whose result could not be put."""
+    """Return the failure of an attempt whose result could not be uploaded."""
     return Failure(Reason.RESULT_NOT_STORED, f"the result is not in the archive: {message}", retryable=True)
