@@ -55,8 +55,8 @@ def relinked(markdown: str, source: str, added: dict[str, str]) -> str:
             return match[0]
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
         place = site_path(path, added)
-        if place is None:
-            _LOG.warning("%s links %s, which is not in the site", source, target)
+        if place is None or not (path in added or (_ROOT / path).exists()):
+            _LOG.warning("%s links %s, which is not a page of the site", source, target)
             return match[0]
         return f"{match[1]}{posixpath.relpath(place, posixpath.dirname(page) or '.')}{anchor}{match[4]}"
 

@@ -32,7 +32,13 @@ def test_code_is_left_alone() -> None:
 def test_a_link_to_a_file_that_is_not_in_the_site_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="mkdocs.hooks.torpor"):
         hooks.relinked("[it](../wire/torpor_wire/retry.py)", "docs/index.md", _ADDED)
-    assert "docs/index.md links ../wire/torpor_wire/retry.py, which is not in the site" in caplog.text
+    assert "docs/index.md links ../wire/torpor_wire/retry.py, which is not a page of the site" in caplog.text
+
+
+def test_a_link_that_works_on_the_site_alone_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="mkdocs.hooks.torpor"):
+        hooks.relinked("[it](changelog.md)", "docs/install.md", _ADDED)
+    assert "docs/install.md links changelog.md, which is not a page of the site" in caplog.text
 
 
 def test_a_folder_of_the_navigation_becomes_its_pages() -> None:
