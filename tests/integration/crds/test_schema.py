@@ -106,7 +106,7 @@ REFUSED = {
     "no tasks": (workflow(), "spec.tasks in body should have at least 1 items"),
     "duplicate names": (workflow(_TRIGGER, _TRIGGER), "Duplicate value"),
     "two bodies": (workflow(_PYTHON | {"container": {"command": ["x"]}}), "exactly one body: python"),
-    "a result of a function": (workflow({**_PYTHON, "image": "i", "result": "event"}), "a task that is only a trigger"),
+    "a result of a function": (workflow({**_PYTHON, "image": "i", "result": "event"}), "are for trigger tasks"),
     "no body": (workflow({"name": "a"}), "exactly one body: python"),
     "a host path": (
         workflow({**_PYTHON, "image": "i", "pod": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}}),

@@ -60,7 +60,7 @@ _STORED = {"size": 9000, "digest": "0" * 64, "type": "list", "length": 3}
         ({"result": "1"}, ""),
         ({"stored": _STORED}, ""),
         ({"stored": {**_STORED, "type": "object", "keys": '["' + "k" * 16_000 + '"]'}}, ""),
-        ({"result": "1", "stored": _STORED}, "not in both"),
+        ({"result": "1", "stored": _STORED}, "not both"),
         ({"stored": {**_STORED, "type": "pickle"}}, "status.stored.type"),
         ({"stored": {"type": "list", "length": 3}}, "status.stored.digest"),
     ],
@@ -77,7 +77,7 @@ def test_a_result_stands_on_the_taskrun_or_in_the_archive(
 def test_a_finished_taskrun_does_not_change(server: Server, standing: str, state: State) -> None:
     answer = server.patch_status(standing, state.lower(), set_fields(message="on second thought"), dryRun="All")
     assert answer.status == 422
-    assert "delete it to run it again" in answer.message
+    assert "clear the task to run it again" in answer.message
 
 
 @pytest.mark.parametrize(
