@@ -11,7 +11,7 @@ from torpor_cel.value import Value
 _PAGE = (Path(__file__).resolve().parents[3] / "docs/reference/expressions.md").read_text()
 _TABLES = re.findall(r"^\| Expression \| Value \|\n\| --- \| --- \|\n(.*?)\n\n", _PAGE + "\n", re.MULTILINE | re.DOTALL)
 EXAMPLES = [
-    (expression.replace("\\|", "|"), value)
+    (expression, value)
     for table in _TABLES
     for expression, value in re.findall(r"^\| `(.*)` \| `(.*)` \|$", table, re.MULTILINE)
 ]
