@@ -70,7 +70,7 @@ async def test_what_a_pod_sealed_is_opened_by_its_pools_triggerer_and_seen_by_no
 
 
 def _open(kubectl: Kubectl, namespace: str, folder: Path) -> None:
-    """Add the component to the namespace, as docs/waits.md says."""
+    """Add the component to the namespace, as docs/how-to/use-secrets.md says."""
     parts = {name: os.path.relpath(ROOT / "manifests" / name, folder.resolve()) for name in ("namespace", "components")}
     kustomization = {
         "namespace": namespace,

@@ -1,4 +1,4 @@
-"""docs/deferral.md, docs/mapping.md and docs/design/differences-from-airflow.md name tests that exist."""
+"""docs/design/rules-of-deferral.md, rules-of-mapping.md and docs/design/differences-from-airflow.md name tests that exist."""
 
 from __future__ import annotations
 
