@@ -1,4 +1,4 @@
-"""docs/design/rules-of-deferral.md, rules-of-mapping.md and docs/design/differences-from-airflow.md name tests that exist."""
+"""The rule pages and the differences from Airflow in docs/design name tests that exist."""
 
 from __future__ import annotations
 
