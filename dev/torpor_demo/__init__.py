@@ -1,5 +1,5 @@
-"""The first run: a cluster, Torpor in it, and a workflow whose TaskRuns are shown as they change state.
+"""The demo: installs Torpor on a cluster, runs a workflow and prints its TaskRuns as they change state.
 
-`cluster`, `images` and `install` bring it up, and the e2e tests use them too; `observe`, `story` and `proof` show one
-run. Must not know how a cluster is made: that is torpor_dev's.
+`cluster`, `images`, `manifest` and `install` install Torpor, also for the e2e tests. `release` pushes images and
+renders the manifest. `observe`, `recording`, `console` and `summary` show one run. `torpor_dev` creates the cluster.
 """

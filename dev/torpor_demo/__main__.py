@@ -1,4 +1,4 @@
-"""`python -m torpor_demo`: installs, runs examples/census.yaml, shows it, and exits 0 only where it succeeded."""
+"""`python -m torpor_demo`: installs Torpor, runs examples/census.yaml, and exits 0 if the run succeeded."""
 
 import argparse
 import asyncio
@@ -26,7 +26,7 @@ _LIMIT = 660.0
 
 
 def main() -> int:
-    """The demo; gives the exit code."""
+    """Run the demo; return the exit code."""
     parser = argparse.ArgumentParser(prog="torpor_demo", description=__doc__)
     add_arguments(parser)
     options = parser.parse_args()
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _installed(release: Release | None) -> tuple[Kubectl, str]:
-    """Torpor in the cluster, with images of this machine or of a registry; and the name of the example's image."""
+    """Install Torpor with local images or those of a release; return kubectl and the image of the example."""
     if release is None:
         return install(), images.CENSUS.name
     pushed = images.publish(images.ALL, cluster.base_image(), release)
@@ -61,7 +61,7 @@ def _demo(kubectl: Kubectl, image: str) -> int:
 
 
 def _workflow(image: str) -> dict[str, Any]:
-    """The example with a name from here: a name that the API server generates cannot be watched before it exists."""
+    """The example with a fixed name, because a name that the API server generates cannot be watched beforehand."""
     body: dict[str, Any] = yaml.safe_load(_EXAMPLE.read_text())
     prefix = body["metadata"].pop("generateName")
     body["metadata"] |= {"name": f"{prefix}{secrets.token_hex(3)}", "namespace": NAMESPACE}

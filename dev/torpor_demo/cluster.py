@@ -1,6 +1,6 @@
-"""The cluster to run in, as torpor_dev makes it or as TORPOR_KUBECONFIG names it.
+"""The cluster of torpor_dev or of TORPOR_KUBECONFIG.
 
-Everything is asked of torpor_dev's command line, so that its progress is seen as it comes.
+Uses the command line of torpor_dev, so that its progress appears at once.
 """
 
 import subprocess
@@ -14,23 +14,23 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def ensure() -> Path:
-    """Have a cluster that works; gives its kubeconfig."""
+    """Ensure a healthy cluster; return its kubeconfig."""
     _ask("cluster")
     return Path(_ask("kubeconfig"))
 
 
 def base_image() -> str:
-    """The Python image that ours are built from."""
+    """The Python image to build from."""
     return _ask("base-image")
 
 
 def kubectl() -> str:
-    """A kubectl for machines that have none."""
+    """The path of a kubectl."""
     return _ask("kubectl")
 
 
 def load(images: Sequence[str]) -> None:
-    """Bring local images to the cluster's nodes; of a cluster of the user's it is only said how to."""
+    """Load local images onto the nodes; for a cluster of the user, print how to."""
     _ask("load", *images)
 
 

@@ -1,4 +1,4 @@
-"""One line for each change of a TaskRun's state: when, which, into what, and what a reader wonders about next."""
+"""Formats one line for each change of a TaskRun: time, name, state and the most useful detail."""
 
 import json
 
@@ -12,7 +12,7 @@ _WIDTH = 70
 
 
 def line(seen: RunSeen, before: TaskRun | None) -> str:
-    """The line of one change."""
+    """The line for one change."""
     status = seen.run.status
     numbers = f"{status.attempt:>3} {status.segment:>7}"
     return f"{seen.at:>6.1f}s  {label(seen.run):<12} {status.state:<11} {numbers}  {_cut(_what(seen.run, before))}"
@@ -46,7 +46,7 @@ def _scheduled(run: TaskRun, before: TaskRun | None) -> str:
 
 
 def _result(text: str | None) -> str:
-    """The result; where it is an object, the values that are short enough for a line."""
+    """The result; of an object, the values that are short enough for a line."""
     value = json.loads(text) if text else None
     if isinstance(value, dict):
         return " ".join(f"{name}={each}" for name, each in value.items() if "\n" not in str(each))

@@ -1,4 +1,4 @@
-"""Why a run did not succeed: its verdict, the TaskRuns that failed, and the last words of their pods."""
+"""Explains why a run did not succeed: its condition, the failed TaskRuns, and the end of their logs."""
 
 import time
 
@@ -36,7 +36,7 @@ def _paragraph(kubectl: Kubectl, run: TaskRun) -> str:
 
 
 def _log(kubectl: Kubectl, run: TaskRun) -> str:
-    """The end of the pod's log; a short pod has reported before its kubelet says that it ever started."""
+    """The end of the pod's log. A short pod may report before its kubelet serves the log, so retry."""
     pod = run.status.pod.name if run.status.pod else ""
     said = ""
     for _ in range(_TRIES):

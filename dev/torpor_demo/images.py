@@ -80,16 +80,16 @@ def release(registry: str, version: str) -> Release | None:
 
 
 def build(images: Sequence[Image], base: str) -> dict[str, str]:
-    """Build the images in order under their local names; gives the id of each by its name."""
+    """Build the images in order under their local names; return the id of each by its name."""
     for image in images:
         _build(image, image.name, _arguments(image, base, None))
     return {image.name: image_id(image) for image in images}
 
 
 def publish(images: Sequence[Image], base: str, to: Release) -> dict[str, str]:
-    """Build the images in order and push them; gives the reference of each, with its digest, by its local name.
+    """Build the images in order and push them; return the reference of each, with its digest, by its local name.
 
-    Local names are left as they are: a cluster of `make demo` may run images of another state of the sources.
+    Does not change what the local names refer to: a cluster of `make demo` may run other images.
     """
     for image in images:
         _build(image, to.tag(image), _arguments(image, base, to))
@@ -112,7 +112,7 @@ def digest(output: str) -> str:
 
 
 def image_id(image: Image) -> str:
-    """The id of what was last built under the image's name."""
+    """The id of the image that was last built under its name."""
     return command.run("docker", "image", "inspect", "--format", "{{.Id}}", image.name, limit=60).strip()
 
 

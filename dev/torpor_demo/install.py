@@ -1,4 +1,4 @@
-"""Torpor in the cluster: images, kinds, policies, Deployments; returns once all of it is there and ready."""
+"""Installs Torpor in the cluster, and waits until it is ready."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ _DEPLOYMENTS = ("deployment/torpor-operator", "deployment/torpor-triggerer", "de
 
 
 def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
-    """Have a cluster with these images and a ready Torpor in it; what is there already is left as it is."""
+    """Ensure a cluster with these images and a ready Torpor."""
     kubectl = Kubectl(cluster.ensure())
     built = images.build(wanted, cluster.base_image())
     with step("loading the images into the cluster"):
@@ -36,7 +36,7 @@ def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
 
 
 def install_released(reference: str) -> Kubectl:
-    """Have a cluster with a ready Torpor, whose nodes pull its image by this reference from a registry."""
+    """Ensure a cluster with a ready Torpor, whose nodes pull its image by this reference."""
     kubectl = Kubectl(cluster.ensure())
     with step(f"applying {_OVERLAY.relative_to(ROOT)} with {reference}"):
         _apply(kubectl, manifest.released(_OVERLAY, reference))
@@ -45,7 +45,7 @@ def install_released(reference: str) -> Kubectl:
 
 
 def apply(kubectl: Kubectl, overlay: Path, image_id: str) -> None:
-    """Apply an overlay; its Deployments are restarted where they ran another image than this under the same tag."""
+    """Apply an overlay; restart its Deployments if the tag names a new image."""
     with step(f"applying {overlay.relative_to(ROOT)}"):
         _apply(kubectl, manifest.local(overlay, image_id))
 
@@ -59,7 +59,7 @@ def await_ready(kubectl: Kubectl) -> None:
 
 
 def roll_out(kubectl: Kubectl, deployment: str) -> None:
-    """Wait until a Deployment of ours runs what was applied; where it does not come, DevError shows its pods."""
+    """Wait until a Deployment runs what was applied. Raises DevError with the state of its pods."""
     try:
         kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
     except CommandError as error:
@@ -67,7 +67,7 @@ def roll_out(kubectl: Kubectl, deployment: str) -> None:
 
 
 def prepare(kubectl: Kubectl, namespace: str) -> None:
-    """Have a namespace in which workflows may run."""
+    """Set a namespace up for workflows."""
     _apply(kubectl, manifest.render({"resources": [_NAMESPACE], "namespace": namespace}))
 
 

@@ -1,6 +1,6 @@
-"""kubectl against one cluster: the few verbs that bring Torpor up, and what a person would type.
+"""Runs kubectl against one cluster, for the installation and for commands that a person would type.
 
-Must not be used in a loop: a process a question is slow; what is watched goes through torpor_api.
+Must not be used in a loop, because each command is a process; use torpor_api to watch.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Films one run: creates its Workflow and watches it, its TaskRuns and its pods until it is over.
+"""Records one run: creates its Workflow, and watches it, its TaskRuns and its pods until it has ended.
 
-The watches stand before the Workflow does, so that nothing is missed. Decides nothing and prints nothing.
+The watches start before the Workflow exists, so that no change is missed. Decides and prints nothing.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _ACTIVE = frozenset({"Pending", "Running"})
 
 
 class Camera:
-    """Notes what changes; `seen` is called for each new state of a TaskRun with the one before."""
+    """Records changes; calls `seen` with each new state of a TaskRun and the previous one."""
 
     def __init__(self, seen: Callable[[RunSeen, TaskRun | None], None]) -> None:
         self.film = Film()
@@ -40,18 +40,18 @@ class Camera:
         self._active: set[str] = set()
 
     def action(self) -> None:
-        """From here on the time counts."""
+        """Start the clock of the recording."""
         self._began = time.monotonic()
 
     def on_workflow(self, notice: Notice[Workflow]) -> None:
-        """The run itself."""
+        """Record a change of the Workflow."""
         if isinstance(notice, Change) and notice.item is not None:
             self.film.workflow = notice.item
             if notice.item.status.completion_time is not None:
                 self.over.set()
 
     def on_taskrun(self, notice: Notice[TaskRun]) -> None:
-        """A TaskRun: noted where its state or its numbers are new."""
+        """Record a TaskRun whose state, attempt or segment changed."""
         if not isinstance(notice, Change) or notice.item is None:
             return
         run, before = notice.item, self._runs.get(notice.item.metadata.uid)
@@ -66,7 +66,7 @@ class Camera:
             self.still.clear()
 
     def on_pod(self, notice: Notice[Mapping[str, Any]]) -> None:
-        """A pod: noted when it begins and when it ceases to be Pending or Running."""
+        """Record when a pod begins and when it ends to be Pending or Running."""
         if not isinstance(notice, Change):
             return
         body = notice.item or notice.previous or {}
@@ -84,7 +84,7 @@ class Camera:
 async def follow(
     kubeconfig: Path, body: Mapping[str, Any], *, seen: Callable[[RunSeen, TaskRun | None], None], limit: float
 ) -> Film:
-    """The film of the Workflow that `body` is, from its creation until it is over, or `limit` seconds have passed."""
+    """The recording of the Workflow `body`, from its creation to its end, for at most `limit` seconds."""
     camera = Camera(seen)
     namespace = body["metadata"]["namespace"]
     async with connect(str(kubeconfig), program="torpor-demo") as transport:

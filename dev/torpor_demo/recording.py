@@ -1,4 +1,4 @@
-"""What was seen of one run, and when: values, in the order in which the API server told them."""
+"""The recording of one run: what changed and when, in the order of the API server."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ class RunSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSeen:
-    """A pod of a TaskRun came to hold its place on a node or in the queue (Pending, Running), or ceased to."""
+    """A pod of a TaskRun became Pending or Running, or ended to be."""
 
     at: float
     taskrun_uid: str
@@ -27,7 +27,7 @@ class PodSeen:
 
 @dataclass(slots=True, kw_only=True)
 class Film:
-    """All of it; `workflow` is the Workflow as last seen."""
+    """The whole recording; `workflow` is its last state."""
 
     workflow: Workflow | None = None
     runs: list[RunSeen] = field(default_factory=list)
@@ -35,5 +35,5 @@ class Film:
 
 
 def label(run: TaskRun) -> str:
-    """`measure[3]`: the task and the index, which say more than the name with its hash."""
+    """`measure[3]`: the task and the index, which are clearer than the name with its hash."""
     return run.spec.task if run.spec.map_index == constants.UNMAPPED else f"{run.spec.task}[{run.spec.map_index}]"

@@ -13,7 +13,7 @@ _TARGET = ROOT / "build/install.yaml"
 
 
 def main() -> int:
-    """Run one command; gives the exit code."""
+    """Run one command; return the exit code."""
     parser = argparse.ArgumentParser(prog="torpor_demo.release", description=__doc__)
     parser.add_argument("command", choices=["images", "manifest"])
     add_arguments(parser)

@@ -1,6 +1,6 @@
-"""What the film proves: how long each TaskRun waited, and how little of it with a pod.
+"""Summarizes a recording: how long each TaskRun waited, and how much of it with a pod.
 
-A pure function of what was seen. The times are those of the watch, so a pod is counted until its end was told.
+A pure function of the recording. The times are those of the watch events.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from torpor_demo.recording import Film, PodSeen, label
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """One stay in Deferred, in seconds: how long, and how much of it some pod of the TaskRun was there."""
+    """One deferral, in seconds: its duration, and how much of it a pod of the TaskRun existed."""
 
     run: TaskRun
     began: float
@@ -23,7 +23,7 @@ class Wait:
 
 
 def waits(film: Film) -> list[Wait]:
-    """Every wait that ended."""
+    """Every deferral that ended."""
     found = []
     for position, seen in enumerate(film.runs):
         uid = seen.run.metadata.uid
@@ -37,7 +37,7 @@ def waits(film: Film) -> list[Wait]:
 
 
 def lines(film: Film) -> list[str]:
-    """The proof for a reader."""
+    """The summary as lines of text."""
     found = [_line(wait) for wait in waits(film)]
     runs = {seen.run.metadata.uid for seen in film.runs}
     pods = {seen.name for seen in film.pods}
@@ -52,7 +52,7 @@ def _line(wait: Wait) -> str:
 
 
 def _spans(pods: list[PodSeen], uid: str) -> list[tuple[float, float]]:
-    """From when until when each pod of the TaskRun was there."""
+    """The time span of each pod of the TaskRun."""
     started: dict[str, float] = {}
     ended: dict[str, float] = {}
     for seen in pods:

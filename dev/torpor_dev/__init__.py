@@ -1,5 +1,5 @@
-"""A real Kubernetes on any machine: a kind cluster, or etcd and an API server as plain processes.
+"""Creates a real Kubernetes on any machine: a kind cluster, or etcd and an API server as processes.
 
-Tests and the demo need it before anything is installed, hence the standard library only.
-Must not import any other package of this repository, nor touch ~/.kube.
+Uses only the standard library, because tests and the demo need it before anything is installed.
+Must not import other packages of this repository, and must not change ~/.kube.
 """

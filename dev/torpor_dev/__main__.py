@@ -1,4 +1,4 @@
-"""The command line: one verb, answers on standard output, progress and failures on standard error."""
+"""The command line: one verb. Answers go to standard output, progress and errors to standard error."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from torpor_dev.offline import base_image, golang
 
 
 def main() -> int:
-    """Run the verb that the command line names; gives the exit code."""
+    """Run the verb of the command line; return the exit code."""
     options = _parser().parse_args()
     try:
         _perform(options)
@@ -25,20 +25,20 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="torpor-dev", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("cluster", help="have a kind cluster (TORPOR_NODES nodes, 1 by default), or TORPOR_KUBECONFIG's")
+    verbs.add_parser("cluster", help="create, repair or keep a kind cluster; or check the one of TORPOR_KUBECONFIG")
     verbs.add_parser("kubeconfig", help="print the path of the cluster's kubeconfig")
-    cluster_down = verbs.add_parser("cluster-down", help="remove what `cluster` made, but for caches")
+    cluster_down = verbs.add_parser("cluster-down", help="remove the cluster, and keep the caches")
     cluster_down.add_argument("--purge", action="store_true", help="remove caches too")
-    verbs.add_parser("base-image", help="have a Python image to build from; print its name")
-    verbs.add_parser("kubectl", help="have a kubectl; print its path")
-    verbs.add_parser("vale", help="have the linter of the documentation's language; print its path")
+    verbs.add_parser("base-image", help="pull or build a Python image to build from; print its name")
+    verbs.add_parser("kubectl", help="find or build a kubectl; print its path")
+    verbs.add_parser("vale", help="build the linter of the documentation; print its path")
     load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
     load_images.add_argument("images", nargs="+", metavar="IMAGE")
-    up = verbs.add_parser("control-plane", help="start etcd and an API server as plain processes; print the kubeconfig")
+    up = verbs.add_parser("control-plane", help="start etcd and an API server as processes; print the kubeconfig")
     up.add_argument("--scheduler", action="store_true", help="run the scheduler too")
-    down = verbs.add_parser("control-plane-down", help="end them and remove their state")
+    down = verbs.add_parser("control-plane-down", help="stop them and remove their state")
     for each in (up, down):
-        each.add_argument("--state", type=Path, help="the folder they live in; several may run side by side")
+        each.add_argument("--state", type=Path, help="the folder of their state; several run side by side")
     return parser
 
 

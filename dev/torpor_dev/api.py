@@ -1,7 +1,7 @@
-"""Reads from an API server whose kubeconfig has everything embedded, as kind's and ours have.
+"""Reads from an API server whose kubeconfig embeds its certificates, as those of kind and `control_plane` do.
 
-Enough to judge health without kubectl. Must not write, and is not for a kubeconfig that a user names:
-those may authenticate in ways only kubectl knows.
+Used to check health without kubectl. Must not write. Does not support a kubeconfig of the user, which may authenticate
+in ways that only kubectl knows.
 """
 
 import base64
@@ -21,7 +21,7 @@ _TIMEOUT = 5
 
 
 class UnreachableError(DevError):
-    """The API server did not answer, or not with success."""
+    """The API server did not answer with success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class Api:
 
     @classmethod
     def of(cls, kubeconfig: Path) -> Self:
-        """Read a kubeconfig; raises UnreachableError if it is missing or not of the embedded kind."""
+        """Read a kubeconfig. Raises UnreachableError if it is missing or embeds no certificates."""
         try:
             text = kubeconfig.read_text()
             context = ssl.create_default_context(cadata=_decoded(text, "certificate-authority-data"))
-            with tempfile.NamedTemporaryFile("w") as file:  # OpenSSL takes a client certificate from a file only
+            with tempfile.NamedTemporaryFile("w") as file:  # OpenSSL reads a client certificate only from a file
                 file.write(_decoded(text, "client-certificate-data") + _decoded(text, "client-key-data"))
                 file.flush()
                 context.load_cert_chain(file.name)
@@ -46,7 +46,7 @@ class Api:
             raise UnreachableError(f"{kubeconfig} cannot be used: {error}") from error
 
     def get(self, path: str) -> Any:
-        """The JSON that the server answers with; the text as it is where it is none."""
+        """The JSON of the response, or its text if it is no JSON."""
         direct = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.context)
         )

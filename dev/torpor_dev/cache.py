@@ -1,6 +1,6 @@
-"""The folder where everything made here is kept, by version, and the locks over it.
+"""The cache folder, in which everything is kept by version, and its locks.
 
-Two commands may run at once (a test session and a person), hence the locks. Must not delete anything itself.
+The locks are for two commands at once, such as a test session and a person. Must not delete anything.
 """
 
 import fcntl
@@ -17,18 +17,18 @@ SOURCES = Path(__file__).resolve().parents[1]
 
 
 def folder(*parts: str) -> Path:
-    """A folder under the cache, made if it is missing."""
+    """A folder in the cache, created if it is missing."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     path = Path(base, "torpor", *parts)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DevError(f"the cache folder {path} cannot be made ({error.strerror}); set XDG_CACHE_HOME") from error
+        raise DevError(f"the cache folder {path} cannot be created ({error.strerror}); set XDG_CACHE_HOME") from error
     return path
 
 
 def fingerprint(files: Iterable[Path], *words: str) -> str:
-    """Twelve hex digits that change when a file's name or content or a word does."""
+    """Twelve hex digits that change with the name or content of a file and with a word."""
     digest = hashlib.sha256()
     for word in words:
         digest.update(word.encode() + b"\0")
@@ -39,11 +39,11 @@ def fingerprint(files: Iterable[Path], *words: str) -> str:
 
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold a file's lock, waiting for another command that holds it; a holder that dies lets go."""
+    """Hold the lock of a file, and wait for a command that holds it. The lock ends with its process."""
     with path.open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.say(f"another command is at it; waiting for {path.name}")
+            progress.say(f"waiting for another command that holds {path.name}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,7 +1,7 @@
-"""The kind cluster: found, mended or made anew, whatever state the machine is in.
+"""Keeps, repairs or creates the kind cluster, in whatever state the machine is.
 
-Whatever happened to it before (a kill of everything, a restart of the engine, another checkout's
-configuration), `up` ends with a healthy cluster of this configuration or with an error.
+`up` ends with a healthy cluster of this configuration or with an error, also after all processes were killed, after a
+restart of the engine, and with a cluster of another checkout.
 """
 
 import os
@@ -20,13 +20,13 @@ from torpor_dev.progress import say, step
 
 _READY_LIMIT = 180.0
 _MEND_LIMIT = 90.0
-_PATIENCE = 45.0  # what a node takes to come up again when the engine has just restarted it
+_PATIENCE = 45.0  # for a node that the engine has just restarted
 _DNS = "10.96.0.10"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The cluster asked for; `image` is the node image under a name that has the configuration's fingerprint."""
+    """The wanted cluster; `image` names the node image by the fingerprint of the configuration."""
 
     nodes: int
     base: node_image.NodeImage
@@ -35,7 +35,7 @@ class Wanted:
 
 
 def up() -> Path:
-    """Have a healthy cluster; gives its kubeconfig's path."""
+    """Ensure a healthy cluster; return the path of its kubeconfig."""
     if (given := external_cluster.kubeconfig()) is not None:
         external_cluster.check(given)
         return given
@@ -52,23 +52,23 @@ def kubeconfig() -> Path:
     """The kubeconfig of the cluster in use."""
     path = external_cluster.kubeconfig() or kind.kubeconfig()
     if not path.exists():
-        raise DevError(f"{path} does not exist: the cluster was not brought up")
+        raise DevError(f"{path} does not exist: create the cluster first (make cluster)")
     return path
 
 
 def down() -> None:
-    """Remove the cluster. The engine stops after the last one, if it was started here; caches stay."""
+    """Remove the cluster. After the last cluster, stop an engine that was started here. Caches stay."""
     if engine.reachable():
         with cache.lock(kind.folder() / "lock"), step("removing the cluster"):
             _delete()
             command.succeeds("docker", "network", "rm", "kind", limit=60)  # stays if another kind cluster uses it
         if kind.name() != kind.DEFAULT_NAME or kind.any_cluster():
-            return  # another cluster, or whatever made this second one, still uses the engine
+            return  # another cluster, or the creator of this second one, still uses the engine
     engine.stop()
 
 
 def node_count() -> int:
-    """How many nodes the environment asks for."""
+    """The number of nodes that the environment sets."""
     asked = os.environ.get("TORPOR_NODES") or "1"
     if not asked.isdecimal() or not int(asked):
         raise DevError(f"TORPOR_NODES is {asked!r}; it must be a number of nodes, 1 or more")
@@ -91,7 +91,7 @@ def _converge(wanted: Wanted) -> None:
         case Action.KEEP | Action.START | Action.AWAIT:
             return
         case Action.REPLACE:
-            with step("removing the cluster that was found: it is broken, or of another configuration"):
+            with step("removing the existing cluster: it is broken, or has another configuration"):
                 _delete()
         case Action.CREATE:
             pass
@@ -124,13 +124,13 @@ def _create(wanted: Wanted) -> None:
 
 
 def _mend(wanted: Wanted, action: Action) -> bool:
-    with step("mending the cluster that was found"):
+    with step("repairing the existing cluster"):
         try:
             faults = _started(wanted) if action is Action.START else _waited_for(wanted)
         except CommandError as error:
             faults = [str(error)]
     if faults:
-        say(f"it cannot be mended: {'; '.join(faults)}")
+        say(f"it cannot be repaired: {'; '.join(faults)}")
     return not faults
 
 
@@ -141,7 +141,7 @@ def _started(wanted: Wanted) -> list[str]:
 
 
 def _waited_for(wanted: Wanted) -> list[str]:
-    """All nodes run, so it may only need time, or its kubeconfig; if not, a restart may still help."""
+    """All nodes run: wait, with a new kubeconfig; then try a restart."""
     kind.export_kubeconfig()
     if _await_health(wanted, limit=_PATIENCE):
         kind.restart(kind.containers())
@@ -163,7 +163,7 @@ def _await_health(wanted: Wanted, *, limit: float) -> list[str]:
 
 
 def _faults(wanted: Wanted) -> list[str]:
-    """What keeps the cluster from being used, seen from this host; also sees to the pod network."""
+    """The reasons why this host cannot use the cluster. Configures the pod network on the way."""
     try:
         api = Api.of(kind.kubeconfig())
         api.get("/readyz")
@@ -202,5 +202,5 @@ def _names(nodes: list[dict[str, dict[str, str]]]) -> list[str]:
 
 
 def _reaches_dns(node: str) -> bool:
-    """Whether the service address of cluster DNS answers: that takes kube-proxy's rules and a living CoreDNS."""
+    """Whether the Service of cluster DNS answers, which needs kube-proxy's rules and a running CoreDNS."""
     return command.succeeds("docker", "exec", node, "timeout", "2", "bash", "-c", f"</dev/tcp/{_DNS}/53", limit=10)

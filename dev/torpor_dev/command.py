@@ -1,6 +1,6 @@
-"""Runs other programs, each with a time limit, and shows the last lines of those that fail.
+"""Runs other programs with a time limit, and reports the last lines of those that fail.
 
-The only module that waits for a child process. Must not start anything that outlives the call: see `daemon`.
+The only module that waits for a child process. Must not start a process that outlives the call: see `daemon`.
 """
 
 import signal
@@ -20,9 +20,9 @@ def run(
     cwd: Path | None = None,
     stdin: str | bytes | None = None,
 ) -> str:
-    """Run a program to its end and give its standard output; `limit` is in seconds.
+    """Run a program to its end and return its standard output; `limit` is in seconds.
 
-    Raises CommandError when it cannot be started, exits non-zero, or takes too long.
+    Raises CommandError if it cannot be started, exits non-zero, or takes too long.
     """
     given = stdin.encode() if isinstance(stdin, str) else stdin
     feed = {"stdin": subprocess.DEVNULL} if given is None else {}
@@ -50,14 +50,14 @@ def succeeds(*args: str | Path, limit: float) -> bool:
 
 
 def pipe(producer: Sequence[str | Path], consumer: Sequence[str | Path], *, limit: float) -> str:
-    """Feed one program's output to another, never holding it in memory; gives the consumer's output."""
+    """Pipe the output of one program to another without holding it in memory; return the output of the second."""
     with subprocess.Popen(producer, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as source:
         try:
             done = subprocess.run(consumer, stdin=source.stdout, capture_output=True, check=False, timeout=limit)
         except subprocess.TimeoutExpired as error:
             source.kill()
             raise CommandError(_failure(consumer, f"did not end in {limit:.0f} s", None, error.stderr)) from error
-    # A consumer that ends early kills its producer, which then is not the one to blame.
+    # A consumer that ends early kills its producer; the consumer's error is the one to report.
     if source.returncode not in (0, -signal.SIGPIPE):
         raise CommandError(_failure(producer, f"exited with {source.returncode}", None, None))
     if done.returncode != 0:

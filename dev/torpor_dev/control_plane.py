@@ -1,7 +1,7 @@
-"""etcd, API server and controllers as plain processes on loopback: a real API in seconds, without root.
+"""Runs etcd, API server and controllers as processes on loopback: a real API in seconds, without root.
 
-For integration tests and benches: no kubelet, so pods exist as objects only. Two of different state folders
-run side by side. Must not survive a change of version: a state that is not wholly healthy is made anew.
+For integration tests and benchmarks. There is no kubelet, so pods exist only as objects. Control planes of different
+state folders run side by side. A state of another version, or one that is not healthy, is created anew.
 """
 
 import json
@@ -22,7 +22,7 @@ _ALL = (SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
 _ATTEMPTS = 3
 _READY_LIMIT = 60.0
 _RATE = ("--kube-api-qps=200", "--kube-api-burst=400")
-# What tests need; the rest would watch every kind for nothing on a machine of two cores.
+# Only what tests need: each further controller would watch its kinds and cost CPU.
 _CONTROLLER_NAMES = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -45,7 +45,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What was started: compared on the next start, so that an older one is replaced."""
+    """What was started. The next start compares it, and replaces another version."""
 
     kube: str
     scheduler: bool
@@ -58,17 +58,17 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The processes, in the order that they stop in."""
+        """The processes, in the order in which they stop."""
         return _ALL if self.scheduler else _ALL[1:]
 
 
 def default_state() -> Path:
-    """The state folder of the control plane that has no other name."""
+    """The default state folder."""
     return cache.folder("control-plane")
 
 
 def start(state: Path, *, scheduler: bool = False) -> Path:
-    """Bring up a control plane in the state folder, or find it healthy; gives its kubeconfig's path."""
+    """Start a control plane in the state folder, or keep a healthy one; return the path of its kubeconfig."""
     if not Path("/proc/self/stat").exists():
         raise NothingWorksError("A control plane of plain processes needs Linux; set TORPOR_KUBECONFIG or use Docker.")
     state = state.resolve()
@@ -84,7 +84,7 @@ def start(state: Path, *, scheduler: bool = False) -> Path:
 
 
 def stop(state: Path) -> None:
-    """End the control plane of the state folder and remove what it kept there."""
+    """Stop the control plane of the state folder and remove its state."""
     state = state.resolve()
     if state.is_dir():
         with cache.lock(state / "lock"):
@@ -102,9 +102,9 @@ def _start_anew(state: Path, kube: str, scheduler: bool) -> None:
         died = [name for name in plan.names if daemon.find(name, folder=state) is None]
         said = "\n".join(daemon.tail(name, folder=state) for name in died or [API_SERVER])
         _stop_processes(state)
-        # A port that was free may be taken by the time it is bound: worth another try.
-        say(f"attempt {attempt}: {', '.join(died) or 'the API server'} did not come up")
-    raise DevError(f"the control plane in {state} did not come up; its last lines:\n{said}")
+        # Another process may have taken a free port: try again.
+        say(f"attempt {attempt}: {', '.join(died) or 'the API server'} did not start")
+    raise DevError(f"the control plane in {state} did not start; its last lines:\n{said}")
 
 
 def _launch(state: Path, plan: Plan, keys: pki.Pki) -> None:
@@ -189,7 +189,7 @@ def _healthy(state: Path, kube: str, scheduler: bool) -> bool:
 
 
 def _answers(state: Path) -> bool:
-    """Whether a pod could be created now: the API is ready and the default service account exists."""
+    """Whether a pod can be created: the API is ready and the default ServiceAccount exists."""
     try:
         api = Api.of(_kubeconfig(state))
         for path in ("/readyz", "/api/v1/namespaces/default/serviceaccounts/default"):
@@ -217,7 +217,7 @@ def _erase(state: Path) -> None:
 
 def _stop_processes(state: Path) -> None:
     for name in _ALL:
-        # etcd and its clients hold nothing that is worth a graceful end.
+        # etcd and its clients hold nothing that needs a graceful stop.
         daemon.stop(name, folder=state, patience=3)
     shutil.rmtree(state / "etcd", ignore_errors=True)
 

@@ -1,6 +1,6 @@
-"""Processes that outlive the command that starts them, recorded by pid so that only they are ever stopped.
+"""Processes that outlive the command that starts them. They are recorded, so that only they are ever stopped.
 
-A pid alone may have been reused; with its start time it is ours. Must not look processes up by name.
+A pid may be reused; pid and start time identify a process. Must not find processes by name.
 """
 
 import contextlib
@@ -25,10 +25,10 @@ class Daemon:
 
 
 def start(name: str, argv: Sequence[str | Path], *, folder: Path, env: Mapping[str, str] | None = None) -> Daemon:
-    """Start a process in a session of its own, its output in NAME.log, its record in NAME.pid of the folder."""
+    """Start a process in its own session, with its output in NAME.log and its record in NAME.pid."""
     log = str(folder / f"{name}.log")
     args = [str(arg) for arg in argv]
-    # Not Popen: it warns when it is collected while its child lives, and this child is meant to.
+    # Not Popen, which warns when it is collected before its child ends.
     pid = os.posix_spawnp(
         args[0],
         args,
@@ -48,7 +48,7 @@ def start(name: str, argv: Sequence[str | Path], *, folder: Path, env: Mapping[s
 
 
 def find(name: str, *, folder: Path) -> Daemon | None:
-    """The recorded process, if it is still running and still the one we started."""
+    """The recorded process, if it still runs and is the one that was started."""
     try:
         recorded = Daemon(**json.loads(_record(folder, name).read_text()))
     except (OSError, ValueError, TypeError):
@@ -57,8 +57,8 @@ def find(name: str, *, folder: Path) -> Daemon | None:
 
 
 def alive(daemon: Daemon) -> bool:
-    """Whether this very process runs: same start time, same command line, no zombie."""
-    with contextlib.suppress(ChildProcessError):  # started by an earlier command, so not ours to reap
+    """Whether exactly this process runs: same start time, same command line, no zombie."""
+    with contextlib.suppress(ChildProcessError):  # a child of an earlier command cannot be reaped here
         os.waitpid(daemon.pid, os.WNOHANG)
     try:
         command = Path(f"/proc/{daemon.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
@@ -69,7 +69,7 @@ def alive(daemon: Daemon) -> bool:
 
 
 def stop(name: str, *, folder: Path, patience: float = 10) -> None:
-    """End the recorded process, politely for `patience` seconds; nothing happens if it is gone."""
+    """Stop the recorded process, by SIGKILL after `patience` seconds; do nothing if it has ended."""
     found = find(name, folder=folder)
     if found is not None:
         _end(found, signal.SIGTERM, patience)
@@ -78,7 +78,7 @@ def stop(name: str, *, folder: Path, patience: float = 10) -> None:
 
 
 def tail(name: str, *, folder: Path, lines: int = 15) -> str:
-    """The last lines the process wrote, indented for a message."""
+    """The last lines of the process's output, indented for a message."""
     try:
         written = (folder / f"{name}.log").read_text(errors="replace")
     except OSError:
@@ -99,7 +99,7 @@ def _await(condition: Callable[[], bool], *, limit: float) -> None:
 
 
 def _state(pid: int) -> tuple[str, int]:
-    """The process's state letter and start time; one that has just ended is a zombie and has both."""
+    """The state letter and start time of the process; a zombie has both."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return fields[_STATE], int(fields[_START_TIME])
 

@@ -1,6 +1,6 @@
-"""The Docker engine: the running one, else Debian's, installed and started here.
+"""Finds a Docker engine, or installs and starts Debian's.
 
-An engine that we did not start is never stopped, and none is restarted while it answers.
+Never stops an engine that was not started here, and never restarts one that answers.
 """
 
 import os
@@ -28,7 +28,7 @@ def reachable() -> bool:
 
 
 def ensure(machine: host.Host) -> None:
-    """Have a Docker engine that answers, or say at once why there cannot be one."""
+    """Ensure a Docker engine that answers. Raises NothingWorksError at once if none is possible."""
     if reachable():
         return
     _require(machine)
@@ -56,14 +56,14 @@ def _start(machine: host.Host) -> None:
 
 
 def stop() -> None:
-    """Stop the engine if an earlier command started it; others' engines are left alone."""
+    """Stop the engine if an earlier command started it."""
     if daemon.find(_NAME, folder=_folder()) is not None:
         with step("stopping the Docker engine"):
             daemon.stop(_NAME, folder=_folder(), patience=30)
 
 
 def install(*packages: str) -> None:
-    """Install Debian packages, without those they merely recommend."""
+    """Install Debian packages, without recommended ones."""
     if not packages:
         return
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -73,7 +73,7 @@ def install(*packages: str) -> None:
 
 
 def _start_by_hand(machine: host.Host) -> None:
-    daemon.stop(_NAME, folder=_folder(), patience=30)  # one of ours that runs but does not answer
+    daemon.stop(_NAME, folder=_folder(), patience=30)  # started here, but without an answer
     for file, program in _PID_FILES:
         _drop_stale(file, program)
     argv: list[str | Path] = [_NAME]
@@ -84,7 +84,7 @@ def _start_by_hand(machine: host.Host) -> None:
 
 
 def _drop_stale(file: Path, program: str) -> None:
-    """Remove a pid file whose process is another program by now: the engine would refuse to start beside it."""
+    """Remove a pid file whose process is another program by now, because the engine would not start."""
     try:
         pid = int(file.read_text())
         running = program.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
@@ -108,7 +108,7 @@ def _folder() -> Path:
 
 
 def image_id(image: str) -> str | None:
-    """The id of a local image, None if the engine has no such image."""
+    """The id of a local image, or None."""
     try:
         return command.run("docker", "image", "inspect", "--format", "{{.Id}}", image, limit=30).strip()
     except CommandError:

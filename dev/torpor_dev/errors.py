@@ -1,11 +1,11 @@
-"""What a person is told when a step fails, and the exit code that goes with it.
+"""The errors of this package, and their exit codes.
 
-One base error, so that the command line has one place that turns failures into words.
+They have one base, so that the command line reports all of them in one place.
 """
 
 
 class DevError(Exception):
-    """A step failed; the message is for a person and says what to do where that is known."""
+    """A step failed. The message is for people, and names the remedy if it is known."""
 
     exit_code = 1
 
@@ -15,6 +15,6 @@ class CommandError(DevError):
 
 
 class NothingWorksError(DevError):
-    """No way to a cluster exists on this machine; the message names what would make one."""
+    """This machine cannot have a cluster. The message names what would change that."""
 
     exit_code = 2

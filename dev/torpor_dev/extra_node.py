@@ -1,8 +1,7 @@
-"""A second node of our kind cluster, for as long as somebody needs one to lose.
+"""Adds a second node to the kind cluster for as long as a test needs it, so that other tests need only one.
 
-It joins the running cluster and leaves it again, so that all who need one node pay for one. Nothing lands on it but
-what tolerates its taint. Must not be counted among the cluster's own nodes: whoever looks after those may find this
-one stopped, silent or half gone, and it is no fault of theirs.
+Only pods that tolerate its taint run on it. Must not be counted among the cluster's own nodes: a test may stop or lose
+it at any time.
 """
 
 import json
@@ -20,7 +19,7 @@ from torpor_dev.progress import step
 TAINT = "torpor.dev/spare"
 _JOIN_LIMIT = 120.0
 _CONFIG = "/kind/kubeadm.conf"
-# The options with which kind runs its nodes, without its label: kind leaves alone a container that it does not know.
+# The options with which kind runs its nodes, without its label: kind ignores containers without it.
 _RUN = (
     *("--detach", "--tty", "--net", "kind", "--privileged"),
     *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--cgroupns=private"),
@@ -37,9 +36,9 @@ def node_name() -> str:
 
 @contextmanager
 def joined(images: Sequence[str]) -> Iterator[str]:
-    """A Ready node with these local images, gone afterwards; gives its name, which is its container's too.
+    """Add a Ready node with these local images and remove it afterwards; yield the name of node and container.
 
-    One at a time: who comes second waits. Raises DevError where the cluster is none of ours.
+    There is one at a time; a second caller waits. Raises DevError if no kind cluster runs.
     """
     with cache.lock(kind.folder() / "spare.lock"):
         discard()
@@ -53,20 +52,20 @@ def joined(images: Sequence[str]) -> Iterator[str]:
 
 
 def forget() -> None:
-    """Delete the Node object, as an administrator does with a machine that will not come back."""
+    """Delete the Node object, as an administrator does for a lost machine."""
     kubectl = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
     words = ("delete", "node", node_name(), "--ignore-not-found")
     command.run("docker", "exec", _control_plane().name, *kubectl, *words, limit=60)
 
 
 def discard() -> None:
-    """Remove the node's container with its volume, if there is one."""
+    """Remove the container of the node with its volume, if it exists."""
     if command.succeeds("docker", "container", "inspect", node_name(), limit=60):
         command.run("docker", "rm", "--force", "--volumes", node_name(), limit=120)
 
 
 def configuration(endpoint: str, token: str) -> str:
-    """What kubeadm is told, as JSON; the taint is there from the start, so that nothing slips in before it."""
+    """The JSON configuration of kubeadm. The node has its taint from the start, so no pod starts before it."""
     return json.dumps(
         {
             "apiVersion": "kubeadm.k8s.io/v1beta4",
@@ -101,12 +100,12 @@ def _join(images: Sequence[str]) -> None:
 def _control_plane() -> Container:
     found = next((each for each in kind.containers() if each.running), None)
     if found is None:
-        raise DevError("there is no running cluster of ours that a node could join")
+        raise DevError("no kind cluster runs that a node could join")
     return found
 
 
 def _ready(*, official: bool) -> bool:
-    """Whether the node is Ready; also sees to the pod network, which a node needs for that."""
+    """Whether the node is Ready. Configures the pod network first, because a node needs it."""
     nodes = Api.of(kind.kubeconfig()).get("/api/v1/nodes")["items"]
     subnets = {node["metadata"]["name"]: node["spec"].get("podCIDR", "") for node in nodes}
     if not subnets.get(node_name()):

@@ -1,4 +1,4 @@
-"""What to do about a cluster, decided from what is seen of it. Pure: no I/O, no clock."""
+"""Decides how to repair a cluster from its observed state. Pure: no I/O, no clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """A node's container; its image's name carries the fingerprint of the configuration it was made with."""
+    """The container of a node; the name of its image has the fingerprint of its configuration."""
 
     name: str
     image: str
@@ -29,12 +29,12 @@ class Container:
 
     @property
     def running(self) -> bool:
-        """Whether its processes run: neither ended nor paused."""
+        """Whether its processes run, neither ended nor paused."""
         return self.state == "running"
 
 
 def plan(containers: Sequence[Container], *, image: str, nodes: int, faults: Sequence[str]) -> Action:
-    """The step that leads on, given the nodes found and what is wrong with the cluster."""
+    """The next step, from the nodes and the faults of the cluster."""
     if not containers:
         return Action.CREATE
     if len(containers) != nodes or any(each.image != image for each in containers):
@@ -47,10 +47,10 @@ def plan(containers: Sequence[Container], *, image: str, nodes: int, faults: Seq
 def node_faults(
     nodes: Iterable[Mapping[str, Any]], leases: Iterable[Mapping[str, Any]], *, expected: int, now: datetime
 ) -> list[str]:
-    """What is wrong with the nodes.
+    """The faults of the nodes.
 
-    A node that died a minute ago still reads Ready, until its controller notices: only a lease renewed lately
-    shows that its kubelet lives, or a fresh status where the first lease is still to come.
+    A node that died a minute ago is still Ready until its controller notices. So a node needs a recently renewed Lease,
+    or a fresh status if it has no Lease yet.
     """
     found = {node["metadata"]["name"]: _ready(node) for node in nodes}
     heard = {name: ready.get("lastHeartbeatTime") for name, ready in found.items()}
@@ -64,9 +64,9 @@ def node_faults(
 def workload_faults(
     deployments: Iterable[Mapping[str, Any]], daemonsets: Iterable[Mapping[str, Any]], *, nodes: int
 ) -> list[str]:
-    """Which of the cluster's own workloads do not run: DNS, the volume provisioner, kube-proxy and the network.
+    """The faults of the cluster's own workloads: DNS, volume provisioner, kube-proxy and network.
 
-    `nodes` are the cluster's own; what a node that joined for a while has of a daemon set does not count.
+    `nodes` is the number of the cluster's own nodes. DaemonSet pods of an extra node do not count.
     """
     faults = []
     for deployment in deployments:

@@ -1,4 +1,4 @@
-"""What this machine is: its system, its rights, its missing capability. Reads only."""
+"""Observes this machine: system, rights and capabilities. Reads only."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ _CAP_SYS_RESOURCE = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """The facts that decide how a cluster can be had."""
+    """The facts that decide how a cluster is created."""
 
     linux: bool
     debian: bool
@@ -21,7 +21,7 @@ class Host:
 
 
 def observe() -> Host:
-    """Look at this machine."""
+    """Observe this machine."""
     return Host(
         linux=platform.system() == "Linux",
         debian=Path("/etc/debian_version").exists(),

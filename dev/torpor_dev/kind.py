@@ -15,12 +15,12 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 _LABEL = "io.x-k8s.kind.cluster"
 _CREATE_LIMIT = 420.0
 _MAX_PODS = 200
-"""A node's subnet has 254 addresses; the kubelet's own limit of 110 is less than a hundred waits that block need."""
+"""The subnet of a node has 254 addresses. The kubelet's default of 110 is too low for a hundred blocking waits."""
 _ARGUMENTS = {
-    # The default rates (20 and 50 requests a second) would be what a bench measures.
+    # With the default rates (20 and 50 requests a second) a benchmark would measure the client.
     "kube-api-qps": "200",
     "kube-api-burst": "400",
-    # There is one of each; after a crash it would wait 15 s for its own lease to run out.
+    # There is one replica; after a crash it would wait 15 s for its own Lease to expire.
     "leader-elect": "false",
 }
 
@@ -44,11 +44,11 @@ def kubeconfig() -> Path:
 
 
 def config(*, nodes: int, official: bool, cgroup_v1: bool) -> str:
-    """The configuration of kind, as JSON, which is YAML too.
+    """The configuration of kind, as JSON, which is also YAML.
 
-    A node image built here has no network plugin of kind's; `network` stands in.
+    A node image that is built here lacks kind's network plugin; `offline.pod_network` replaces it.
     """
-    # Only where it is needed: a kubelet that has dropped cgroup v1 would refuse the field.
+    # Only on cgroup v1: a kubelet without support for it rejects the field.
     v1 = {"failCgroupV1": False} if cgroup_v1 else {}
     kubelet = {"kind": "KubeletConfiguration", "maxPods": _MAX_PODS, **v1}
     roles = ["control-plane", *["worker"] * (nodes - 1)]
@@ -83,35 +83,35 @@ def any_cluster() -> bool:
 
 
 def create(image: str, configuration: str) -> None:
-    """Create the cluster; kind removes its leftovers if that fails."""
+    """Create the cluster; kind cleans up if that fails."""
     kubeconfig().unlink(missing_ok=True)
     args = ("create", "cluster", "--name", name(), "--image", image, "--kubeconfig", kubeconfig(), "--config", "-")
     command.run(golang.install_kind(), *args, limit=_CREATE_LIMIT, stdin=configuration)
 
 
 def export_kubeconfig() -> None:
-    """Write the kubeconfig anew from the cluster itself."""
+    """Write the kubeconfig again, from the cluster."""
     kubeconfig().unlink(missing_ok=True)
     args = ("export", "kubeconfig", "--name", name(), "--kubeconfig", kubeconfig())
     command.run(golang.install_kind(), *args, limit=60)
 
 
 def delete() -> None:
-    """Remove the nodes with their volumes, and the kubeconfig; needs no working cluster, nor kind."""
+    """Remove the nodes with their volumes, and the kubeconfig. Needs neither a healthy cluster nor kind."""
     for node in containers():
         command.run("docker", "rm", "--force", "--volumes", node.name, limit=120)
     kubeconfig().unlink(missing_ok=True)
 
 
 def start(nodes: list[Container]) -> None:
-    """Start stopped nodes and let paused ones go on; raises CommandError if the engine cannot."""
+    """Start stopped nodes and unpause paused ones. Raises CommandError if the engine fails."""
     for node in nodes:
         if not node.running:
             command.run("docker", "unpause" if node.state == "paused" else "start", node.name, limit=120)
 
 
 def restart(nodes: list[Container]) -> None:
-    """Restart nodes, with whatever the engine runs for them such as the forwarding of the API's port."""
+    """Restart nodes, together with the engine's port forwarding to them."""
     for node in nodes:
         command.run("docker", "restart", "--time", "3", node.name, limit=120)
 
@@ -122,7 +122,7 @@ def _container_ids(label: str) -> list[str]:
 
 
 def _arguments(*, v1beta4: bool) -> dict[str, object]:
-    """The arguments as kubeadm takes them; its newer form is a list, which replaces kind's, so kind's is repeated."""
+    """The arguments in the form of kubeadm. The list of v1beta4 replaces kind's, so kind's argument is repeated."""
     if not v1beta4:
         extra: dict[str, object] = {"extraArgs": _ARGUMENTS}
         return {"kind": "ClusterConfiguration", "controllerManager": extra, "scheduler": extra}

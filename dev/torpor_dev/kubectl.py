@@ -1,4 +1,4 @@
-"""A kubectl for machines that have none: the Kubernetes built here, else the one of a running node."""
+"""Finds a kubectl: on PATH, in a running node, or in the Kubernetes that is built here."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ from torpor_dev.offline import golang
 
 
 def ensure() -> Path:
-    """The path of a kubectl: the one on PATH where there is one."""
+    """The path of a kubectl, the one on PATH if there is one."""
     on_path = shutil.which("kubectl")
     if on_path:
         return Path(on_path)
@@ -16,7 +16,7 @@ def ensure() -> Path:
 
 
 def _of_a_node() -> Path | None:
-    """A copy of the node's, which spares a build where the node image was pulled."""
+    """A copy from a node, which saves a build if the node image was pulled."""
     if golang.built(golang.KUBE) or shutil.which("docker") is None:
         return None
     node = next((node for node in kind.containers() if node.running), None)

@@ -1,4 +1,4 @@
-"""Copies local images to every node of the cluster, skipping nodes that have them already."""
+"""Copies local images to every node of the cluster that lacks them."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _IMPORT = ("ctr", "--namespace=k8s.io", "images", "import", "--snapshotter=overl
 
 
 def onto_nodes(images: Sequence[str]) -> None:
-    """Have the images on all nodes; raises DevError for an image that the engine lacks."""
+    """Ensure that all nodes have the images. Raises DevError for an image that the engine lacks."""
     if (given := external_cluster.kubeconfig()) is not None:
         names = " ".join(images)
         say(f"{given}: load the images onto its nodes if they lack them: {names}")
@@ -20,13 +20,13 @@ def onto_nodes(images: Sequence[str]) -> None:
         return
     nodes = [node.name for node in kind.containers() if node.running]
     if not nodes:
-        raise DevError("there is no running cluster to load images onto: bring it up first")
+        raise DevError("no cluster runs that images could be loaded to: create it first (make cluster)")
     for node in nodes:
         onto_node(node, images)
 
 
 def onto_node(node: str, images: Sequence[str]) -> None:
-    """Have the images on one node; raises DevError for an image that the engine lacks."""
+    """Ensure that one node has the images. Raises DevError for an image that the engine lacks."""
     wanted = {image: _id(image) for image in images}
     listing = _listing(node)
     missing = [image for image, digest in wanted.items() if _id_on(node, listing, image) != digest]
@@ -43,14 +43,14 @@ def _id(image: str) -> str:
 
 
 def content_of(listing: str, image: str) -> str | None:
-    """The digest of the content that containerd's list of images has for this name."""
+    """The content digest of an image in the output of `ctr images list`, or None."""
     rows = [line.split() for line in listing.splitlines()]
     contents = {row[0]: row[2] for row in rows if len(row) > 2}  # noqa: PLR2004 - columns: name, type, content
     return contents.get(full_name(image))
 
 
 def id_of(manifest: str) -> str | None:
-    """The image's id as Docker has it: the digest of the configuration that its manifest names."""
+    """The image id as Docker shows it: the digest of the configuration in its manifest."""
     config = json.loads(manifest).get("config", {})
     digest: str | None = config.get("digest")
     return digest
@@ -62,7 +62,7 @@ def _id_on(node: str, listing: str, image: str) -> str | None:
 
 
 def full_name(image: str) -> str:
-    """An image's name with the registry and tag that Docker leaves unsaid."""
+    """The name of an image with the registry and tag that Docker implies."""
     first, slash, _ = image.partition("/")
     tagged = image if ":" in image.rpartition("/")[2] else f"{image}:latest"
     if not slash:

@@ -1,6 +1,6 @@
-"""Certificates and a service account key for a control plane on loopback, made with openssl.
+"""Creates certificates and a ServiceAccount key for a control plane on loopback, with openssl.
 
-For one machine and one lifetime of a state folder: nothing is ever renewed, only made anew.
+They last as long as one state folder on one machine, and are never renewed.
 """
 
 import base64
@@ -17,17 +17,17 @@ _DAYS = "3650"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pki:
-    """Where a control plane's keys and certificates are."""
+    """The folder with the keys and certificates of a control plane."""
 
     folder: Path
 
     def path(self, name: str) -> Path:
-        """A file by its name: ca.crt, apiserver.crt, admin.key, sa.pub and so on."""
+        """The path of a file: ca.crt, apiserver.crt, admin.key, sa.pub and so on."""
         return self.folder / name
 
 
 def create(folder: Path) -> Pki:
-    """Make a CA, a serving certificate, an administrator's and the service account key pair."""
+    """Create a CA, a serving certificate, one of an administrator, and the ServiceAccount key pair."""
     folder.mkdir(parents=True, exist_ok=True)
     pki = Pki(folder=folder)
     ca, key = pki.path("ca.crt"), pki.path("ca.key")
@@ -40,7 +40,7 @@ def create(folder: Path) -> Pki:
 
 
 def kubeconfig(pki: Pki, server: str) -> str:
-    """A kubeconfig of the administrator with everything embedded, so that it can be copied."""
+    """The administrator's kubeconfig with embedded certificates, so that it can be copied."""
 
     def embedded(name: str) -> str:
         return base64.b64encode(pki.path(name).read_bytes()).decode()

@@ -1,6 +1,6 @@
-"""One line per step, with the seconds since the command started, on standard error.
+"""Prints one line per step to standard error, with the seconds since the command started.
 
-Standard output belongs to the answer (a path, an image), which scripts read.
+Standard output is for the answer (a path, an image), which scripts read.
 """
 
 import sys
@@ -12,13 +12,13 @@ _started = time.monotonic()
 
 
 def say(message: str) -> None:
-    """Print one line with the seconds elapsed since the start."""
+    """Print one line with the seconds since the start."""
     print(f"[{time.monotonic() - _started:6.1f} s] {message}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Announce a step before it is taken, and say how long it took when that was long enough to wonder."""
+    """Print a step before it begins, and its duration if that is more than a second."""
     say(f"{title} ...")
     before = time.monotonic()
     yield

@@ -1,4 +1,4 @@
-"""Removes everything that was ever made here: cluster, engine process, images and the cache folder."""
+"""Removes everything that this package created: cluster, engine process, images and cache folder."""
 
 import shutil
 
@@ -7,7 +7,7 @@ from torpor_dev.progress import step
 
 
 def everything() -> None:
-    """Leave the machine as it was, but for the Debian packages that were installed."""
+    """Remove everything but installed Debian packages."""
     control_plane.stop(control_plane.default_state())
     if engine.reachable():
         _remove_images()

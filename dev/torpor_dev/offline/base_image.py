@@ -1,7 +1,7 @@
-"""The Python image that Torpor's images are built from: the official one, else Debian's Python here.
+"""Pulls the official Python image, or builds one with Debian's Python. Torpor's images are built from it.
 
-Both have `python` and `pip` on PATH. The local one carries the host's CA bundle, since a build on a machine
-behind a private CA could not reach the package index otherwise.
+Both have `python` and `pip` on PATH. The local one has the CA bundle of the host. Without it, a build behind a private
+CA could not reach the package index.
 """
 
 import os
@@ -21,7 +21,7 @@ _CHANGES = (
 
 
 def ensure(machine: host.Host) -> str:
-    """The name of an image that exists in the local engine and can be built from."""
+    """The name of a Python image in the local engine."""
     local = f"torpor-dev/python:{versions.PYTHON}-{_fingerprint()}"
     with cache.lock(cache.folder("images") / "python.lock"):
         for image in (OFFICIAL, local):
@@ -53,7 +53,7 @@ def _finish(root: Path) -> None:
 
 
 def _pip_conf(index: str | None) -> str:
-    """Debian's Python refuses pip outside a virtual environment; the official image does not."""
+    """The configuration of pip: Debian's Python rejects pip outside a virtual environment by default."""
     lines = ["[global]", "break-system-packages = true", "disable-pip-version-check = true"]
     return "\n".join([*lines, *([f"index-url = {index}"] if index else [])]) + "\n"
 

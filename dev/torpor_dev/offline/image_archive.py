@@ -1,6 +1,7 @@
-"""Container images of a few files each, written as archives that `ctr images import` takes.
+"""Writes container images of a few files each as archives for `ctr images import`.
 
-Built without Docker, since they go into a node image before anything runs. Deterministic: no clock, no owner.
+They are built without Docker, because they go into a node image before anything runs. Deterministic: no clock, no
+owner.
 """
 
 import hashlib

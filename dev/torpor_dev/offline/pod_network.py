@@ -1,7 +1,7 @@
-"""The pod network where kind's own cannot be had: a bridge on each node and routes between them.
+"""Configures the pod network without kind's network daemon, whose image is in a registry.
 
-kind's network daemon comes as an image of a registry. A bridge with static routes does the same on nodes that
-share one Docker network. Routes and addresses go with a node's restart, so this is applied on every start.
+A bridge on each node with static routes is enough for nodes that share a Docker network. A restart of a node removes
+routes and addresses, so this runs on every start.
 """
 
 import json
@@ -27,7 +27,7 @@ def conflist(subnet: str) -> str:
 
 
 def script(node: str, subnets: Mapping[str, str], addresses: Mapping[str, str]) -> str:
-    """What a node runs to have its own subnet and a way to the others'."""
+    """The script that configures the subnet of a node and its routes to the others."""
     written = f"printf %s '{conflist(subnets[node])}' > {_FILE}.new"
     moved = f"cmp -s {_FILE}.new {_FILE} && rm {_FILE}.new || mv {_FILE}.new {_FILE}"
     routes = [
@@ -39,7 +39,7 @@ def script(node: str, subnets: Mapping[str, str], addresses: Mapping[str, str]) 
 
 
 def apply(subnets: Mapping[str, str]) -> None:
-    """Give every node its subnet and its routes; `subnets` are the nodes' pod CIDRs by name."""
+    """Configure every node; `subnets` are the pod CIDRs by the name of the node."""
     addresses = {node: _address(node) for node in subnets}
     for node in subnets:
         command.run("docker", "exec", "-i", node, "sh", "-s", limit=30, stdin=script(node, subnets, addresses))

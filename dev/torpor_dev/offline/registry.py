@@ -1,4 +1,4 @@
-"""Whether the Docker engine can pull images, asked once and briefly."""
+"""Finds out once whether the Docker engine can pull images."""
 
 from functools import cache
 
@@ -11,9 +11,9 @@ _PATIENCE = 15
 
 @cache
 def reachable() -> bool:
-    """Whether Docker Hub, or a mirror that the engine is set to, gives images.
+    """Whether the engine can pull from Docker Hub or its mirror.
 
-    Asked of the engine with a real pull, since its proxies and mirrors are not ours to guess.
+    Tries a real pull, because the proxies and mirrors of the engine are unknown here.
     """
     with step("asking whether an image registry can be reached"):
         return command.succeeds("docker", "pull", "--quiet", _SMALLEST, limit=_PATIENCE)

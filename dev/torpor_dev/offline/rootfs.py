@@ -1,6 +1,6 @@
-"""Debian root file systems by mmdebstrap, as folders that are filled further and then packed for Docker.
+"""Creates Debian root file systems with mmdebstrap, and packs them for Docker.
 
-Needs root on Debian; where an image registry is reachable none of this runs.
+Needs root on Debian. Not used where an image registry can be reached.
 """
 
 import os
@@ -18,7 +18,7 @@ _EXCLUDED = ("doc", "man", "locale", "info", "lintian", "bug")
 
 @contextmanager
 def made(name: str, packages: Sequence[str], machine: host.Host) -> Iterator[Path]:
-    """A fresh root file system with these packages, removed again at the end."""
+    """Create a root file system with these packages; remove it at the end."""
     if not (machine.root and machine.debian):
         raise NothingWorksError(
             "No image registry can be reached, and images can be built without one only as root on Debian.\n"
@@ -37,7 +37,7 @@ def made(name: str, packages: Sequence[str], machine: host.Host) -> Iterator[Pat
 
 
 def pack(root: Path, target: Path) -> None:
-    """Write the file system to a tar that `docker import` takes."""
+    """Write the file system to a tar for `docker import`."""
     partial = target.with_suffix(".partial")
     excluded = [f"--exclude=./{each}" for each in ("dev/*", "proc/*", "sys/*", "tmp/*", "run/*")]
     command.run("tar", "--numeric-owner", *excluded, "-C", root, "-cf", partial, ".", limit=600)
@@ -45,7 +45,7 @@ def pack(root: Path, target: Path) -> None:
 
 
 def load(tar: Path, image: str, changes: Sequence[str]) -> None:
-    """Make a Docker image of a packed file system; `changes` are Dockerfile lines such as ENV."""
+    """Import a packed file system as a Docker image; `changes` are Dockerfile lines such as ENV."""
     options = [word for change in changes for word in ("--change", change)]
     command.run("docker", "import", *options, tar, image, limit=600)
 
