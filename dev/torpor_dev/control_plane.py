@@ -49,6 +49,7 @@ class Plan:
 
     kube: str
     scheduler: bool
+    emulated: str | None
     ports: Ports
 
     @property
@@ -67,19 +68,22 @@ def default_state() -> Path:
     return cache.folder("control-plane")
 
 
-def start(state: Path, *, scheduler: bool = False) -> Path:
-    """Start a control plane in the state folder, or keep a healthy one; return the path of its kubeconfig."""
+def start(state: Path, *, scheduler: bool = False, emulated: str | None = None) -> Path:
+    """Start a control plane in the state folder, or keep a healthy one; return the path of its kubeconfig.
+
+    `emulated` is an older version of Kubernetes, such as 1.33, whose features and CEL the API server offers.
+    """
     if not Path("/proc/self/stat").exists():
         raise NothingWorksError("A control plane of plain processes needs Linux; set TORPOR_KUBECONFIG or use Docker.")
     state = state.resolve()
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     kube = golang.build(golang.KUBE)
     with cache.lock(state / "lock"):
-        if _healthy(state, str(kube), scheduler):
+        if _healthy(state, str(kube), scheduler, emulated):
             return _kubeconfig(state)
         _erase(state)
         with step("starting etcd and API server"):
-            _start_anew(state, str(kube), scheduler)
+            _start_anew(state, str(kube), scheduler, emulated)
     return _kubeconfig(state)
 
 
@@ -91,10 +95,10 @@ def stop(state: Path) -> None:
             _erase(state)
 
 
-def _start_anew(state: Path, kube: str, scheduler: bool) -> None:
+def _start_anew(state: Path, kube: str, scheduler: bool, emulated: str | None) -> None:
     keys = pki.create(state / "pki")
     for attempt in range(1, _ATTEMPTS + 1):
-        plan = Plan(kube=kube, scheduler=scheduler, ports=_free_ports())
+        plan = Plan(kube=kube, scheduler=scheduler, emulated=emulated, ports=_free_ports())
         (state / "plan.json").write_text(json.dumps(asdict(plan)))
         _launch(state, plan, keys)
         if _becomes_ready(state, plan):
@@ -115,12 +119,13 @@ def _launch(state: Path, plan: Plan, keys: pki.Pki) -> None:
     config = _kubeconfig(state)
     config.touch(mode=0o600)
     config.write_text(pki.kubeconfig(keys, plan.server))
-    for name, arguments in _arguments(state, plan.ports, keys, config).items():
+    for name, arguments in _arguments(state, plan, keys, config).items():
         if name in plan.names:
             daemon.start(name, [state / "bin" / name, *arguments], folder=state)
 
 
-def _arguments(state: Path, ports: Ports, keys: pki.Pki, config: Path) -> dict[str, list[str]]:
+def _arguments(state: Path, plan: Plan, keys: pki.Pki, config: Path) -> dict[str, list[str]]:
+    ports = plan.ports
     client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.peer}"
     return {
         ETCD: [
@@ -151,6 +156,7 @@ def _arguments(state: Path, ports: Ports, keys: pki.Pki, config: Path) -> dict[s
             "--anonymous-auth=false",
             "--allow-privileged=false",
             "--profiling=false",
+            *([f"--emulated-version={plan.emulated}"] if plan.emulated else []),
         ],
         CONTROLLERS: [
             f"--kubeconfig={config}",
@@ -177,14 +183,14 @@ def _becomes_ready(state: Path, plan: Plan) -> bool:
     return False
 
 
-def _healthy(state: Path, kube: str, scheduler: bool) -> bool:
+def _healthy(state: Path, kube: str, scheduler: bool, emulated: str | None) -> bool:
     try:
         noted = json.loads((state / "plan.json").read_text())
-        plan = Plan(kube=noted["kube"], scheduler=noted["scheduler"], ports=Ports(**noted["ports"]))
+        plan = Plan(**noted | {"ports": Ports(**noted["ports"])})
     except (OSError, ValueError, TypeError, KeyError):
         return False
     running = all(daemon.find(name, folder=state) is not None for name in plan.names)
-    same = plan.kube == kube and plan.scheduler >= scheduler
+    same = plan.kube == kube and plan.scheduler >= scheduler and plan.emulated == emulated
     return same and running and _kubeconfig(state).exists() and _answers(state)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_dev import versions
 
 ROOT = Path(__file__).parents[3]
 OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "manifests/install.yaml").read_text()))
@@ -22,6 +23,10 @@ def listed() -> Iterator[tuple[str, str]]:
             for kind in cells[0].split(", "):
                 for name in re.findall(r"`([^`]+)`", cells[1]):
                     yield kind, name
+
+
+def test_the_page_names_the_oldest_version_of_kubernetes() -> None:
+    assert f"| Kubernetes {versions.OLDEST_KUBERNETES} or later |" in (ROOT / "docs/install.md").read_text()
 
 
 def test_the_page_lists_every_object_and_no_other() -> None:
