@@ -79,7 +79,7 @@ class Pool:
         arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone", *_LOOPBACK, *more]
         for one in _TRIGGERS:
             name, _, cls = one.partition("=")
-            target = cls if ":" in cls else f"odd:{cls}"
+            target = cls if ":" in cls else f"bad_triggers:{cls}"
             arguments += ["--trigger", f"{name}=tests.integration.triggerer.{target}"]
         with log.open("w") as output:
             process = subprocess.Popen(
