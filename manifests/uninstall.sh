@@ -33,17 +33,20 @@ operator_runs() {
   [ "${available:-0}" -gt 0 ]
 }
 
-# The other finalizers of an object stay. The test fails, and the object keeps its list, if the list has changed.
+# The other finalizers of an object stay. A patch fails if the list has changed meanwhile; hence several attempts.
 remove_finalizers() { # KIND [LABEL SELECTOR]
   kind=$1
   shift
-  "$KUBECTL" get "$kind" --all-namespaces "$@" -o go-template="$FINALIZERS" |
-    while read -r namespace name index finalizer; do
+  for _ in 1 2 3 4 5; do
+    found=$("$KUBECTL" get "$kind" --all-namespaces "$@" -o go-template="$FINALIZERS")
+    [ -n "$found" ] || return 0
+    echo "$found" | while read -r namespace name index finalizer; do
       path=/metadata/finalizers/$index
       patch="[{\"op\":\"test\",\"path\":\"$path\",\"value\":\"$finalizer\"},{\"op\":\"remove\",\"path\":\"$path\"}]"
       "$KUBECTL" -n "$namespace" patch "$kind" "$name" --type=json -p "$patch" < /dev/null ||
         say "$kind $namespace/$name changed or was deleted"
     done
+  done
 }
 
 delete_workflows() {

@@ -1,4 +1,4 @@
-"""Torpor on a cluster that pulls from a registry: installed, applied again, upgraded, and removed without a trace.
+"""Torpor on a cluster that pulls from a registry: installed, applied again, upgraded and removed.
 
 The commands are those of docs/install.md.
 """
@@ -30,7 +30,7 @@ STAY: Mapping[str, Any] = {"name": "stay", "container": {"command": ["python", "
 
 
 class Site:
-    """A cluster and a registry, and the commands by which a person installs and removes Torpor there."""
+    """A cluster and a registry, and the commands with which a person installs and removes Torpor."""
 
     def __init__(self, kubectl: Kubectl, registry: ImageRegistry, folder: Path) -> None:
         self.kubectl = kubectl
@@ -40,7 +40,7 @@ class Site:
         self.bare: set[str] = set()
 
     def release(self, version: str) -> tuple[Path, str]:
-        """The manifest of a version and the name of the example's image, once they are in the registry."""
+        """Push a version; return its manifest and the name of the example's image."""
         if version not in self._released:
             pushed = self._make("images", version).split()
             rendered = self._folder / f"install-{version}.yaml"
@@ -54,7 +54,7 @@ class Site:
         install.prepare(self.kubectl, TEAM)
 
     def extend(self) -> None:
-        """Have all that docs/install.md names beside the manifest: components, a pool, people's roles."""
+        """Apply what docs/install.md names besides the manifest: components, a pool, roles of people."""
         components = [ROOT / "manifests/components" / name for name in ("secrets", "quota")]
         namespace = {"resources": [ROOT / "manifests/namespace"], "components": components, "namespace": TEAM}
         self.kubectl.run("apply", "--server-side", "-f", "-", stdin=manifest.render(namespace))
@@ -69,7 +69,7 @@ class Site:
         self.kubectl.run("create", "-n", TEAM, "-f", "-", stdin=json.dumps(body))
 
     def reached(self, workflow: str, task: str, state: str) -> str:
-        """The name of a task's TaskRun once it is in a state."""
+        """Wait until the TaskRun of a task is in a state; return its name."""
         labels = f"torpor.dev/workflow={workflow},torpor.dev/task={task}"
         end = time.monotonic() + 120
         while True:
@@ -85,7 +85,7 @@ class Site:
         self.kubectl.run("wait", "-n", TEAM, f"workflow/{workflow}", *condition, limit=150)
 
     def uninstall(self) -> None:
-        """As `make uninstall` does."""
+        """Uninstall as `make uninstall` does."""
         environment = {"KUBECONFIG": str(self.kubectl.kubeconfig), **second_cluster.environment()}
         subprocess.run(["sh", ROOT / "manifests/uninstall.sh"], env=environment, check=True, timeout=400)
 
@@ -147,7 +147,7 @@ def test_uninstalling_leaves_nothing_behind(site: Site, *, running: bool) -> Non
     assert second_cluster.objects(site.kubectl) > site.bare
     site.uninstall()
     left = second_cluster.objects(site.kubectl)
-    # The volume of the archive goes a moment after the claim to it.
+    # The cluster deletes the volume of the archive a moment after its claim.
     end = time.monotonic() + 60
     while left != site.bare and time.monotonic() < end:
         time.sleep(1)
@@ -163,7 +163,7 @@ def _images(kubectl: Kubectl, *namespaces: str) -> set[str]:
 
 
 def _generations(site: Site) -> dict[tuple[str, str], Any]:
-    """What tells whether the spec of an object has changed, of all objects of the manifest."""
+    """The generation of each object of the manifest, or its uid where the kind has no generations."""
     found = json.loads(site.kubectl.run("get", "-f", site.release("1.0")[0], "-o", "json"))["items"]
     return {
         (each["kind"], each["metadata"]["name"]): each["metadata"].get("generation", each["metadata"]["uid"])

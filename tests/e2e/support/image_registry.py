@@ -1,7 +1,7 @@
-"""A registry of images in a container: this machine pushes to it, and the nodes of a kind cluster pull from it.
+"""An image registry in a container: this machine pushes to it, and the nodes of a kind cluster pull from it.
 
-The program is Debian's docker-registry, unpacked and not installed (adr/0007); the container is made of the Python
-image that is here anyway, since no registry can be pulled where there is none.
+The program is Debian's docker-registry, unpacked and not installed (adr/0007). The container uses the base image of
+Torpor's images, because the image of a registry cannot be pulled without a registry.
 """
 
 import shutil
@@ -20,8 +20,8 @@ version: 0.1
 storage: {filesystem: {rootdirectory: /registry}}
 http: {addr: ":5000"}
 """
-# What an administrator does on each node: a file that says where a registry's name leads. kind's own node image reads
-# such files already; a node image built here has containerd 1.6, which has to be told of the folder.
+# The configuration of a registry without TLS on a node: a file with the address of the registry's name. kind's own node
+# image reads such files by default. A node image that is built here has containerd 1.6, which does not.
 _TRUST = """\
 set -e
 mkdir -p "/etc/containerd/certs.d/$1"
@@ -36,20 +36,20 @@ fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageRegistry:
-    """A running registry; `name` is what images are named by, on this machine and on the nodes."""
+    """A running registry; the names of its images begin with `name`, on this machine and on the nodes."""
 
     container: str
     name: str
 
     def trusted_by(self, node: str) -> None:
-        """Let a node of kind pull from it."""
+        """Configure a node of kind to pull from this registry."""
         script = ("sh", "-s", self.name, self.container)
         command.run("docker", "exec", "-i", node, *script, limit=60, stdin=_TRUST)
 
 
 @contextmanager
 def started(container: str, folder: Path) -> Iterator[ImageRegistry]:
-    """A registry on the network of kind, which must exist; reached from this machine on loopback only."""
+    """Run a registry on the Docker network `kind`, which must exist. This machine reaches it on loopback."""
     program = _program(folder)
     configuration = folder / "config.yml"
     configuration.write_text(_CONFIGURATION)
@@ -71,13 +71,13 @@ def started(container: str, folder: Path) -> Iterator[ImageRegistry]:
 
 
 def remove(container: str) -> None:
-    """Remove the container with what was pushed to it."""
+    """Remove the container with its images."""
     if command.succeeds("docker", "container", "inspect", container, limit=60):
         command.run("docker", "rm", "--force", "--volumes", container, limit=120)
 
 
 def _forget(address: str) -> None:
-    """Take the registry's names off the images of this machine; their layers stay, for the next build."""
+    """Remove the registry's names from the images of this machine; their layers stay for the next build."""
     names = command.run("docker", "images", "--format", "{{.Repository}}:{{.Tag}}", f"{address}/*", limit=60).split()
     if names:
         command.run("docker", "rmi", "--no-prune", *names, limit=120)

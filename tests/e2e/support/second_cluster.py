@@ -1,4 +1,4 @@
-"""A kind cluster of its own, without Torpor: what a test installs and removes there concerns no other test."""
+"""A second kind cluster without Torpor, so that a test can install and remove it without effect on other tests."""
 
 import os
 import subprocess
@@ -12,14 +12,14 @@ from torpor_dev import cache
 
 NAME = "torpor-install"
 NODE = f"{NAME}-control-plane"
-# Events, leases and endpoint slices come and go by themselves.
+# The cluster creates and deletes these at any time.
 _PASSING = ("events", "events.events.k8s.io", "leases.coordination.k8s.io", "endpointslices.discovery.k8s.io")
 _NAMES = '{{range .items}}{{.kind}} {{.metadata.namespace}} {{.metadata.name}}{{"\\n"}}{{end}}'
 
 
 @contextmanager
 def created() -> Iterator[Kubectl]:
-    """A fresh cluster, gone afterwards; a second test session waits for it."""
+    """Create a cluster, and remove it afterwards. A second test session waits for its turn."""
     with cache.lock(cache.folder("cluster") / f"{NAME}.lock"):
         _dev("cluster-down")
         try:
@@ -30,12 +30,12 @@ def created() -> Iterator[Kubectl]:
 
 
 def environment() -> Mapping[str, str]:
-    """The environment of a command that is to use this cluster."""
+    """The environment of a command that uses this cluster."""
     return {**os.environ, "TORPOR_CLUSTER": NAME, "TORPOR_KUBECONFIG": "", "TORPOR_NODES": "1"}
 
 
 def objects(kubectl: Kubectl) -> set[str]:
-    """Every object of the cluster, of whatever kind, but those that come and go by themselves."""
+    """Every object of the cluster, except those that the cluster creates and deletes at any time."""
     kinds = kubectl.run("api-resources", "--verbs=list", "--output=name").split()
     lasting = ",".join(kind for kind in kinds if kind not in _PASSING)
     return set(kubectl.run("get", lasting, "--all-namespaces", f"--output=go-template={_NAMES}").splitlines())
