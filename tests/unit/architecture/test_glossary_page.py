@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).resolve().parents[3]
-_ROWS = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^`|]+)` \|", (_ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+_ROWS = re.findall(r"^\| ([^|]+) \| [^|]+\. `([^`|]+)` \|", (_ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
 
 
 def test_the_page_has_a_row_for_each_term() -> None:
