@@ -21,7 +21,6 @@ from torpor_api.client.http import connect
 from torpor_api.timing import SystemClock
 from torpor_wire.backoff import Backoff
 
-from torpor_archive import settings
 from torpor_archive.auth.reviews import Reviews
 from torpor_archive.errors import RefusedError
 from torpor_archive.http import middleware
@@ -44,7 +43,7 @@ PROBES = ConnectionLimits(total=128, per_address=32)
 log = logging.getLogger("torpor_archive")
 
 
-async def serve(given: Settings) -> None:
+async def serve(settings: Settings) -> None:
     """Run one replica until a signal ends it."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -52,18 +51,18 @@ async def serve(given: Settings) -> None:
         loop.add_signal_handler(number, stopping.set)
     clock, metrics = SystemClock(), Metrics()
     metrics.watch_process()
-    database = Database(given.database, clock, patience=given.patience, note=metrics.database_did)
+    database = Database(settings.database, clock, patience=settings.database_patience, note=metrics.database_did)
     health = Health(database, metrics)
     async with (
-        connect(given.kubeconfig, program="torpor-archive", connections=CONNECTIONS) as transport,
-        listening(health.application(), given.health_port, Connections(PROBES)),
+        connect(settings.kubeconfig, program="torpor-archive", connections=CONNECTIONS) as transport,
+        listening(health.application(), settings.health_port, Connections(PROBES)),
     ):
         api = Api(transport, clock)
-        intake = Intake(database, metrics, clock, rate=given.rate, quota=given.quota)
+        intake = Intake(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
         routes = Routes(database, Reviews(api), metrics, clock, intake)
         tasks = [
-            asyncio.create_task(_kept(database, api, given.sweep)),
-            asyncio.create_task(_served(given, Publication(api, given.namespace), routes, health, metrics)),
+            asyncio.create_task(_maintain(database, api, settings.sweep_interval)),
+            asyncio.create_task(_serve(settings, Publication(api, settings.namespace), routes, health, metrics)),
             asyncio.create_task(stopping.wait()),
         ]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -77,12 +76,12 @@ async def serve(given: Settings) -> None:
 
 def main() -> int:
     """The process."""
-    given = settings.parse(sys.argv[1:], os.environ)
-    disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
+    settings = Settings.parse(sys.argv[1:], os.environ)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # a line for each counter that nobody reads
     log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
-        asyncio.run(serve(given))
+        asyncio.run(serve(settings))
     except Unconfigured as error:
         log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
         return 1
@@ -92,43 +91,43 @@ def main() -> int:
     return 0
 
 
-async def _kept(database: Database, api: Api, interval: float) -> Never:
-    """Bring the tables up to date, then sweep now and then."""
-    await _until_done(database.migrate, "the tables cannot be made or brought up to date yet")
+async def _maintain(database: Database, api: Api, interval: float) -> Never:
+    """Migrate the tables, then delete periodically what is no longer needed."""
+    await _retry(database.migrate, "cannot migrate the tables")
     log.info("the tables are up to date")
     await retention.run(database, api, interval, random.random)
 
 
-async def _served(given: Settings, publication: Publication, routes: Routes, health: Health, metrics: Metrics) -> Never:
-    """Serve with the certificate, and see to it that everybody knows it."""
-    found: list[Pair] = []
+async def _serve(
+    settings: Settings, publication: Publication, routes: Routes, health: Health, metrics: Metrics
+) -> Never:
+    """Serve with the certificate, and keep it published."""
+    pairs: list[Pair] = []
 
-    async def fetched() -> None:
-        found.append(await publication.pair(given.host))
+    async def fetch() -> None:
+        pairs.append(await publication.pair(settings.host))
 
-    await _until_done(fetched, "there is no certificate yet")
-    pair = found[0]
+    await _retry(fetch, "cannot read or create the certificate")
+    pair, url = pairs[0], settings.published_url
     application = web.Application(middlewares=[middleware.middleware(metrics)])
     routes.add_to(application)
-    connections = Connections(given.connections, metrics.refused_connections.inc)
+    connections = Connections(settings.connections, metrics.refused_connections.inc)
     metrics.connections.set_function(lambda: len(connections))
-    async with listening(application, given.port, connections, _context(pair)):
+    async with listening(application, settings.port, connections, _context(pair)):
         health.serves = True
-        log.info("serving %s on port %d", given.url, given.port)
+        log.info("serving %s on port %d", url, settings.port)
         while True:
-            await _until_done(
-                lambda: publication.publish(given.url, pair.certificate), "the address is not published yet"
-            )
+            await _retry(lambda: publication.publish(url, pair.certificate), "cannot publish the address")
             await asyncio.sleep(PUBLISH_SECONDS)
 
 
-async def _until_done(work: Callable[[], Awaitable[None]], trouble: str) -> None:
+async def _retry(work: Callable[[], Awaitable[None]], problem: str) -> None:
     failures = 0
     while True:
         try:
             return await work()
         except (ApiError, RefusedError) as error:
-            log.warning("%s: %s", trouble, error)
+            log.warning("%s, retrying: %s", problem, error)
             failures += 1
             await asyncio.sleep(BACKOFF.delay(failures))
 

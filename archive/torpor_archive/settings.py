@@ -1,120 +1,80 @@
-"""What an installation may set of the archive: by argument, else by environment, else a default. Frozen at start."""
+"""The settings of one archive replica: from flags, else from the environment, else defaults. Frozen at start."""
 
-import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_settings import CliSuppress, SettingsConfigDict
+from torpor_api.process_settings import ProcessSettings
 
 from torpor_archive.http.connections import ConnectionLimits
 from torpor_archive.storage.quota import QUOTA
 from torpor_archive.storage.transfer_rate import RATE
 
-PORT, HEALTH_PORT = 8443, 8081
-DATABASE = "sqlite:////data/archive.db"
-PATIENCE = 10.0
-SWEEP = 600.0
+PORT = 8443
+_LIMITS = ConnectionLimits()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """One replica. `patience` and `sweep` are in seconds; `namespace` is where its Secret and ConfigMap are.
+def _check_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme != "https" or not parts.hostname or parts.path.strip("/"):
+        raise ValueError(f"{text!r}: write https://host:port")
+    return text.rstrip("/")
 
-    `rate` is the least number of bytes a second of an upload, `quota` the most bytes that a namespace keeps.
-    """
 
-    namespace: str = "torpor-system"
-    url: str
-    port: int = PORT
-    health_port: int = HEALTH_PORT
-    database: str = DATABASE
-    patience: float = PATIENCE
-    sweep: float = SWEEP
-    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
-    rate: int = RATE
-    quota: int = QUOTA
-    kubeconfig: str | None = None
+def _parse_quantity(text: str | int) -> str | int:
+    """Bytes, as a number or with a suffix of Kubernetes: Ki, Mi, Gi, Ti."""
+    for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti"), start=1):
+        if isinstance(text, str) and text.endswith(suffix) and text.removesuffix(suffix).isdecimal():
+            return int(text.removesuffix(suffix)) << 10 * power
+    return text
+
+
+Url = Annotated[str, AfterValidator(_check_url)]
+Quantity = Annotated[int, BeforeValidator(_parse_quantity), Field(ge=0)]
+
+
+class Settings(ProcessSettings):
+    """Keeps large results and finished runs in the database that $DATABASE_URL names. Times are in seconds."""
+
+    model_config = SettingsConfigDict(cli_prog_name="torpor-archive")
+    variables = {"namespace": "POD_NAMESPACE", "database": "DATABASE_URL"}  # noqa: RUF012 - a ClassVar of the base
+
+    namespace: str = Field(default="torpor-system", description="namespace of its Secret and ConfigMap")
+    url: Url | None = Field(default=None, description="published address, https://host:port; else that of its Service")
+    port: int = Field(default=PORT, description="port of the API, with TLS")
+    health_port: int = Field(default=8081, description="port of /healthz, /readyz and /metrics")
+    database: CliSuppress[str] = "sqlite:////data/archive.db"
+    database_patience: float = Field(default=10.0, description="how long a transaction is retried")
+    sweep_interval: float = Field(default=600.0, description="pause between two deletions of what is no longer needed")
+    max_connections: int = Field(default=_LIMITS.total, ge=1, description="open connections")
+    max_connections_per_address: int = Field(
+        default=_LIMITS.per_address, ge=1, description="open connections from one address"
+    )
+    idle_timeout: float = Field(
+        default=_LIMITS.idle, description="limit for the TLS handshake, for a request head, and between two requests"
+    )
+    min_upload_rate: int = Field(default=RATE, description="bytes per second; a slower upload is cut off")
+    namespace_quota: Quantity = Field(
+        default=QUOTA, description="bytes of results, and of runs, that a namespace may keep; 0: no limit"
+    )
+    kubeconfig: str | None = Field(
+        default=None, description="kubeconfig file; else $KUBECONFIG, else the pod's ServiceAccount"
+    )
+
+    @property
+    def published_url(self) -> str:
+        """The address that clients get."""
+        return self.url or f"https://torpor-archive.{self.namespace}.svc:{PORT}"
 
     @property
     def host(self) -> str:
-        """What its certificate is for."""
-        return urlsplit(self.url).hostname or ""
+        """The host name in its certificate."""
+        return urlsplit(self.published_url).hostname or ""
 
-
-def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
-    """The settings of this process; exits with a usage message where they cannot be understood."""
-    given = parser(environ).parse_args(arguments)
-    return Settings(
-        namespace=given.namespace,
-        url=given.url or f"https://torpor-archive.{given.namespace}.svc:{PORT}",
-        port=given.port,
-        health_port=given.health_port,
-        database=environ.get("DATABASE_URL") or DATABASE,
-        patience=given.database_patience,
-        sweep=given.sweep_interval,
-        connections=ConnectionLimits(
-            total=given.max_connections,
-            per_address=given.max_connections_per_address,
-            idle=given.idle_timeout,
-        ),
-        rate=given.min_upload_rate,
-        quota=given.namespace_quota,
-        kubeconfig=given.kubeconfig,
-    )
-
-
-def parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="torpor-archive",
-        description="Keeps large results and finished runs in the database that $DATABASE_URL names.",
-    )
-    add = made.add_argument
-    namespace = environ.get("POD_NAMESPACE", "torpor-system")
-    add("--namespace", default=namespace, help="where its Secret and ConfigMap are")
-    add("--url", type=_url, default=None, help="what it publishes as its address; else that of its Service")
-    add("--port", type=int, default=PORT, help="where it serves, by TLS")
-    add("--health-port", type=int, default=HEALTH_PORT, help="where /healthz, /readyz and /metrics are")
-    add("--database-patience", type=float, default=PATIENCE, help="seconds for which a transaction is repeated")
-    add("--sweep-interval", type=float, default=SWEEP, help="seconds between looks for what nobody needs any more")
-    limits = ConnectionLimits()
-    add("--max-connections", type=_count, default=limits.total, help="open connections")
-    add(
-        "--max-connections-per-address",
-        type=_count,
-        default=limits.per_address,
-        help="open connections from one address",
-    )
-    add(
-        "--idle-timeout",
-        type=float,
-        default=limits.idle,
-        help="seconds for the TLS handshake, for a whole request head, and between requests",
-    )
-    add("--min-upload-rate", type=int, default=RATE, help="bytes a second; a slower upload is cut off")
-    add(
-        "--namespace-quota", type=_bytes, default=QUOTA, help="bytes of results, and of runs, of a namespace; 0 for all"
-    )
-    add("--kubeconfig", default=None, help="which cluster; else $KUBECONFIG, else the pod's own")
-    return made
-
-
-def _count(text: str) -> int:
-    found = int(text)
-    if found < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 1 on")
-    return found
-
-
-def _bytes(text: str) -> int:
-    """Bytes, as a number or with one of Kubernetes' suffixes Ki, Mi, Gi, Ti."""
-    for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti"), start=1):
-        if text.endswith(suffix):
-            return int(text.removesuffix(suffix)) << 10 * power
-    return int(text)
-
-
-def _url(text: str) -> str:
-    found = urlsplit(text)
-    if found.scheme != "https" or not found.hostname or found.path.strip("/"):
-        raise argparse.ArgumentTypeError(f"{text!r}: write https://host:port")
-    return text.rstrip("/")
+    @property
+    def connections(self) -> ConnectionLimits:
+        """The limits of the listener."""
+        return ConnectionLimits(
+            total=self.max_connections, per_address=self.max_connections_per_address, idle=self.idle_timeout
+        )

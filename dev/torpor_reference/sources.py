@@ -42,7 +42,7 @@ def flags() -> dict[str, Table]:
     defaults: dict[str, Mapping[str, object]] = {
         "operator": _defaults(operator.Settings),
         "triggerer": _defaults(triggerer.Settings),
-        "archive": vars(archive.parser({}).parse_args([])),
+        "archive": _defaults(archive.Settings),
     }
     return {name: Table(header=_FLAGS, rows=[_flag(*one) for one in flags.items()]) for name, flags in defaults.items()}
 

@@ -31,7 +31,7 @@ from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.triggerer_pools import Pools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
-from torpor_operator.settings import Settings, parse
+from torpor_operator.settings import Settings
 
 _LEASE = "torpor-operator"
 _PAUSE = 1.0
@@ -40,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 
 def main() -> None:
     """Read the settings, then run until a signal or the loss of the Lease."""
-    settings = parse(sys.argv[1:], os.environ)
+    settings = Settings.parse(sys.argv[1:], os.environ)
     log_setup.configure("%(asctime)s %(levelname)s %(name)s %(message)s")
     for chatty in ("kopf", "aiohttp.access"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

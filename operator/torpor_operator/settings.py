@@ -1,34 +1,20 @@
 """The settings of one operator replica: from flags, else from the environment, else defaults. Frozen at start."""
 
 import socket
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-from pydantic import Field, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    CliSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-)
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+from torpor_api.client.archive import TOKEN_FILE
+from torpor_api.process_settings import ProcessSettings
 
 from torpor_operator.pod_security import PodDefaults
 
-TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
-_VARIABLES = {"namespace": "POD_NAMESPACE", "identity": "POD_NAME"}
 
-
-class Settings(BaseSettings):
+class Settings(ProcessSettings):
     """The Torpor controller. Durations are in seconds."""
 
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        cli_prog_name="torpor-operator",
-        cli_kebab_case=True,
-        cli_implicit_flags=True,
-    )
+    model_config = SettingsConfigDict(cli_prog_name="torpor-operator")
+    variables = {"namespace": "POD_NAMESPACE", "identity": "POD_NAME"}  # noqa: RUF012 - a ClassVar of the base
 
     namespace: str = Field(default="torpor-system", description="namespace of the leader election Lease")
     identity: str = Field(
@@ -115,30 +101,3 @@ class Settings(BaseSettings):
             scratch=self.task_tmp_size,
             limits={name: limit for name, limit in limits.items() if limit},
         )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read neither flags nor the environment in the constructor: that is for `parse`."""
-        return (init_settings,)
-
-
-def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
-    """Read the settings of this process. Exits with a usage message if they are invalid."""
-    try:
-        command_line: CliSettingsSource[Any] = CliSettingsSource(Settings, cli_parse_args=list(arguments))
-    except SettingsError as error:
-        raise SystemExit(f"torpor-operator: error: {error}") from error
-    variables = {field: environ[name] for field, name in _VARIABLES.items() if environ.get(name)}
-    try:
-        return Settings(**{**variables, **command_line()})
-    except ValidationError as error:
-        problems = (f"--{str(one['loc'][0]).replace('_', '-')}: {one['msg']}" for one in error.errors())
-        command_line.root_parser.error("; ".join(problems))
-        raise  # unreachable: `error` exits

@@ -14,7 +14,6 @@ from torpor_api.client.http import connect
 from torpor_api.timing import SystemClock
 from torpor_cel.evaluator import Evaluator
 
-from torpor_triggerer import settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.guard import LogGuard
 from torpor_triggerer.logs.trigger_log import TriggerLog
@@ -74,7 +73,7 @@ async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, 
 
 def main() -> int:
     """The process."""
-    given = settings.parse(sys.argv[1:], os.environ)
+    given = Settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
     journal = TriggerLog()
     guard = LogGuard(journal, sys.stderr)

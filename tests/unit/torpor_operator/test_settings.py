@@ -1,19 +1,19 @@
 """Settings come from flags, else from the environment, else from defaults; the constructor takes arguments alone."""
 
 import pytest
-from torpor_operator.settings import Settings, parse
+from torpor_operator.settings import Settings
 
 
 def test_a_flag_overrides_the_environment_and_that_the_default() -> None:
     environ = {"POD_NAMESPACE": "torpor", "POD_NAME": "operator-0"}
-    found = parse(["--identity", "mine", "--no-deferrable", "--resync=5"], environ)
+    found = Settings.parse(["--identity", "mine", "--no-deferrable", "--resync=5"], environ)
     assert (found.namespace, found.identity, found.deferrable, found.resync) == ("torpor", "mine", False, 5.0)
-    assert parse([], {}).namespace == "torpor-system"
+    assert Settings.parse([], {}).namespace == "torpor-system"
 
 
 def test_a_boolean_flag_has_a_negative_form() -> None:
-    assert not parse(["--no-task-read-only-root"], {}).task_read_only_root
-    assert parse(["--task-read-only-root"], {}).task_read_only_root
+    assert not Settings.parse(["--no-task-read-only-root"], {}).task_read_only_root
+    assert Settings.parse(["--task-read-only-root"], {}).task_read_only_root
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_an_invalid_flag_ends_the_process_with_a_usage_message(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        parse(arguments, {})
+        Settings.parse(arguments, {})
     assert message in capsys.readouterr().err
 
 

@@ -1,22 +1,22 @@
 """What can be set, and the allow-list of trigger classes."""
 
 import pytest
-from torpor_triggerer import settings
 from torpor_triggerer.network.addresses import Addresses, own
+from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import registry
 
 
 def test_arguments_come_before_the_environment_and_that_before_defaults() -> None:
     environ = {"POD_NAME": "Pod_1", "POD_NAMESPACE": "ns", "TORPOR_POOL": "from-environ"}
-    found = settings.parse(["--pool", "p", "--lease-duration", "30"], environ)
+    found = Settings.parse(["--pool", "p", "--lease-duration", "30"], environ)
     assert (found.pool, found.namespace, found.identity) == ("p", "ns", "pod-1")
     assert (found.lease_duration, found.lease_renew, found.capacity) == (30, 10.0, 20_000)
-    assert settings.parse([], environ).pool == "from-environ"
+    assert Settings.parse([], environ).pool == "from-environ"
 
 
 def test_trigger_classes_are_named_or_given_by_their_class_path() -> None:
     environ = {"TORPOR_TRIGGERS": "file=pkg.mod:File, airflow.triggers.file.FileTrigger"}
-    found = settings.parse(["--trigger", "a=b:C"], environ)
+    found = Settings.parse(["--trigger", "a=b:C"], environ)
     assert found.triggers == {
         "file": "pkg.mod:File",
         "airflow.triggers.file.FileTrigger": "airflow.triggers.file:FileTrigger",
@@ -27,7 +27,7 @@ def test_trigger_classes_are_named_or_given_by_their_class_path() -> None:
 @pytest.mark.parametrize("text", ["", "a", "a=b", "a=b:c d", "=b:C", "a=b:C()", "a=../b:C"])
 def test_an_entry_that_is_none_is_refused_with_how_to_write_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        settings.parse(["--trigger", text], {})
+        Settings.parse(["--trigger", text], {})
     assert "write name=module:Class" in capsys.readouterr().err
 
 
@@ -51,13 +51,13 @@ def test_a_setting_that_makes_no_sense_is_refused(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        settings.parse(arguments, {})
+        Settings.parse(arguments, {})
     assert words in capsys.readouterr().err
 
 
 def test_networks_come_from_arguments_and_the_environment_and_the_pods_own_are_denied() -> None:
     environ = {"TORPOR_DENY_NETWORKS": "10.0.0.0/8", "KUBERNETES_SERVICE_HOST": "172.20.0.1"}
-    given = settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ)
+    given = Settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ)
     found = Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
     assert [found.refusal(one) == "" for one in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
         True,
@@ -85,16 +85,16 @@ def test_a_name_on_a_taskrun_is_never_imported() -> None:
 
 
 def test_folders_are_absolute_paths_and_none_are_open_by_default() -> None:
-    assert settings.parse([], {}).folder == ()
-    assert settings.parse(["--folder", "/data/", "--folder", "/in/{namespace}"], {}).folder == (
+    assert Settings.parse([], {}).folder == ()
+    assert Settings.parse(["--folder", "/data/", "--folder", "/in/{namespace}"], {}).folder == (
         "/data",
         "/in/{namespace}",
     )
-    assert settings.parse(["--folder", "/data"], {"TORPOR_FOLDERS": "/a, /b"}).folder == ("/a", "/b", "/data")
+    assert Settings.parse(["--folder", "/data"], {"TORPOR_FOLDERS": "/a, /b"}).folder == ("/a", "/b", "/data")
 
 
 @pytest.mark.parametrize("text", ["data", "/data/../etc", "."])
 def test_a_folder_that_is_no_absolute_path_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        settings.parse(["--folder", text], {})
+        Settings.parse(["--folder", text], {})
     assert "write an absolute path" in capsys.readouterr().err
