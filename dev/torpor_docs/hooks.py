@@ -110,7 +110,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Rewrite the links of a page."""
+    """Rewrite the links of a page; one without sections gets the room of its table of contents."""
+    if not re.search(r"^## ", markdown, re.MULTILINE):
+        page.meta.setdefault("hide", ["toc"])
     added = outside()
     sources = {place: path for path, place in added.items()} | {_DECISIONS: _DECISIONS}
     source = sources.get(page.file.src_uri, _DOCS + page.file.src_uri)
