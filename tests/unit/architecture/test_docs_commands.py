@@ -1,0 +1,29 @@
+"""Every make target that the documentation names exists, and every file that a command applies."""
+
+import re
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[3]
+_PAGES = [_ROOT / "README.md", _ROOT / "CONTRIBUTING.md", *sorted((_ROOT / "docs").rglob("*.md"))]
+_TARGETS = set(re.findall(r"^([a-z-]+):", (_ROOT / "Makefile").read_text(), re.MULTILINE))
+_MAKE = re.compile(r"(?:^|`|\$\()make((?: (?:-s|[a-z][a-z-]*))+)", re.MULTILINE)
+_FILE = re.compile(r"(?:-f|-k) ((?:examples|manifests)/[\w./-]+)")
+_MADE_BY_THE_READER = {"manifests/team"}
+
+
+def test_every_make_target_exists() -> None:
+    named = {
+        (path.name, target)
+        for path in _PAGES
+        for targets in _MAKE.findall(path.read_text())
+        for target in targets.split()
+        if target != "-s"
+    }
+    assert len(named) > 10
+    assert sorted(one for one in named if one[1] not in _TARGETS) == []
+
+
+def test_every_file_that_a_command_applies_exists() -> None:
+    named = {file for path in _PAGES for file in _FILE.findall(path.read_text())} - _MADE_BY_THE_READER
+    assert named
+    assert sorted(file for file in named if not (_ROOT / file).exists()) == []
