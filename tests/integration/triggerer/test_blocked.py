@@ -31,7 +31,7 @@ def blocking(pool: Any, tmp_path: Path, class_name: str = "blocks") -> tuple[str
 
 
 def moved(pool: Any, name: str) -> tuple[str, str]:
-    """The Event that a trigger runs in a thread of its own. A busy machine may take a few blocks for short ones first."""
+    """The Event that a trigger runs in a thread of its own. A busy machine may take a few blocks for short ones."""
     found: list[tuple[str, str]] = []
 
     def told() -> bool:

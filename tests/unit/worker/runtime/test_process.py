@@ -88,8 +88,9 @@ ASYNC = "import asyncio\nasync def load():\n    print('at work')\n    await asyn
 def deleted(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
     """Sends SIGTERM once the task is at work."""
     assert process.stdout is not None
-    while process.stdout.readline() != "at work\n":
-        pass
+    for line in process.stdout:
+        if line == "at work\n":
+            break
     process.send_signal(signal.SIGTERM)
     return ended(process)
 
