@@ -1,5 +1,4 @@
-"""The controller: observe -> plan(Snapshot, now) -> apply.
+"""The controller of Workflows: takes a snapshot, plans, and executes the plan.
 
-The plan is a pure function of a Workflow, its TaskRuns and their pods; everything that does I/O is in `apply`,
-`reconciler`, `handlers` and `__main__`.
+The plan is a pure function of a Workflow, its TaskRuns and their pods. All I/O is in `controller` and `__main__`.
 """

@@ -1,6 +1,6 @@
-"""`python -m torpor_operator`: builds the clients and hands them in; everything that lives long is started here.
+"""`python -m torpor_operator`: builds the clients, passes them in, and starts every long-lived task.
 
-Which cluster: $KUBECONFIG, else the pod's service account, for kopf and for the client alike.
+kopf and Torpor's client both use $KUBECONFIG, or else the pod's ServiceAccount.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from torpor_cel.evaluator import Evaluator
 
 from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import Archive, ArchiveUploader
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
-from torpor_operator.controller.garbage_collector import Orphans
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
+from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
-from torpor_operator.controller.triggerer_pools import Pools
+from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.settings import Settings
@@ -53,70 +53,68 @@ async def serve(settings: Settings) -> None:
     async with http.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
         queue = WorkQueue(clock)
-        orphans = Orphans(api, clock)
-        pools = Pools(api, settings.namespace)
+        orphaned_pods = OrphanedPods(api, clock)
+        triggerer_pools = TriggererPools(api, settings.namespace)
         archive = Archive(api, settings.namespace, ArchiveUploader(ArchiveClient(settings.token_file)))
-        observer = Observer(
+        cache = ClusterCache(
             api,
-            touched=queue.add,
-            suspect=orphans.suspect,
+            enqueue=queue.add,
+            on_orphaned_pod=orphaned_pods.add,
             jitter=random.random,
-            pools=pools.of,
-            archive=archive.seat,
-            missing=lambda namespace: namespaces.missing(namespace),  # noqa: PLW0108 - made after it
+            triggerer_pool=triggerer_pools.get,
+            archive_endpoint=archive.endpoint,
+            why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
         )
-        namespaces = Namespaces(api, settings.namespace, in_use=observer.namespaces, on_change=observer.touch_namespace)
-        leadership = Leadership(api, _terms(settings))
-        applier = Applier(api, clock, observer, settings, leads=leadership.holds, suspect=namespaces.suspect)
-        answerer = QueryResolver(api, observer, evaluator, archive.keep)
+        namespaces = Namespaces(api, settings.namespace, in_use=cache.namespaces, on_change=cache.enqueue_namespace)
+        leadership = Leadership(api, _lease_terms(settings))
         reconciler = Reconciler(
             clock=clock,
             queue=queue,
-            observer=observer,
-            answerer=answerer,
-            applier=applier,
-            orphans=orphans,
+            cache=cache,
+            resolver=QueryResolver(api, cache, evaluator, archive.store_run),
+            executor=Executor(api, clock, cache, settings, is_leader=leadership.holds, on_forbidden=namespaces.check),
+            orphaned_pods=orphaned_pods,
             settings=settings,
         )
         background: list[asyncio.Task[None]] = []
 
         async def lead() -> None:
-            await archive.known()
-            await _lead(observer, reconciler, clock)
+            await archive.discovered()
+            await _lead(cache, reconciler, clock)
 
-        # Before kopf does: it waits for every task that it finds, then cuts short the release of the Lease.
-        stop = partial(_end, background)
+        # kopf cancels all tasks of the loop when it exits. Ours must end before that, or the Lease is not released.
+        stop = partial(_cancel, background)
         async with asyncio.TaskGroup() as group:
             background += [
-                group.create_task(observer.taskruns.run()),
-                group.create_task(observer.pods.run()),
-                group.create_task(pools.run()),
+                group.create_task(cache.taskruns.run()),
+                group.create_task(cache.pods.run()),
+                group.create_task(triggerer_pools.run()),
                 group.create_task(namespaces.run()),
                 group.create_task(archive.run()),
                 group.create_task(leadership.run(lead)),
             ]
-            await _watch_workflows(settings, observer, UnreadableReporter(api, clock), stop)
+            await _watch_workflows(settings, cache, UnreadableReporter(api, clock), stop)
             await stop()
 
 
-def _terms(settings: Settings) -> Terms:
+def _lease_terms(settings: Settings) -> Terms:
     return Terms(
         namespace=settings.namespace, name=_LEASE, identity=settings.identity, duration=settings.lease_duration
     )
 
 
-async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _watch_workflows(
-    settings: Settings, observer: Observer, reporter: UnreadableReporter, stop: Callable[[], Awaitable[None]]
+    settings: Settings, cache: ClusterCache, reporter: UnreadableReporter, stop: Callable[[], Awaitable[None]]
 ) -> None:
-    """Kopf's part, until it is told to end."""
+    """Run kopf until a signal or an error ends it."""
     registry = kopf.OperatorRegistry()
-    kopf_handlers.register(registry, observer, stop=stop, report=reporter.report)
+    kopf_handlers.register(registry, cache, stop=stop, report_unreadable=reporter.report)
     await kopf.operator(
         registry=registry,
         settings=kopf_handlers.settings(),
@@ -127,17 +125,17 @@ async def _watch_workflows(
     )
 
 
-async def _lead(observer: Observer, reconciler: Reconciler, clock: Clock) -> None:
-    """Plans on lists that were begun after the Lease was taken: all that a former leader did is in them.
+async def _lead(cache: ClusterCache, reconciler: Reconciler, clock: Clock) -> None:
+    """Reconcile on lists that began after the Lease was acquired, so they contain all writes of the former leader.
 
     A watch may be seconds behind, and would not show a pod that the former leader has just created.
     """
     while True:
         try:
-            await observer.refresh()
+            await cache.refresh()
             break
         except errors.ApiError as error:
-            _LOG.warning("cannot list what there is: %s", error.message)
+            _LOG.warning("cannot list the cluster's objects: %s", error.message)
             await clock.sleep(_PAUSE)
     await reconciler.run()
 

@@ -14,9 +14,9 @@ from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.models import taskrun as taskruns
 from torpor_cel.evaluator import InProcess
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
-from torpor_operator.controller.garbage_collector import Orphans
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
+from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
@@ -44,16 +44,18 @@ class ControllerHarness:
         self.script: Script = lambda _task, _attempt: None
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
         self.queue = WorkQueue(self.clock)
-        self.orphans = Orphans(api, self.clock)
-        self.observer = Observer(api, touched=self.queue.add, suspect=self.orphans.suspect, jitter=lambda: 0.5)
-        self.applier = Applier(api, self.clock, self.observer, settings)
+        self.orphaned_pods = OrphanedPods(api, self.clock)
+        self.cache = ClusterCache(
+            api, enqueue=self.queue.add, on_orphaned_pod=self.orphaned_pods.add, jitter=lambda: 0.5
+        )
+        self.executor = Executor(api, self.clock, self.cache, settings)
         self.reconciler = Reconciler(
             clock=self.clock,
             queue=self.queue,
-            observer=self.observer,
-            answerer=QueryResolver(api, self.observer, InProcess()),
-            applier=self.applier,
-            orphans=self.orphans,
+            cache=self.cache,
+            resolver=QueryResolver(api, self.cache, InProcess()),
+            executor=self.executor,
+            orphaned_pods=self.orphaned_pods,
             settings=settings,
             jitter=lambda: 0.5,
         )
@@ -133,12 +135,12 @@ class ControllerHarness:
         assert not isinstance(change, Unreadable)
         body = change.item or change.previous
         if body is not None:
-            self.observer.saw_workflow(body, deleted=change.item is None)
+            self.cache.store_workflow(body, deleted=change.item is None)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["ControllerHarness"]:
         """The controller at work, as its leader."""
-        reflectors: list[Reflector[Any]] = [self.observer.taskruns, self.observer.pods, self._workflows]
+        reflectors: list[Reflector[Any]] = [self.cache.taskruns, self.cache.pods, self._workflows]
         tasks: list[asyncio.Task[Any]] = [asyncio.create_task(reflector.run()) for reflector in reflectors]
         await settle()
         tasks.append(asyncio.create_task(self.reconciler.run()))

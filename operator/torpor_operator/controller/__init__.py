@@ -1,1 +1,1 @@
-"""The shell of the operator: all I/O, and the reconcile loop."""
+"""The shell of the operator: the reconcile loop and all I/O."""

@@ -1,7 +1,7 @@
-"""The archive as the operator knows it: where it is, for task pods; and where finished runs are put before they go.
+"""The operator's client of the archive: finds it, tells task pods its address, and stores finished runs in it.
 
-Its address and certificate stand in a ConfigMap beside the operator, read every few seconds; without one there is no
-archive, and nothing is put there.
+Its address and certificate are in a ConfigMap beside the operator, which is read every few seconds. Without the
+ConfigMap there is no archive.
 """
 
 import asyncio
@@ -19,85 +19,84 @@ from torpor_wire import constants, names
 from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 _LOG = logging.getLogger(__name__)
-_EVERY = 10.0
-_SHOWN = 300
+_DISCOVERY_INTERVAL = 10.0
+_MESSAGE_CHARACTERS = 300
 
 
 class NotArchivedError(Exception):
-    """A run that the archive did not take; it will be asked again."""
+    """The archive did not accept a run; a later pass retries."""
 
 
-class Put(Protocol):
-    """Sends objects, one JSON text a line, to a path of the archive. Raises NotArchivedError."""
+class Upload(Protocol):
+    """Sends objects as lines of JSON to a path of the archive. Raises NotArchivedError."""
 
-    async def __call__(self, seat: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
-        """Put them there."""
+    async def __call__(self, endpoint: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
+        """Send them."""
 
 
 class Archive:
-    """What there is of an archive, and the way to it."""
+    """The archive of this installation, if there is one."""
 
-    def __init__(self, api: Api, namespace: str, put: Put) -> None:
+    def __init__(self, api: Api, namespace: str, upload: Upload) -> None:
         self._api = api
         self._namespace = namespace
-        self._put = put
-        self._seat: ArchiveEndpoint | None = None
-        self._looked = asyncio.Event()
+        self._upload = upload
+        self._endpoint: ArchiveEndpoint | None = None
+        self._discovered = asyncio.Event()
 
-    def seat(self) -> ArchiveEndpoint | None:
-        """Where it is; None where there is none, or it is not known yet."""
-        return self._seat
+    def endpoint(self) -> ArchiveEndpoint | None:
+        """The address, or None if there is no archive or discovery has not finished."""
+        return self._endpoint
 
-    async def known(self) -> None:
-        """Return once `seat` means what it says: until then a run must not go for want of an archive."""
-        await self._looked.wait()
+    async def discovered(self) -> None:
+        """Wait for the first discovery. Before it, a TTL must not delete a run as if there were no archive."""
+        await self._discovered.wait()
 
     async def run(self) -> Never:
-        """Look where it is, for ever."""
+        """Discover the archive, forever."""
         while True:
             try:
-                await self._look()
-                self._looked.set()
+                await self._discover()
+                self._discovered.set()
             except errors.Forbidden as error:
-                _LOG.warning("may not see where the archive is, and does without one: %s", error.message)
-                self._looked.set()
+                _LOG.warning(
+                    "not allowed to read the archive's address, going on without an archive: %s", error.message
+                )
+                self._discovered.set()
             except errors.ApiError as error:
-                _LOG.warning("cannot see where the archive is: %s", error.message)
-            await self._api.clock.sleep(_EVERY)
+                _LOG.warning("cannot read the archive's address: %s", error.message)
+            await self._api.clock.sleep(_DISCOVERY_INTERVAL)
 
-    async def keep(self, namespace: str, name: str, uid: str) -> None:
-        """Put a finished Workflow and its TaskRuns there, as they are. Raises NotArchivedError, errors.ApiError."""
-        seat = self._seat
-        if seat is None:
+    async def store_run(self, namespace: str, name: str, uid: str) -> None:
+        """Store a finished Workflow and its TaskRuns as they are. Raises NotArchivedError, errors.ApiError."""
+        endpoint = self._endpoint
+        if endpoint is None:
             raise NotArchivedError("there is no archive any more")
         workflow = await self._api.get(WORKFLOWS, namespace, name)
         selector = f"{constants.LABEL_WORKFLOW}={names.label(name)}"
-        found = (await self._api.list(TASKRUNS, namespace, label_selector=selector)).items
-        runs = [run for run in found if run["spec"]["workflow"]["uid"] == uid]
-        await self._put(seat, f"/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])
+        labelled = (await self._api.list(TASKRUNS, namespace, label_selector=selector)).items
+        runs = [run for run in labelled if run["spec"]["workflow"]["uid"] == uid]
+        await self._upload(endpoint, f"/v1/namespaces/{namespace}/runs/{uid}", [workflow, *runs])
 
-    async def _look(self) -> None:
-        self._seat = await find_endpoint(self._api, self._namespace)
-
-
-_SHOWN = 300
+    async def _discover(self) -> None:
+        self._endpoint = await find_endpoint(self._api, self._namespace)
 
 
 class ArchiveUploader:
-    """Puts objects into the archive as lines of JSON."""
+    """Uploads objects to the archive as lines of JSON."""
 
     def __init__(self, client: ArchiveClient) -> None:
         self._client = client
 
-    async def __call__(self, seat: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
-        """Put them there. Raises NotArchivedError with the archive's response, or why there is none."""
+    async def __call__(self, endpoint: ArchiveEndpoint, path: str, objects: Sequence[Object]) -> None:
+        """Upload them. Raises NotArchivedError with the archive's message or the network error."""
         try:
-            response = await self._client.put(seat, path, {"Content-Type": "application/x-ndjson"}, _lines(objects))
+            response = await self._client.put(endpoint, path, {"Content-Type": "application/x-ndjson"}, _lines(objects))
         except OSError as error:
             raise NotArchivedError(str(error)) from error
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-            text = response.body.decode(errors="replace")[:_SHOWN]
-            raise NotArchivedError(f"the archive answers {response.status}: {text}")
+            message = response.body.decode(errors="replace")[:_MESSAGE_CHARACTERS]
+            raise NotArchivedError(f"the archive responded {response.status}: {message}")
 
 
 async def _lines(objects: Sequence[Object]) -> AsyncIterator[bytes]:

@@ -1,14 +1,14 @@
-"""What the controller knows of the cluster: Workflows as kopf reports them, TaskRuns and pods from reflectors.
+"""The controller's cache of the cluster: Workflows as kopf reports them, TaskRuns and pods from reflectors.
 
-Reading it is not I/O: a snapshot is made from memory. It also learns from the answers to the controller's own writes,
-so that a plan never repeats what the one before it did.
+A snapshot is made from memory, without I/O. The cache also takes in the API server's answers to the controller's own
+writes, so that a plan never repeats what the one before it did.
 """
 
+import functools
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
-from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.slot_pools import Place, SlotAllocator, word
+from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator, index_key
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model import cached_taskrun, pod, snapshot
 from torpor_operator.model.actions import Need
@@ -37,36 +37,42 @@ from torpor_operator.taskrun import builder
 _LOG = logging.getLogger(__name__)
 
 
-class Observer:
-    """The three stores, and who to tell that a Workflow should be looked at."""
+class ClusterCache:
+    """Workflows, TaskRuns and pods.
 
-    def __init__(  # noqa: PLR0913 - whom it tells, and what it asks
+    `enqueue` takes the key of a Workflow that has changed, or an object of which has. `on_orphaned_pod` takes a pod
+    that our finalizer keeps although its TaskRun is not in the cache. The last three are read for each snapshot.
+    """
+
+    def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
         self,
         api: Api,
         *,
-        touched: Callable[[Key], None],
-        suspect: Callable[[Pod], None],
+        enqueue: Callable[[Key], None],
+        on_orphaned_pod: Callable[[Pod], None],
         jitter: Callable[[], float],
-        pools: Callable[[str], snapshot.Pool] = lambda _: snapshot.Pool(),
-        archive: Callable[[], ArchiveEndpoint | None] = lambda: None,
-        missing: Callable[[str], str] = lambda _: "",
+        triggerer_pool: Callable[[str], snapshot.Pool] = lambda _: snapshot.Pool(),
+        archive_endpoint: Callable[[], ArchiveEndpoint | None] = lambda: None,
+        why_not_ready: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._api = api
-        self._pools = pools
-        self._archive = archive
-        self._missing = missing
-        self._touched = touched
-        self._suspect = suspect
+        self._enqueue = enqueue
+        self._on_orphaned_pod = on_orphaned_pod
+        self._triggerer_pool = triggerer_pool
+        self._archive_endpoint = archive_endpoint
+        self._why_not_ready = why_not_ready
         self.workflows: dict[Key, Workflow] = {}
-        self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod that may have been created, or not
-        self.uncreated: dict[str, str] = {}  # by uid of the Workflow: why a TaskRun of it could not be created
+        self.unconfirmed_pods: dict[str, str] = {}
+        """By uid of the TaskRun: the name of a pod whose creation got no answer."""
+        self.creation_errors: dict[str, str] = {}
+        """By uid of the Workflow: why one of its TaskRuns could not be created."""
         self._created: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
-        """By uid of the Workflow, by task and clears, by frame."""
+        """By uid of the Workflow, by task and number of clears, by group scope: indexes that were seen to exist."""
         self.taskruns: Reflector[TaskRun] = Reflector(
             api,
             TASKRUNS,
             cached_taskrun.read,
-            on_change=self._taskrun_changed,
+            on_change=self._on_taskrun,
             index=_by_workflow_and_pool,
             jitter=jitter,
         )
@@ -75,177 +81,181 @@ class Observer:
             PODS,
             pod.parse,
             label_selector=constants.LABEL_TASKRUN_UID,
-            on_change=self._pod_changed,
+            on_change=self._on_pod,
             index=pod.owners,
             jitter=jitter,
         )
-
-        self.ledger = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, touched)
-
-    def _has_pod(self, run: TaskRun) -> bool:
-        name = pod.name_of(run)
-        return any(pod.name == name for pod in self.pods.store.indexed(run.metadata.uid))
+        self.slots = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, enqueue)
 
     async def refresh(self) -> None:
-        """Learn all that was committed before this call. Raises errors.ApiError where it cannot be read."""
+        """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
         await self.taskruns.refresh()
         await self.pods.refresh()
         async with aclosing(self._api.pages(WORKFLOWS)) as pages:
             async for page in pages:
                 for body in page.items:
-                    self.saw_workflow(body)
+                    self.store_workflow(body)
 
-    def saw_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
-        """Take in a Workflow as the API server sent it; one that is no newer than the one held is ignored.
+    def store_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
+        """Take in a Workflow as the API server sent it, unless the cache has this version or a newer one.
 
-        Returns why it cannot be read, where it cannot.
+        Returns why the Workflow cannot be read, or None if it can.
         """
         key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
-        trouble = None
+        error = None
         if deleted:
             self._drop(key)
-        elif self._knows(key, body["metadata"]):
+        elif self._is_current(key, body["metadata"]):
             return None
         else:
-            trouble = self._keep(key, body)
-        self._touched(key)
-        return trouble
+            error = self._parse_and_store(key, body)
+        self._enqueue(key)
+        return error
 
-    def lost_workflow(self, workflow: Workflow) -> None:
-        """Let go of a Workflow that the API server no longer has: kopf does not report what vanished unseen."""
+    def drop_workflow(self, workflow: Workflow) -> None:
+        """Remove a Workflow that the API server no longer has. kopf does not report what vanished during a relist."""
         key = Key(workflow.metadata.namespace, workflow.metadata.name)
-        held = self.workflows.get(key)
-        if held is not None and held.metadata.uid == workflow.metadata.uid:
+        cached = self.workflows.get(key)
+        if cached is not None and cached.metadata.uid == workflow.metadata.uid:
             self._drop(key)
 
-    def _drop(self, key: Key) -> None:
-        dropped = self.workflows.pop(key, None)
-        self.ledger.forget(key)
-        if dropped is not None:
-            self._created.pop(dropped.metadata.uid, None)
-            self.uncreated.pop(dropped.metadata.uid, None)
-
     def namespaces(self) -> set[str]:
-        """Those that have Workflows."""
+        """The namespaces that have Workflows."""
         return {key.namespace for key in self.workflows}
 
-    def touch_namespace(self, namespace: str) -> None:
-        """Have every Workflow of a namespace looked at."""
+    def enqueue_namespace(self, namespace: str) -> None:
+        """Enqueue every Workflow of a namespace."""
         for key in list(self.workflows):
             if key.namespace == namespace:
-                self._touched(key)
+                self._enqueue(key)
 
     def snapshot(self, key: Key, known: Mapping[Need, Answer], settings: Settings, now: float) -> Snapshot | None:
-        """The Workflow and what belongs to it, or None where there is no such Workflow."""
+        """The Workflow and its objects, or None if there is no such Workflow."""
         workflow = self.workflows.get(key)
         if workflow is None:
             return None
-        # By namespace too: whoever creates an object writes any uid into it, and none reaches into another namespace.
-        runs = [run for run in self.taskruns.store.indexed(workflow.metadata.uid) if self._stands(run, key.namespace)]
+        uid = workflow.metadata.uid
+        # An object may carry any uid. The namespace keeps a foreign object from reaching into another namespace.
+        runs = [run for run in self.taskruns.store.indexed(uid) if self._is_usable(run, key.namespace)]
         by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
         for run in runs:
             by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
+        run_uids = {run.metadata.uid for run in runs}
         return Snapshot(
             workflow=workflow,
             taskruns={run.metadata.name: run for run in runs},
             by_task=by_task,
             pods={run.metadata.uid: self._pods_of(run) for run in runs},
-            unclear={
-                run.metadata.uid: self.unclear[run.metadata.uid] for run in runs if run.metadata.uid in self.unclear
-            },
+            unclear={owner: name for owner, name in self.unconfirmed_pods.items() if owner in run_uids},
             created={
-                task: seen
-                for (task, clears), seen in self._created[workflow.metadata.uid].items()
+                task: indexes
+                for (task, clears), indexes in self._created[uid].items()
                 if clears == workflow.status.clears
             },
-            uncreated=self.uncreated.get(workflow.metadata.uid, ""),
-            pools=cache(self._pools),  # a look through the Leases, which each of its TaskRuns would ask for
-            slots=cache(partial(self.ledger.room, key)),  # each task of a pool would count them anew
-            holds=self.ledger.holds,
-            archive=self._archive(),
-            not_ready=self._missing(key.namespace),
+            uncreated=self.creation_errors.get(uid, ""),
+            # Each TaskRun asks for its pool, each task for the slots of its pool: compute both once.
+            pools=functools.cache(self._triggerer_pool),
+            slots=functools.cache(functools.partial(self.slots.free, key)),
+            holds=self.slots.holds,
+            archive=self._archive_endpoint(),
+            not_ready=self._why_not_ready(key.namespace),
             known=known,
             settings=settings,
             now=now,
         )
 
-    def _stands(self, run: TaskRun, namespace: str) -> bool:
-        """Whether it is in this namespace, and what is held of it is how it is now."""
+    def _is_usable(self, run: TaskRun, namespace: str) -> bool:
+        """Whether the TaskRun is in this namespace, and its latest version could be read."""
         name = run.metadata.name
         return run.metadata.namespace == namespace and self.taskruns.store.unreadable(namespace, name) is None
 
     def _pods_of(self, run: TaskRun) -> tuple[Pod, ...]:
-        found = self.pods.store.indexed(run.metadata.uid)
-        return tuple(pod for pod in found if pod.namespace == run.metadata.namespace)
+        indexed = self.pods.store.indexed(run.metadata.uid)
+        return tuple(pod for pod in indexed if pod.namespace == run.metadata.namespace)
 
-    def _keep(self, key: Key, body: Mapping[str, Any]) -> str | None:
-        missing: str | None = body.get(UNREADABLE)
-        if missing is not None:
-            _LOG.warning("Workflow %s/%s cannot be read: %s", *key, missing)
-            return missing
+    def _has_pod(self, run: TaskRun) -> bool:
+        name = pod.name_of(run)
+        return any(pod.name == name for pod in self.pods.store.indexed(run.metadata.uid))
+
+    def _drop(self, key: Key) -> None:
+        dropped = self.workflows.pop(key, None)
+        self.slots.forget(key)
+        if dropped is not None:
+            self._created.pop(dropped.metadata.uid, None)
+            self.creation_errors.pop(dropped.metadata.uid, None)
+
+    def _parse_and_store(self, key: Key, body: Mapping[str, Any]) -> str | None:
+        undecodable: str | None = body.get(UNREADABLE)
+        if undecodable is not None:
+            _LOG.warning("cannot read Workflow %s/%s: %s", *key, undecodable)
+            return undecodable
         try:
-            seen = workflows.parse(body)
+            workflow = workflows.parse(body)
         except ValidationError as error:
-            _LOG.warning("Workflow %s/%s cannot be read: %s", *key, error)
+            _LOG.warning("cannot read Workflow %s/%s: %s", *key, error)
             return str(error)
-        held = self.workflows.get(key)
-        if held is not None and held.metadata.uid != seen.metadata.uid:
+        cached = self.workflows.get(key)
+        if cached is not None and cached.metadata.uid != workflow.metadata.uid:
             self._drop(key)
-        self.workflows[key] = seen
+        self.workflows[key] = workflow
         return None
 
-    def _knows(self, key: Key, metadata: Mapping[str, Any]) -> bool:
-        """Whether it is held as it is there, or newer: the watch repeats what the answer to a write has said."""
-        held = self.workflows.get(key)
-        if held is None or held.metadata.uid != metadata.get("uid"):
+    def _is_current(self, key: Key, metadata: Mapping[str, Any]) -> bool:
+        """Whether the cache has this version or a newer one: the watch repeats the answers to our own writes."""
+        cached = self.workflows.get(key)
+        if cached is None or cached.metadata.uid != metadata.get("uid"):
             return False
-        return _version(metadata.get("resourceVersion")) <= _version(held.metadata.resource_version)
+        return _version(metadata.get("resourceVersion")) <= _version(cached.metadata.resource_version)
 
-    def _taskrun_changed(self, change: Notice[TaskRun]) -> None:
+    def _on_taskrun(self, change: Notice[TaskRun]) -> None:
         if isinstance(change, Unreadable):
-            _LOG.warning("TaskRun %s/%s cannot be read: %s", change.namespace, change.name, change.message)
+            _LOG.warning("cannot read TaskRun %s/%s: %s", change.namespace, change.name, change.message)
             readable = self.taskruns.store.get(change.namespace, change.name)
             if readable is not None:
-                self._touched(Key(change.namespace, readable.spec.workflow.name))
+                self._enqueue(_workflow_key(readable))
             return
         if change.item is not None:
             self._note_creation(change.item)
-        for item in (change.item, change.previous):
-            if item is not None:
-                self._touched(Key(item.metadata.namespace, item.spec.workflow.name))
-                if item.spec.pool is not None:
-                    self.ledger.changed(Place(item.metadata.namespace, item.spec.pool))
+        for run in (change.item, change.previous):
+            if run is not None:
+                self._enqueue(_workflow_key(run))
+                if run.spec.pool is not None:
+                    self.slots.recount(PoolKey(run.metadata.namespace, run.spec.pool))
         if change.item is None and change.previous is not None:
-            self.unclear.pop(change.previous.metadata.uid, None)
-            # The two watches race: its pods may have been reported as deleted before it was.
+            self.unconfirmed_pods.pop(change.previous.metadata.uid, None)
+            # The two watches race: the deletion of the pods may have been reported first.
             for pod in self.pods.store.indexed(change.previous.metadata.uid):
-                self._suspect_held(pod)
+                self._check_orphaned(pod)
 
     def _note_creation(self, run: TaskRun) -> None:
-        """The status says it a second later at most; whoever deletes the TaskRun before that shall not get it again."""
+        """Note that an instance existed. The status says so up to a second later; a deletion before that is final."""
         owner, position = run.spec.workflow, max(run.spec.map_index, 0)
-        held = self.workflows.get(Key(run.metadata.namespace, owner.name))
-        if held is None or held.metadata.uid != owner.uid:
+        cached = self.workflows.get(_workflow_key(run))
+        if cached is None or cached.metadata.uid != owner.uid:
             return
-        seen, of, frame = self._created[owner.uid], (run.spec.task, run.spec.clears), run.spec.frame
-        known = seen.get(of, {}).get(frame, Indexes())
-        if position not in known and builder.is_named_for_its_spec(run):
-            seen.setdefault(of, {})[frame] = known | Indexes.of([position])
+        noted, task, scope = self._created[owner.uid], (run.spec.task, run.spec.clears), run.spec.frame
+        indexes = noted.get(task, {}).get(scope, Indexes())
+        if position not in indexes and builder.is_named_for_its_spec(run):
+            noted.setdefault(task, {})[scope] = indexes | Indexes.of([position])
 
-    def _pod_changed(self, change: Notice[Pod]) -> None:
+    def _on_pod(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):
-            _LOG.warning("pod %s/%s cannot be read: %s", change.namespace, change.name, change.message)
+            _LOG.warning("cannot read pod %s/%s: %s", change.namespace, change.name, change.message)
             return
         pod = change.item or change.previous
         run = self.taskruns.store.by_uid(pod.owner_uid) if pod is not None else None
         if run is not None:
-            self._touched(Key(run.metadata.namespace, run.spec.workflow.name))
+            self._enqueue(_workflow_key(run))
         elif change.item is not None:
-            self._suspect_held(change.item)
+            self._check_orphaned(change.item)
 
-    def _suspect_held(self, pod: Pod) -> None:
+    def _check_orphaned(self, pod: Pod) -> None:
         if pod.held and pod.deleting:
-            self._suspect(pod)
+            self._on_orphaned_pod(pod)
+
+
+def _workflow_key(run: TaskRun) -> Key:
+    return Key(run.metadata.namespace, run.spec.workflow.name)
 
 
 def _version(text: str | None) -> int:
@@ -253,9 +263,9 @@ def _version(text: str | None) -> int:
 
 
 def _by_workflow_and_pool(run: TaskRun) -> Iterable[str]:
-    """What has another name than the operator would have given is another's, whatever it says of itself."""
+    """The index keys of a TaskRun. One that does not have the name the operator gives is foreign: it has none."""
     if not builder.is_named_for_its_spec(run):
         return ()
-    # Of a pool, those that may hold a slot: each look goes through all of them, and what has ended stays for days.
+    # Terminal TaskRuns hold no slot and stay for days; counting the slots of a pool must not pass through them.
     pool = None if run.status.state in TERMINAL else run.spec.pool
-    return (run.spec.workflow.uid, *([] if pool is None else [word(run.metadata.namespace, pool)]))
+    return (run.spec.workflow.uid, *([] if pool is None else [index_key(PoolKey(run.metadata.namespace, pool))]))

@@ -1,7 +1,7 @@
-"""Carrying out a plan: every action is one write, any of them may find that another was faster.
+"""Executes the actions of a plan. Each action is one write, and another writer may have been faster.
 
-AlreadyExists on a create and NotFound on a delete are success, a lost race is nobody's fault: the watch brings what
-won. What the server refuses is said on the object; what it cannot do now is tried again by a later plan.
+AlreadyExists on a create and NotFound on a delete are success. After a conflict the watch brings the winner's version.
+What the API server refuses is reported on the object; what fails otherwise is left to a later pass.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from torpor_api.timing import Clock
 from torpor_wire import constants, transitions
 from torpor_wire.reason import Reason
 
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.pod_executor import PodWriter
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.actions import (
     Action,
     CreatePod,
@@ -48,129 +48,129 @@ _CONTROLLER = f"{constants.GROUP}/operator"
 
 @dataclass(slots=True, kw_only=True)
 class _Batch:
-    """The actions of one plan, taken by several hands."""
+    """The actions of one plan, which several tasks take from the same iterator."""
 
     workflow: Workflow
-    waiting: Iterator[Action]
-    done: bool = True
-    stopped: set[str] = field(default_factory=set)
+    remaining: Iterator[Action]
+    complete: bool = True
+    failed_tasks: set[str] = field(default_factory=set)
 
-    def begins(self, action: Action) -> bool:
-        """Whether to begin with it: where one TaskRun of a task could not be created, the next plan tries again."""
-        return not (isinstance(action, CreateTaskRun) and action.body["spec"]["task"] in self.stopped)
+    def skips(self, action: Action) -> bool:
+        """Whether to skip it: after one TaskRun of a task could not be created, the next pass tries the others."""
+        return isinstance(action, CreateTaskRun) and action.body["spec"]["task"] in self.failed_tasks
 
-    def fails(self, action: Action) -> None:
-        """It was not done."""
-        self.done = False
+    def add_failure(self, action: Action) -> None:
+        """Note that an action failed."""
+        self.complete = False
         if isinstance(action, CreateTaskRun):
-            self.stopped.add(action.body["spec"]["task"])
+            self.failed_tasks.add(action.body["spec"]["task"])
 
 
-class Applier:
-    """Applies actions for one Workflow at a time, a bounded number at once over all of them.
+class Executor:
+    """Executes actions, a bounded number at a time over all Workflows.
 
-    `leads` is asked before each: a process that was stopped in the middle wakes with the next write in its hand.
-    `suspect` is told of a namespace in which a write was refused for want of a role.
+    `is_leader` is checked before each write: a process that was suspended may wake up as a former leader.
+    `on_forbidden` takes a namespace in which a write was refused for lack of a role.
     """
 
-    def __init__(  # noqa: PLR0913 - what it writes with, and whom it asks and tells
+    def __init__(  # noqa: PLR0913 - clients and callbacks
         self,
         api: Api,
         clock: Clock,
-        observer: Observer,
+        cache: ClusterCache,
         settings: Settings,
         *,
-        leads: Callable[[], bool] = lambda: True,
-        suspect: Callable[[str], None] = lambda _: None,
+        is_leader: Callable[[], bool] = lambda: True,
+        on_forbidden: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._leads = leads
-        self._suspect = suspect
+        self._is_leader = is_leader
+        self._on_forbidden = on_forbidden
         self._settings = settings
         self._api = api
         self._clock = clock
-        self._observer = observer
-        self._pods = PodWriter(api, clock, observer, self._patch_taskrun, node_grace=settings.node_grace)
-        self._room = asyncio.Semaphore(settings.apply_concurrency)
-        self._under_way: set[asyncio.Task[Any]] = set()
+        self._cache = cache
+        self._pods = PodExecutor(api, clock, cache, self._patch_taskrun, node_grace=settings.node_grace)
+        self._concurrency = asyncio.Semaphore(settings.apply_concurrency)
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def apply(self, workflow: Workflow, actions: Sequence[Action]) -> bool:
-        """Apply them all, begun in their order; whether each was done or found done.
+        """Execute all actions, started in their order. Returns whether each was done, now or before.
 
-        What was not is logged and left to the next plan. One Workflow never takes all the room: another's writes are
-        begun beside its own, and the pods of a large one do not pile up before the scheduler.
+        Failures are logged. The writes of one Workflow never take the whole concurrency: those of others start beside
+        them, and the pods of a large Workflow do not pile up before the scheduler.
         """
-        batch = _Batch(workflow=workflow, waiting=iter(actions))
+        batch = _Batch(workflow=workflow, remaining=iter(actions))
         async with asyncio.TaskGroup() as group:
             for _ in range(min(len(actions), self._settings.workflow_concurrency)):
-                group.create_task(self._work_off(batch))
-        return batch.done
+                group.create_task(self._apply_remaining(batch))
+        return batch.complete
 
     async def write_status(self, workflow: Workflow, wanted: WorkflowStatus) -> bool:
-        """Store the Workflow's status unless it has changed since; whether it was stored."""
-        if not self._leads():
+        """Store the status of the Workflow unless the Workflow has changed. Returns whether it was stored."""
+        if not self._is_leader():
             return False
         metadata = workflow.metadata
-        ops = [*_pinned(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
+        ops = [*_preconditions(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
-            stored = await self._to_its_end(
+            stored = await self._finish(
                 self._api.patch(WORKFLOWS, metadata.namespace, metadata.name, ops, subresource="status")
             )
         except errors.NotFound:
-            self._observer.lost_workflow(workflow)
+            self._cache.drop_workflow(workflow)
             return True
         except errors.LostRace:
             return False
-        self._observer.saw_workflow(stored)
+        self._cache.store_workflow(stored)
         return True
 
-    async def let_go(self, action: RemovePodFinalizer) -> None:
-        """Lift our finalizer from a pod."""
-        if not self._leads():
-            raise errors.Unavailable("another leads")
-        await self._to_its_end(self._pods.let_go(action))
+    async def remove_finalizer(self, action: RemovePodFinalizer) -> None:
+        """Remove our finalizer from a pod."""
+        if not self._is_leader():
+            raise errors.Unavailable("this replica is not the leader")
+        await self._finish(self._pods.remove_finalizer(action))
 
-    async def tell(self, run: TaskRun, reason: Reason, message: str) -> None:
-        """Say on a TaskRun of no Workflow why nothing is done for it; one that changes meanwhile is none of ours."""
+    async def report_orphan(self, run: TaskRun, reason: Reason, message: str) -> None:
+        """Report on an orphaned TaskRun why Torpor ignores it. Errors of the API server are logged."""
         patch = PatchTaskRun(
             taskrun=run, patch=transitions.explain(run.pin(launch=True), reason=reason, message=message)
         )
-        said = self._event(TASKRUNS, run.metadata, reason, message, warning=True)
+        event = self._event(TASKRUNS, run.metadata, reason, message, warning=True)
         try:
-            if self._leads():
-                await self._to_its_end(self._patch_taskrun(patch))
-                await events.post(self._api, said)
+            if self._is_leader():
+                await self._finish(self._patch_taskrun(patch))
+                await events.post(self._api, event)
         except errors.ApiError as error:
             _LOG.warning("TaskRun %s/%s: %s", run.metadata.namespace, run.metadata.name, error.message)
 
-    async def settled(self) -> None:
-        """Return once no write is under way: what another leader is to know of must be there before it looks."""
-        while self._under_way:
-            await asyncio.wait(set(self._under_way))
+    async def drain(self) -> None:
+        """Wait until no write is running, so that the next leader's lists contain all of them."""
+        while self._running:
+            await asyncio.wait(set(self._running))
 
-    async def _to_its_end(self, write: Coroutine[Any, Any, T]) -> T:
-        """Cancelling who asked for it cuts no write short: the API server may carry it out all the same, some time."""
+    async def _finish(self, write: Coroutine[Any, Any, T]) -> T:
+        """Shield a write from cancellation: the API server may carry out a request that was cut short, at any time."""
         task = asyncio.create_task(write)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
 
-    async def _work_off(self, batch: "_Batch") -> None:
-        for action in batch.waiting:
-            if batch.begins(action) and not await self._guarded(batch.workflow, action):
-                batch.fails(action)
+    async def _apply_remaining(self, batch: _Batch) -> None:
+        for action in batch.remaining:
+            if not batch.skips(action) and not await self._try_apply(batch.workflow, action):
+                batch.add_failure(action)
 
-    async def _guarded(self, workflow: Workflow, action: Action) -> bool:
+    async def _try_apply(self, workflow: Workflow, action: Action) -> bool:
         try:
-            async with self._room:
-                if not self._leads():
+            async with self._concurrency:
+                if not self._is_leader():
                     return False
-                await self._to_its_end(self._apply(workflow, action))
+                await self._finish(self._apply(workflow, action))
         except (errors.LostRace, errors.Conflict, errors.NotFound):
             return True
         except errors.ApiError as error:
-            _LOG.warning("%s/%s: %s: %s", *_of(workflow), type(action).__name__, error.message)
+            _LOG.warning("%s/%s: %s: %s", *_key(workflow), type(action).__name__, error.message)
             if isinstance(error, errors.Forbidden) and namespace_readiness.refused(action, error.message):
-                self._suspect(workflow.metadata.namespace)
+                self._on_forbidden(workflow.metadata.namespace)
             return False
         return True
 
@@ -191,7 +191,7 @@ class Applier:
             case LiftGate():
                 await self._pods.lift_gate(action)
             case RemovePodFinalizer():
-                await self.let_go(action)
+                await self.remove_finalizer(action)
             case PatchTaskRun():
                 await self._patch_taskrun(action)
             case Resume():
@@ -199,7 +199,7 @@ class Applier:
             case SetFinalizers():
                 await self._set_finalizers(workflow, action)
             case DeleteWorkflow():
-                await self._api.delete(WORKFLOWS, *_of(workflow), uid=workflow.metadata.uid)
+                await self._api.delete(WORKFLOWS, *_key(workflow), uid=workflow.metadata.uid)
             case PostEvent():
                 await self._post(workflow, action)
             case _:
@@ -207,41 +207,41 @@ class Applier:
 
     async def _create_taskrun(self, workflow: Workflow, action: CreateTaskRun) -> None:
         try:
-            stored = await self._taskrun(workflow, action.body)
+            stored = await self._create_or_get(workflow, action.body)
         except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
             if namespace_readiness.refused(action, error.message):
                 raise
-            told = _not_created(workflow, action.body["metadata"]["name"], error)
-            # Without what is used up: that changes with each try, and each change would be a write.
-            self._observer.uncreated[workflow.metadata.uid] = told.message.partition(", requested: ")[0]
-            await self._post(workflow, told)
+            event = _creation_failed(workflow, action.body["metadata"]["name"], error)
+            # Without the used amount of a quota: it differs at each try, and each difference would be a status write.
+            self._cache.creation_errors[workflow.metadata.uid] = event.message.partition(", requested: ")[0]
+            await self._post(workflow, event)
             raise
-        self._observer.uncreated.pop(workflow.metadata.uid, None)
-        self._observer.taskruns.store.absorb(stored)
+        self._cache.creation_errors.pop(workflow.metadata.uid, None)
+        self._cache.taskruns.store.absorb(stored)
 
-    async def _taskrun(self, workflow: Workflow, body: Object) -> Object:
-        """Create it, or find the one that was created before."""
+    async def _create_or_get(self, workflow: Workflow, body: Object) -> Object:
+        """Create a TaskRun, or read the one that an earlier request created."""
         namespace, name = workflow.metadata.namespace, body["metadata"]["name"]
         try:
             return await self._api.create(TASKRUNS, namespace, body)
         except errors.AlreadyExists:
             stored = await self._api.get(TASKRUNS, namespace, name)
             if stored["spec"]["workflow"]["uid"] != workflow.metadata.uid:
-                raise errors.AlreadyExists("one of that name belongs to another Workflow; delete it") from None
+                raise errors.AlreadyExists("a TaskRun of that name belongs to another Workflow; delete it") from None
             if stored["spec"].get("clears", 0) != body["spec"].get("clears", 0):
-                raise errors.Conflict("the one that it is made in place of has not gone yet") from None
+                raise errors.Conflict("the cleared TaskRun of that name still exists") from None
             return stored
 
     async def _patch_taskrun(self, action: PatchTaskRun) -> None:
         metadata = action.taskrun.metadata
         stored = await self._api.patch(TASKRUNS, metadata.namespace, metadata.name, action.patch, subresource="status")
-        self._observer.taskruns.store.absorb(stored)
+        self._cache.taskruns.store.absorb(stored)
 
     async def _set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
         wanted = {"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}
-        stored = await self._api.patch(WORKFLOWS, *_of(workflow), [*_pinned(workflow), wanted])
+        stored = await self._api.patch(WORKFLOWS, *_key(workflow), [*_preconditions(workflow), wanted])
         if action.finalizers or workflow.metadata.deletion_timestamp is None:
-            self._observer.saw_workflow(stored)
+            self._cache.store_workflow(stored)
 
     async def _remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
         path = f"/metadata/annotations/{action.name.replace('/', '~1')}"
@@ -250,12 +250,12 @@ class Applier:
             {"op": "test", "path": path, "value": action.value},
             {"op": "remove", "path": path},
         ]
-        self._observer.saw_workflow(await self._api.patch(WORKFLOWS, *_of(workflow), ops))
+        self._cache.store_workflow(await self._api.patch(WORKFLOWS, *_key(workflow), ops))
 
     async def _resume(self, workflow: Workflow) -> None:
-        taken_back = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
-        stored = await self._api.patch(WORKFLOWS, *_of(workflow), [*_pinned(workflow), *taken_back])
-        self._observer.saw_workflow(stored)
+        resets = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
+        stored = await self._api.patch(WORKFLOWS, *_key(workflow), [*_preconditions(workflow), *resets])
+        self._cache.store_workflow(stored)
 
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
         about = action.regarding
@@ -274,8 +274,8 @@ class Applier:
         )
 
 
-def _not_created(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
-    """What a person must act on before the run can go on; it is tried again, with growing delays."""
+def _creation_failed(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
+    """The Event for a TaskRun that cannot be created until somebody acts. Later passes retry with backoff."""
     reason = status.why_not_created(error.message)
     return PostEvent(
         regarding=None,
@@ -286,7 +286,7 @@ def _not_created(workflow: Workflow, name: str, error: errors.ApiError) -> PostE
     )
 
 
-def _pinned(workflow: Workflow) -> list[Object]:
+def _preconditions(workflow: Workflow) -> list[Object]:
     metadata = workflow.metadata
     return [
         {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
@@ -294,5 +294,5 @@ def _pinned(workflow: Workflow) -> list[Object]:
     ]
 
 
-def _of(workflow: Workflow) -> tuple[str, str]:
+def _key(workflow: Workflow) -> tuple[str, str]:
     return workflow.metadata.namespace, workflow.metadata.name

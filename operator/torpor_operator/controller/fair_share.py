@@ -1,7 +1,7 @@
-"""How the free slots of a pool are divided among the Workflows that want some. Pure.
+"""Divides the free slots of a pool among the Workflows that demand some. Pure.
 
-Those that resume come first, over all Workflows: hours of waiting stand behind them. Then each free slot goes to the
-Workflow that holds the fewest; among equals to the one that has wanted longest.
+TaskRuns that resume come first, over all Workflows: they have waited for hours. Then each free slot goes to the
+Workflow that holds the fewest, and among equals to the one that has demanded longest.
 """
 
 import heapq
@@ -14,8 +14,8 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What one Workflow wants of a pool. `since` is a moment of any clock, the same for all."""
+class Demand:
+    """What one Workflow demands of a pool. `since` is a time of any clock, the same for all."""
 
     held: int
     resumes: int
@@ -23,32 +23,32 @@ class Claim:
     since: float
 
     @property
-    def wants(self) -> int:
-        """How many slots more it would take."""
+    def total(self) -> int:
+        """How many more slots it would take."""
         return self.resumes + self.starts
 
 
-def divided(free: int, claims: Mapping[K, Claim]) -> dict[K, int]:
-    """How many more slots each may take now; who gets none is not in it."""
-    if free >= sum(claim.wants for claim in claims.values()):
-        return {key: claim.wants for key, claim in claims.items() if claim.wants}
-    given: Counter[K] = Counter()
+def divide(free: int, demands: Mapping[K, Demand]) -> dict[K, int]:
+    """How many more slots each may take now. A Workflow that gets none is absent."""
+    if free >= sum(demand.total for demand in demands.values()):
+        return {key: demand.total for key, demand in demands.items() if demand.total}
+    shares: Counter[K] = Counter()
     for resuming in (True, False):
-        line = [
-            (claim.held + given[key], claim.since, place, key)
-            for place, (key, claim) in enumerate(claims.items())
-            if given[key] < _limit(claim, resuming=resuming)
+        heap = [
+            (demand.held + shares[key], demand.since, order, key)
+            for order, (key, demand) in enumerate(demands.items())
+            if shares[key] < _limit(demand, resuming=resuming)
         ]
-        heapq.heapify(line)
-        for _ in range(free - given.total()):
-            if not line:
+        heapq.heapify(heap)
+        for _ in range(free - shares.total()):
+            if not heap:
                 break
-            held, since, place, key = heapq.heappop(line)
-            given[key] += 1
-            if given[key] < _limit(claims[key], resuming=resuming):
-                heapq.heappush(line, (held + 1, since, place, key))
-    return dict(given)
+            held, since, order, key = heapq.heappop(heap)
+            shares[key] += 1
+            if shares[key] < _limit(demands[key], resuming=resuming):
+                heapq.heappush(heap, (held + 1, since, order, key))
+    return dict(shares)
 
 
-def _limit(claim: Claim, *, resuming: bool) -> int:
-    return claim.resumes if resuming else claim.wants
+def _limit(demand: Demand, *, resuming: bool) -> int:
+    return demand.resumes if resuming else demand.total

@@ -1,7 +1,7 @@
-"""Pods that a finalizer of ours keeps though their TaskRun is gone: no Workflow's plan sees them, so this lets them go.
+"""Handles objects that no plan sees: pods without a TaskRun that our finalizer keeps, and TaskRuns without a Workflow.
 
-A TaskRun that is deleted takes its pods with it; a container task's pod would stay for ever, waiting for an outcome
-that nobody stores. That the TaskRun is gone is confirmed by a read, since its store may only be behind.
+Deleting a TaskRun deletes its pods. The pod of a container task would stay forever, waiting until its outcome is
+stored. The cache may be behind, so a read confirms that the TaskRun is gone.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from torpor_wire import constants, instance_paths
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model import task_groups
 from torpor_operator.model.pod import Pod
@@ -29,105 +29,106 @@ from torpor_operator.taskrun import containers
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0
+_REPORTS_PER_ROUND = 100
 
 
-class Orphans:
-    """The pods to be looked at; `run` works them off for as long as this replica leads."""
+class OrphanedPods:
+    """Removes our finalizer from pods whose TaskRun is gone."""
 
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._pods: dict[str, Pod] = {}
-        self._came = asyncio.Event()
+        self._added = asyncio.Event()
 
-    def suspect(self, pod: Pod) -> None:
-        """Note a pod that is held, is being deleted, and has no TaskRun in the store."""
+    def add(self, pod: Pod) -> None:
+        """Add a pod that our finalizer keeps, that is being deleted, and whose TaskRun is not in the cache."""
         self._pods[pod.uid] = pod
-        self._came.set()
+        self._added.set()
 
-    async def run(self, applier: Applier) -> Never:
-        """Let go of each suspect whose TaskRun is gone; one that cannot be answered for is asked again."""
+    async def run(self, executor: Executor) -> Never:
+        """Release each added pod whose TaskRun is gone, while this replica leads. Retries after an error."""
         while True:
-            await self._came.wait()
-            self._came.clear()
+            await self._added.wait()
+            self._added.clear()
             for pod in list(self._pods.values()):
-                await self._look(pod, applier)
+                await self._release(pod, executor)
             if self._pods:
                 await self._clock.sleep(_PAUSE)
-                self._came.set()
+                self._added.set()
 
-    async def _look(self, pod: Pod, applier: Applier) -> None:
+    async def _release(self, pod: Pod, executor: Executor) -> None:
         try:
-            if await self._gone(pod):
-                await applier.let_go(containers.freed(pod))
+            if await self._taskrun_is_gone(pod):
+                await executor.remove_finalizer(containers.freed(pod))
         except (errors.LostRace, errors.NotFound):
-            _LOG.debug("pod %s/%s changed meanwhile", pod.namespace, pod.name)
+            _LOG.debug("pod %s/%s has changed", pod.namespace, pod.name)
         except errors.ApiError as error:
             _LOG.warning("pod %s/%s: %s", pod.namespace, pod.name, error.message)
             return
         self._pods.pop(pod.uid, None)
 
-    async def _gone(self, pod: Pod) -> bool:
+    async def _taskrun_is_gone(self, pod: Pod) -> bool:
         try:
-            found = await self._api.get(TASKRUNS, pod.namespace, pod.owner_name)
+            stored = await self._api.get(TASKRUNS, pod.namespace, pod.owner_name)
         except (errors.NotFound, ValueError):
-            # Whoever may create pods writes any label, finalizer and owner: also one that no object can be named.
+            # The creator of a pod chooses its labels, finalizers and owners, even an owner's name that is invalid.
             return True
-        return bool(found["metadata"]["uid"] != pod.owner_uid)
-
-
-_AT_ONCE = 100
+        return bool(stored["metadata"]["uid"] != pod.owner_uid)
 
 
 class OrphanReporter:
-    """Looks for them for as long as this replica leads; `grace` is in seconds."""
+    """Reports TaskRuns that belong to no Workflow. `grace` is in seconds."""
 
-    def __init__(self, observer: Observer, clock: Clock, grace: float) -> None:
-        self._observer = observer
+    def __init__(self, cache: ClusterCache, clock: Clock, grace: float) -> None:
+        self._cache = cache
         self._clock = clock
         self._grace = grace
 
-    async def run(self, applier: Applier) -> Never:
-        """Say on each stray why nothing is done for it, for ever; after a crowd of them the rest have to wait."""
-        seen, told = set[str](), set[str]()
+    async def run(self, executor: Executor) -> Never:
+        """Report each orphan once, after it was found in two rounds; at most `_REPORTS_PER_ROUND` in a round."""
+        found_before, reported = set[str](), set[str]()
         while True:
             await self._clock.sleep(self._grace)
-            found = {run.metadata.uid: run for run in self._strays()}
-            told &= found.keys()
-            for uid in list(islice((uid for uid in found if uid in seen - told), _AT_ONCE)):
-                await applier.tell(found[uid], Reason.UNOWNED, self._why(found[uid]))
-                told.add(uid)
-            seen = set(found)
+            orphans = {run.metadata.uid: run for run in self._orphans()}
+            reported &= orphans.keys()
+            for uid in list(islice((uid for uid in orphans if uid in found_before - reported), _REPORTS_PER_ROUND)):
+                await executor.report_orphan(orphans[uid], Reason.UNOWNED, self._message(orphans[uid]))
+                reported.add(uid)
+            found_before = set(orphans)
 
-    def _strays(self) -> Iterator[TaskRun]:
+    def _orphans(self) -> Iterator[TaskRun]:
         covered: set[str] = set()
-        for workflow in self._observer.workflows.values():
+        for workflow in self._cache.workflows.values():
             depths = _depths(workflow)
-            own = self._observer.taskruns.store.indexed(workflow.metadata.uid)
+            own = self._cache.taskruns.store.indexed(workflow.metadata.uid)
             covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.frame))
-        for run in self._observer.taskruns.store.values():
+        for run in self._cache.taskruns.store.values():
             if run.metadata.uid not in covered and _is_open(run):
                 yield run
 
-    def _why(self, run: TaskRun) -> str:
-        asked, task = run.spec.workflow, run.spec.task
-        held = self._observer.workflows.get(Key(run.metadata.namespace, asked.name))
-        if held is None:
-            trouble = f"there is no Workflow {asked.name} in this namespace"
-        elif held.metadata.uid != asked.uid:
-            trouble = f"Workflow {asked.name} is another one now, with uid {held.metadata.uid}"
-        elif all(one.name != task for one in held.spec.tasks):
-            trouble = f"Workflow {asked.name} has no task {task}"
-        elif (depth := _depths(held)[task]) != len(run.spec.frame):
-            trouble = f"task {task} of Workflow {asked.name} stands in {depth} groups, this in {len(run.spec.frame)}"
+    def _message(self, run: TaskRun) -> str:
+        owner, task = run.spec.workflow, run.spec.task
+        workflow = self._cache.workflows.get(Key(run.metadata.namespace, owner.name))
+        if workflow is None:
+            problem = f"Workflow {owner.name} does not exist in this namespace"
+        elif workflow.metadata.uid != owner.uid:
+            problem = f"Workflow {owner.name} has another uid: {workflow.metadata.uid}"
+        elif all(one.name != task for one in workflow.spec.tasks):
+            problem = f"Workflow {owner.name} has no task {task}"
+        elif (depth := _depths(workflow)[task]) != len(run.spec.frame):
+            problem = (
+                f"task {task} of Workflow {owner.name} requires {depth} group indexes; "
+                f"this TaskRun has {len(run.spec.frame)}"
+            )
         else:
-            which = instance_paths.written(run.spec.path) or str(constants.UNMAPPED)
-            trouble = f"the instance {task}/{which} of Workflow {asked.name} has another name"
-        return f"{trouble}, so nothing is done for this TaskRun: delete it"
+            instance = instance_paths.written(run.spec.path) or str(constants.UNMAPPED)
+            problem = f"the TaskRun of {task}/{instance} of Workflow {owner.name} has another name"
+        return f"{problem}. Torpor ignores this TaskRun; delete it"
 
 
 def _depths(workflow: Workflow) -> Mapping[str, int]:
-    """How many groups each task stands in; where the groups cannot be, nothing runs but what somebody made."""
+    """The number of groups around each task. Without valid groups a Workflow runs nothing: 0."""
     try:
         return {task: len(chain) for task, chain in task_groups.chains(workflow.spec).items()}
     except task_groups.GroupingError:

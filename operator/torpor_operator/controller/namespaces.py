@@ -1,8 +1,8 @@
-"""Which namespaces are set up for workflows: those where the operator may create TaskRuns and pods.
+"""Finds out which namespaces are set up for workflows, so that the operator may create TaskRuns and pods in them.
 
-A namespace opts in by a RoleBinding (manifests/namespace). Nothing is asked about a namespace until the API server
-has refused something there; then the operator asks what it may do, until it may. An API server that has just started
-refuses everything until it has read the roles, so a namespace is called not ready only after two refusals.
+A namespace opts in by a RoleBinding (manifests/namespace). The operator checks its permissions in a namespace after the
+API server has refused a write there, until they suffice. A new API server refuses everything until it has read the
+roles, so a namespace counts as not ready only after two negative checks in a row.
 """
 
 import logging
@@ -15,17 +15,17 @@ from torpor_api.client.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, Res
 from torpor_wire import constants
 
 _LOG = logging.getLogger(__name__)
-_EVERY = 2.0
-_ROUND = 10
-_REFUSALS = 2
+_INTERVAL = 2.0
+_CHECKS_PER_ROUND = 10
+_NEGATIVE_CHECKS = 2
 _ROLE = "torpor-operator-namespace"
 _ACCOUNT = "torpor-operator"
 
 
 class Namespaces:
-    """`home` is the operator's own namespace; `in_use` gives those that have Workflows.
+    """`home` is the operator's own namespace, `in_use` returns those with Workflows.
 
-    `on_change` is told of each namespace that has become ready, or is so no more.
+    `on_change` takes each namespace that becomes ready or ceases to be.
     """
 
     def __init__(
@@ -35,59 +35,60 @@ class Namespaces:
         self._home = home
         self._in_use = in_use
         self._on_change = on_change
-        self._refusals: dict[str, int] = {}
-        """By namespace that is in doubt: how often in a row it was found not to be set up."""
+        self._negative_checks: dict[str, int] = {}
+        """By namespace to check: the negative checks in a row."""
 
-    def missing(self, namespace: str) -> str:
-        """What a namespace lacks and how to mend it, or nothing where it is ready or not known otherwise."""
-        if self._refusals.get(namespace, 0) < _REFUSALS:
+    def why_not_ready(self, namespace: str) -> str:
+        """What a namespace lacks, with the commands that add it. Empty if it is ready or was never checked."""
+        if self._negative_checks.get(namespace, 0) < _NEGATIVE_CHECKS:
             return ""
-        return sentence(namespace, self._home)
+        return not_ready_message(namespace, self._home)
 
-    def suspect(self, namespace: str) -> None:
-        """The API server refused something there."""
-        self._refusals.setdefault(namespace, 0)
+    def check(self, namespace: str) -> None:
+        """Check a namespace from now on: the API server refused a write in it."""
+        self._negative_checks.setdefault(namespace, 0)
 
     async def run(self) -> Never:
-        """Ask about those in doubt, for ever: a few in each round, in turn."""
+        """Check some namespaces in each round, in turn, forever."""
         while True:
-            for namespace in self._round():
+            for namespace in self._next_round():
                 try:
-                    await self._look(namespace)
+                    await self._check(namespace)
                 except errors.ApiError as error:
-                    _LOG.warning("cannot see whether namespace %s is set up: %s", namespace, error.message)
-            await self._api.clock.sleep(_EVERY)
+                    _LOG.warning("cannot check whether namespace %s is set up: %s", namespace, error.message)
+            await self._api.clock.sleep(_INTERVAL)
 
-    def _round(self) -> list[str]:
-        used = self._in_use()
-        kept = [(namespace, refusals) for namespace, refusals in self._refusals.items() if namespace in used]
-        chosen = [namespace for namespace, _ in kept[:_ROUND]]
-        self._refusals = dict([*kept[_ROUND:], *kept[:_ROUND]])
+    def _next_round(self) -> list[str]:
+        in_use = self._in_use()
+        kept = [(namespace, checks) for namespace, checks in self._negative_checks.items() if namespace in in_use]
+        chosen = [namespace for namespace, _ in kept[:_CHECKS_PER_ROUND]]
+        self._negative_checks = dict([*kept[_CHECKS_PER_ROUND:], *kept[:_CHECKS_PER_ROUND]])
         return chosen
 
-    async def _look(self, namespace: str) -> None:
-        before = self.missing(namespace)
+    async def _check(self, namespace: str) -> None:
+        before = self.why_not_ready(namespace)
         if await self._may_create(TASKRUNS, namespace) and await self._may_create(PODS, namespace):
-            del self._refusals[namespace]
+            del self._negative_checks[namespace]
         else:
-            self._refusals[namespace] += 1
-        if self.missing(namespace) != before:
-            _LOG.info("namespace %s: %s", namespace, self.missing(namespace) or "it is set up")
+            self._negative_checks[namespace] += 1
+        after = self.why_not_ready(namespace)
+        if after != before:
+            _LOG.info("namespace %s: %s", namespace, after or "it is set up")
             self._on_change(namespace)
 
     async def _may_create(self, resource: Resource, namespace: str) -> bool:
-        asked = {"namespace": namespace, "verb": "create", "group": resource.group, "resource": resource.plural}
+        attributes = {"namespace": namespace, "verb": "create", "group": resource.group, "resource": resource.plural}
         body = {
             "apiVersion": SELF_ACCESS_REVIEWS.api_version,
             "kind": SELF_ACCESS_REVIEWS.kind,
-            "spec": {"resourceAttributes": asked},
+            "spec": {"resourceAttributes": attributes},
         }
-        answer = await self._api.create(SELF_ACCESS_REVIEWS, None, body)
-        return bool(answer.get("status", {}).get("allowed"))
+        review = await self._api.create(SELF_ACCESS_REVIEWS, None, body)
+        return bool(review.get("status", {}).get("allowed"))
 
 
-def sentence(namespace: str, home: str) -> str:
-    """What is wrong, and the commands that mend it; what is there already they leave as it is."""
+def not_ready_message(namespace: str, home: str) -> str:
+    """The problem and the commands that fix it. They leave existing objects as they are."""
     kubectl = f"kubectl -n {namespace} create"
     return (
         f"namespace {namespace} is not set up for workflows: the operator may not create TaskRuns and pods in it. "

@@ -1,4 +1,4 @@
-"""Finding out what a plan says it needs: an expression's value, or whether an object the store lacks is really gone."""
+"""Answers the queries of a plan: the value of an expression, or whether an object that the cache lacks still exists."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from torpor_cel.value import Value
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
-from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model import pod
 from torpor_operator.model.actions import (
     ArchiveRun,
@@ -33,40 +33,40 @@ from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Pres
 from torpor_operator.taskrun.builder import is_named_for_its_spec
 
 _LOG = logging.getLogger(__name__)
-_AT_ONCE = 32
+_CONCURRENCY = 32
 _EVENTS = 50
 """Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
-Keep: TypeAlias = Callable[[str, str, str], Awaitable[None]]
-"""Puts a finished Workflow, by namespace, name and uid, into the archive. Raises NotArchivedError."""
+StoreRun: TypeAlias = Callable[[str, str, str], Awaitable[None]]
+"""Stores a finished Workflow, by namespace, name and uid, in the archive. Raises NotArchivedError."""
 
 
-async def nowhere(_namespace: str, _name: str, _uid: str) -> None:
-    """Where there is no archive."""
+async def no_archive(_namespace: str, _name: str, _uid: str) -> None:
+    """The StoreRun of an installation without an archive."""
     raise NotArchivedError("there is no archive")
 
 
 class QueryResolver:
-    """Answers needs side by side; raises errors.Unavailable where nobody can say at the moment."""
+    """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment."""
 
-    def __init__(self, api: Api, observer: Observer, evaluator: Evaluating, keep: Keep = nowhere) -> None:
+    def __init__(self, api: Api, cache: ClusterCache, evaluator: Evaluating, store_run: StoreRun = no_archive) -> None:
         self._api = api
-        self._observer = observer
+        self._cache = cache
         self._evaluator = evaluator
-        self._keep = keep
+        self._store_run = store_run
 
-    async def answer(self, needs: Iterable[Need], *, share: str = "") -> dict[Need, Answer]:
-        """The answer to each need, some of them side by side. `share` is who pays for evaluations: a namespace."""
-        asked, room = list(needs), asyncio.Semaphore(_AT_ONCE)
+    async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
+        """The answer to each query. Evaluations count against the share of `namespace`."""
+        pending, concurrency = list(queries), asyncio.Semaphore(_CONCURRENCY)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._in_turn(need, room, share)) for need in asked]
+                tasks = [group.create_task(self._resolve(query, concurrency, namespace)) for query in pending]
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
-        return {need: task.result() for need, task in zip(asked, tasks, strict=True)}
+        return {query: task.result() for query, task in zip(pending, tasks, strict=True)}
 
-    async def vanished(self, held: Iterable[Workflow]) -> list[Workflow]:
-        """Which of these Workflows the API server no longer has: what goes while kopf lists anew, it never reports."""
+    async def deleted(self, cached: Iterable[Workflow]) -> list[Workflow]:
+        """The Workflows that the API server no longer has. kopf does not report deletions during its own relist."""
         listed: set[str] = set()
         version = "0"
         async with aclosing(self._api.pages(WORKFLOWS)) as pages:
@@ -75,120 +75,117 @@ class QueryResolver:
                 version = page.resource_version
         return [
             workflow
-            for workflow in held
+            for workflow in cached
             if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= int(version)
         ]
 
-    async def _in_turn(self, need: Need, room: asyncio.Semaphore, share: str) -> Answer:
-        async with room:
-            return await self._one(need, share)
+    async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:
+        async with concurrency:
+            match query:
+                case Evaluate():
+                    return await self._evaluate(query, namespace)
+                case ReadVariables():
+                    return await self._read_variables(query)
+                case ArchiveRun():
+                    return await self._archive_run(query)
+                case ConfirmTaskRun():
+                    return await self._confirm_taskrun(query)
+                case ConfirmPod():
+                    return await self._confirm_pod(query)
+                case ConfirmPods():
+                    return await self._confirm_pods(query)
+                case ReadPodWarning():
+                    return await self._read_pod_warning(query)
+                case _:
+                    assert_never(query)
 
-    async def _one(self, need: Need, share: str) -> Answer:
-        match need:
-            case Evaluate():
-                return await self._value(need, share)
-            case ReadVariables():
-                return await self._variables(need)
-            case ArchiveRun():
-                return await self._archived(need)
-            case ConfirmTaskRun():
-                return await self._taskrun(need)
-            case ConfirmPod():
-                return await self._pod(need)
-            case ConfirmPods():
-                return await self._pods(need)
-            case ReadPodWarning():
-                return await self._warning(need)
-            case _:
-                assert_never(need)
-
-    async def _value(self, need: Evaluate, share: str) -> Answer:
+    async def _evaluate(self, query: Evaluate, namespace: str) -> Answer:
         try:
-            return await self._evaluator.evaluate(need.expression, need.variables, share=share)
+            return await self._evaluator.evaluate(query.expression, query.variables, share=namespace)
         except Unavailable as error:
             raise errors.Unavailable(str(error)) from error
 
-    async def _variables(self, need: ReadVariables) -> Answer:
+    async def _read_variables(self, query: ReadVariables) -> Answer:
         try:
-            found = await self._api.get(CONFIG_MAPS, need.namespace, need.name)
+            stored = await self._api.get(CONFIG_MAPS, query.namespace, query.name)
         except errors.NotFound:
             return ExpressionError(
-                reason=Reason.FAILED, message=f"there is no ConfigMap {need.name} for spec.variablesFrom to read"
+                reason=Reason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"
             )
-        return Value(json=dict(found.get("data") or {}))
+        return Value(json=dict(stored.get("data") or {}))
 
-    async def _archived(self, need: ArchiveRun) -> Answer:
+    async def _archive_run(self, query: ArchiveRun) -> Answer:
         try:
-            await self._keep(need.namespace, need.name, need.uid)
+            await self._store_run(query.namespace, query.name, query.uid)
         except errors.NotFound:
             return Presence.GONE
         except NotArchivedError as error:
             return NotArchived(str(error))
         return Presence.PRESENT
 
-    async def _taskrun(self, need: ConfirmTaskRun) -> Presence:
+    async def _confirm_taskrun(self, query: ConfirmTaskRun) -> Presence:
         try:
-            found = await self._api.get(TASKRUNS, need.namespace, need.name)
+            stored = await self._api.get(TASKRUNS, query.namespace, query.name)
         except errors.NotFound:
             return Presence.GONE
-        if not _readable(found):
+        if not _is_readable(stored):
             return Presence.UNREADABLE
-        if not is_named_for_its_spec(parse(found)):
+        if not is_named_for_its_spec(parse(stored)):
             return Presence.GONE
-        self._observer.taskruns.store.absorb(found)
+        self._cache.taskruns.store.absorb(stored)
         return Presence.PRESENT
 
-    async def _pod(self, need: ConfirmPod) -> Presence:
+    async def _confirm_pod(self, query: ConfirmPod) -> Presence:
         try:
-            found = await self._api.get(PODS, need.namespace, need.name)
+            stored = await self._api.get(PODS, query.namespace, query.name)
         except errors.NotFound:
             return Presence.GONE
-        if found["metadata"]["uid"] != need.uid:
+        if stored["metadata"]["uid"] != query.uid:
             return Presence.GONE
-        if _is_seen(found):
-            self._observer.pods.store.absorb(found)
-        elif pod.parse(found).terminal:
+        if _is_watched(stored):
+            self._cache.pods.store.absorb(stored)
+        elif pod.parse(stored).terminal:
             return Presence.GONE
         return Presence.PRESENT
 
-    async def _pods(self, need: ConfirmPods) -> Presence:
-        selector = f"{constants.LABEL_TASKRUN_UID}={need.taskrun_uid}"
-        page = await self._api.list(PODS, need.namespace, label_selector=selector)
-        for found in page.items:
-            self._observer.pods.store.absorb(found)
-        self._observer.unclear.pop(need.taskrun_uid, None)
+    async def _confirm_pods(self, query: ConfirmPods) -> Presence:
+        selector = f"{constants.LABEL_TASKRUN_UID}={query.taskrun_uid}"
+        page = await self._api.list(PODS, query.namespace, label_selector=selector)
+        for stored in page.items:
+            self._cache.pods.store.absorb(stored)
+        self._cache.unconfirmed_pods.pop(query.taskrun_uid, None)
         return Presence.PRESENT if page.items else Presence.GONE
 
-    async def _warning(self, need: ReadPodWarning) -> PodWarning:
-        """Not being told is no reason to stop the plan: an older role may not read Events."""
+    async def _read_pod_warning(self, query: ReadPodWarning) -> PodWarning:
+        """An error is no warning: the plan goes on without one, since an older role may not read Events."""
         try:
             async for page in self._api.pages(
-                EVENTS, need.namespace, field_selector=f"regarding.uid={need.uid},type=Warning", limit=_EVENTS
+                EVENTS, query.namespace, field_selector=f"regarding.uid={query.uid},type=Warning", limit=_EVENTS
             ):
                 return _latest(page.items)
         except errors.ApiError as error:
-            _LOG.warning("the Events of a pod in %s cannot be read: %s", need.namespace, error.message)
+            _LOG.warning("cannot read the Events of a pod in namespace %s: %s", query.namespace, error.message)
         return PodWarning()
 
 
 def _latest(events: Iterable[Object]) -> PodWarning:
-    last = max(events, key=_moment, default=None)
+    last = max(events, key=_timestamp, default=None)
     return PodWarning() if last is None else PodWarning(str(last.get("reason") or ""), str(last.get("note") or ""))
 
 
-def _moment(event: Object) -> str:
+def _timestamp(event: Object) -> str:
     series = (event.get("series") or {}).get("lastObservedTime")
     return str(series or event.get("deprecatedLastTimestamp") or event.get("eventTime") or "")
 
 
-def _is_seen(found: Object) -> bool:
-    """Whether the pod's end will come by the store: not where its label or its owner were taken off by hand."""
-    return constants.LABEL_TASKRUN_UID in found["metadata"].get("labels", {}) and pod.parse(found).owner_uid != ""
+def _is_watched(stored: Object) -> bool:
+    """Whether the watch reports the end of the pod: not if somebody removed its label or its owner."""
+    return constants.LABEL_TASKRUN_UID in stored["metadata"].get("labels", {}) and pod.parse(stored).owner_uid != ""
 
 
-def _readable(found: Object) -> bool:
+def _is_readable(stored: Object) -> bool:
     try:
-        parse(found)
+        parse(stored)
     except ValueError:
         return False
     return True

@@ -1,7 +1,7 @@
-"""The loop: take a Workflow's key, observe, plan, answer, apply, write the status, and come back when it is time.
+"""The reconcile loop: takes a Workflow from the queue, reconciles it, and schedules its next pass.
 
-Nothing is planned before all stores are synced. One Workflow's trouble is logged and put off with growing delays;
-it never stops the others. Nor does one that waits for an answer: meanwhile others are worked on.
+It starts after all caches are filled. An error of one Workflow is logged and retried with backoff, while the others go
+on; so they do while one pass waits for answers.
 """
 
 import asyncio
@@ -16,10 +16,11 @@ from typing import Never
 from torpor_api.client import errors
 from torpor_api.models.workflow import Workflow, WorkflowStatus
 from torpor_api.timing import Clock
+from torpor_wire.backoff import Backoff
 
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
-from torpor_operator.controller.garbage_collector import OrphanReporter, Orphans
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
+from torpor_operator.controller.garbage_collector import OrphanedPods, OrphanReporter
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Evaluate, Need, Plan, PostEvent
@@ -28,11 +29,11 @@ from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-_FIRST_DELAY, _LAST_DELAY = 0.5, 30.0
-_REST = 0.0001
-"""Seconds a TaskRun between two plans: some ten times what a plan costs, so that one Workflow takes a tenth of a core.
+_BACKOFF = Backoff(first=1.0, cap=30.0)
+_COOLDOWN_PER_TASKRUN = 0.0001
+"""Seconds between two passes for each TaskRun: ten times the cost of a plan, so one Workflow takes a tenth of a core.
 
-Reckoned by size, not by what the last plan took: on a crowded machine that is what others took.
+It depends on the size and not on the duration of the last plan, which on a busy machine others determine.
 """
 
 
@@ -54,7 +55,7 @@ class Memo:
     answers: dict[Need, Answer] = field(default_factory=dict)
     posted: set[str] = field(default_factory=set)
     status_written: float = 0.0
-    rests_until: float = 0.0
+    cooldown_until: float = 0.0
     failures: int = 0
 
     def drop_momentary_answers(self) -> None:
@@ -65,71 +66,71 @@ class Memo:
 
 
 class Reconciler:
-    """Works the queue, several Workflows at a time."""
+    """Reconciles Workflows, `settings.reconcilers` of them at a time."""
 
-    def __init__(  # noqa: PLR0913 - the parts, each replaceable by a simulation
+    def __init__(  # noqa: PLR0913 - dependencies
         self,
         *,
         clock: Clock,
         queue: WorkQueue,
-        observer: Observer,
-        answerer: QueryResolver,
-        applier: Applier,
-        orphans: Orphans,
+        cache: ClusterCache,
+        resolver: QueryResolver,
+        executor: Executor,
+        orphaned_pods: OrphanedPods,
         settings: Settings,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock
         self._queue = queue
-        self._observer = observer
-        self._answerer = answerer
-        self._applier = applier
-        self._orphans = orphans
+        self._cache = cache
+        self._resolver = resolver
+        self._executor = executor
+        self._orphaned_pods = orphaned_pods
         self._settings = settings
         self._jitter = jitter
         self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
-        self._slots = asyncio.Semaphore(settings.reconcilers)
+        self._workers = asyncio.Semaphore(settings.reconcilers)
 
     async def run(self) -> None:
-        """Work until cancelled; what is being written then is written to its end, for the next leader to see."""
-        strays = OrphanReporter(self._observer, self._clock, self._settings.stray_grace)
+        """Run until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
+        orphans = OrphanReporter(self._cache, self._clock, self._settings.stray_grace)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._resync())
-                group.create_task(self._observer.ledger.run())
-                group.create_task(self._orphans.run(self._applier))
-                group.create_task(strays.run(self._applier))
+                group.create_task(self._cache.slots.run())
+                group.create_task(self._orphaned_pods.run(self._executor))
+                group.create_task(orphans.run(self._executor))
                 group.create_task(self._dispatch(group))
         finally:
-            await self._applier.settled()
+            await self._executor.drain()
 
     async def _dispatch(self, group: asyncio.TaskGroup) -> Never:
         while True:
             key = await self._queue.get()
-            await self._slots.acquire()
-            group.create_task(self._work(key))
+            await self._workers.acquire()
+            group.create_task(self._process(key))
 
-    async def _work(self, key: Key) -> None:
+    async def _process(self, key: Key) -> None:
         memo = self._memos[key]
         try:
             await self._attempt(key, memo)
         finally:
-            self._queue.done(key, rests_until=memo.rests_until)
-            self._slots.release()
+            self._queue.done(key, cooldown_until=memo.cooldown_until)
+            self._workers.release()
 
     async def _resync(self) -> Never:
-        """Looks at every Workflow now and then, in case a change was missed or a clock was wrong."""
+        """Enqueue every Workflow from time to time, in case a change was missed or a clock was wrong."""
         while True:
             await self._clock.sleep(self._settings.resync)
-            keys = list(self._observer.workflows)
-            await self._forget_vanished()
+            keys = list(self._cache.workflows)
+            await self._drop_deleted()
             for key in keys:
                 self._queue.add(key)
 
-    async def _forget_vanished(self) -> None:
+    async def _drop_deleted(self) -> None:
         try:
-            for workflow in await self._answerer.vanished(list(self._observer.workflows.values())):
-                self._observer.lost_workflow(workflow)
+            for workflow in await self._resolver.deleted(list(self._cache.workflows.values())):
+                self._cache.drop_workflow(workflow)
         except errors.ApiError as error:
             _LOG.warning("cannot list Workflows: %s", error.message)
 
@@ -143,7 +144,7 @@ class Reconciler:
         except Exception:  # noqa: BLE001 - a task boundary: one Workflow never stops the others
             _LOG.exception("%s/%s: unexpected error; retrying this Workflow later", *key)
             due = self._abandon(key, memo)
-        if key not in self._observer.workflows:
+        if key not in self._cache.workflows:
             self._memos.pop(key, None)
         elif due is not None:
             self._queue.add_at(key, due)
@@ -164,14 +165,14 @@ class Reconciler:
                 break
             memo.answers |= without_variables(await self._gather(key, queries))
         memo.drop_momentary_answers()
-        memo.rests_until = started + len(snapshot.taskruns) * _REST
+        memo.cooldown_until = started + len(snapshot.taskruns) * _COOLDOWN_PER_TASKRUN
         workflow = snapshot.workflow
 
         # Write: actions and status side by side. The status describes the cluster before both, and a short run would
         # wait for each round trip.
-        admitted = self._observer.ledger.admitted(key, decided.actions)
+        admitted = self._cache.slots.admit(key, decided.actions)
         async with asyncio.TaskGroup() as group:
-            applying = group.create_task(self._applier.apply(workflow, admitted))
+            applying = group.create_task(self._executor.apply(workflow, admitted))
             writing = group.create_task(self._write_status(workflow, decided.status, memo))
         applied, status = applying.result(), writing.result()
 
@@ -183,18 +184,18 @@ class Reconciler:
 
     def _fetch(self, key: Key, memo: Memo) -> Snapshot | None:
         """The Workflow and its objects from the cache, or None if it is gone. A new uid resets the memo."""
-        held = self._observer.workflows.get(key)
-        if held is not None and held.metadata.uid != memo.uid:
-            memo.uid, memo.answers, memo.posted = held.metadata.uid, {}, set()
-        return self._observer.snapshot(key, memo.answers, self._settings, self._clock.now())
+        cached = self._cache.workflows.get(key)
+        if cached is not None and cached.metadata.uid != memo.uid:
+            memo.uid, memo.answers, memo.posted = cached.metadata.uid, {}, set()
+        return self._cache.snapshot(key, memo.answers, self._settings, self._clock.now())
 
     async def _gather(self, key: Key, queries: Sequence[Need]) -> dict[Need, Answer]:
-        """The answers. Frees this pass's place meanwhile, since an expression or a server may take long."""
-        self._slots.release()
+        """Resolve the queries. Other Workflows run meanwhile, since an expression or a server may take long."""
+        self._workers.release()
         try:
-            return await self._answerer.answer(queries, share=key.namespace)
+            return await self._resolver.resolve(queries, namespace=key.namespace)
         finally:
-            await self._slots.acquire()
+            await self._workers.acquire()
 
     async def _write_status(self, workflow: Workflow, wanted: WorkflowStatus | None, memo: Memo) -> StatusWrite:
         """Store a changed status: the first and the last at once, others once in `status_interval`."""
@@ -206,7 +207,7 @@ class Reconciler:
         if not urgent and now < memo.status_written + self._settings.status_interval:
             return StatusWrite.POSTPONED
         try:
-            stored = await self._applier.write_status(workflow, wanted)
+            stored = await self._executor.write_status(workflow, wanted)
         except errors.ApiError as error:
             metadata = workflow.metadata
             _LOG.warning("%s/%s: cannot write the status: %s", metadata.namespace, metadata.name, error.message)
@@ -217,7 +218,7 @@ class Reconciler:
     async def _post_events(self, workflow: Workflow, events: Sequence[PostEvent], memo: Memo) -> bool:
         """Post each Event once; whether all of them were posted."""
         fresh = [event for event in events if event.key not in memo.posted]
-        posted = await self._applier.apply(workflow, fresh)
+        posted = await self._executor.apply(workflow, fresh)
         memo.posted.update(event.key for event in fresh)
         return posted
 
@@ -234,13 +235,12 @@ class Reconciler:
 
     def _abandon(self, key: Key, memo: Memo) -> float:
         """Withdraw the Workflow's demand for slots, and return when to retry."""
-        self._observer.ledger.withdraw(key)
+        self._cache.slots.withdraw(key)
         return self._backoff(memo)
 
     def _backoff(self, memo: Memo) -> float:
         memo.failures += 1
-        delay = min(_LAST_DELAY, _FIRST_DELAY * 2.0 ** min(memo.failures, 10))
-        return self._clock.now() + delay * (0.5 + self._jitter() / 2)
+        return self._clock.now() + _BACKOFF.delay(memo.failures, self._jitter())
 
 
 def without_variables(answers: Mapping[Need, Answer]) -> dict[Need, Answer]:

@@ -1,8 +1,8 @@
-"""Who holds slots of which pool, over all Workflows: what a plan wants to start is admitted here, or has to wait.
+"""Allocates the slots of pools among all Workflows.
 
-A pool is a name and a number in the ConfigMap `torpor-pools` of a namespace. A slot is given to a TaskRun by its name,
-before it or its pod is created, and taken back when it holds no pod any more, so that no two plans take the last one.
-It must not know what a task is.
+A pool is a name and a number in the ConfigMap `torpor-pools` of a namespace. A TaskRun gets its slot by name, before it
+or its pod is created, and frees it when it holds no pod any more. So two plans never take the same slot. Must not know
+what a task is.
 """
 
 import asyncio
@@ -18,47 +18,47 @@ from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants
 from torpor_wire.state import State
 
-from torpor_operator.controller.fair_share import Claim, divided
+from torpor_operator.controller.fair_share import Demand, divide
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun
 
 _LOG = logging.getLogger(__name__)
-_EVERY = 5.0
+_READ_INTERVAL = 5.0
 _DIGITS = 9
 _PAUSE = 0.1
 _UNSEEN_SECONDS = 60.0
-"""How long a TaskRun that was admitted may not be seen in the store before its slot is free again."""
+"""How long a slot stays allocated to a TaskRun that the cache has never shown."""
 
 
 class Capacity(NamedTuple):
-    """How many TaskRuns may hold a slot of a pool at a time; `deferred`: also those that wait."""
+    """How many TaskRuns may hold a slot of a pool at a time. `deferred`: deferred TaskRuns hold slots, too."""
 
     slots: int
     deferred: bool = False
 
 
-_UNREAD = Capacity(slots=0)
-"""Of a pool that may be there: nothing is known yet."""
+_UNKNOWN = Capacity(slots=0)
+"""Of a pool whose ConfigMap has not been read yet."""
 
 
-class Place(NamedTuple):
+class PoolKey(NamedTuple):
     """A pool of a namespace."""
 
     namespace: str
     pool: str
 
 
-class _Wish(NamedTuple):
-    """One action that takes a slot, and for which TaskRun."""
+class _Request(NamedTuple):
+    """One action that needs a slot, and the TaskRun that would hold it."""
 
-    place: Place
+    pool: PoolKey
     action: Action
-    name: str
+    taskrun: str
     resumes: bool
 
 
 class _Slot(NamedTuple):
-    """Which Workflow a slot was given to, and when by the monotonic clock."""
+    """The Workflow that holds a slot, and since when by the monotonic clock."""
 
     holder: Key
     since: float
@@ -67,92 +67,99 @@ class _Slot(NamedTuple):
 class SlotAllocator:
     """The slots of all pools.
 
-    `runs` gives the TaskRuns of a pool, those that have not ended, by its word in their store; `has_pod` whether
-    one's present pod exists.
+    `taskruns` returns the TaskRuns of a pool that have not ended, by `index_key`. `has_pod` says whether the pod of a
+    TaskRun's present segment exists. `enqueue` takes the key of a Workflow that may get a slot.
     """
 
     def __init__(
         self,
         api: Api,
-        runs: Callable[[str], Iterable[TaskRun]],
+        taskruns: Callable[[str], Iterable[TaskRun]],
         has_pod: Callable[[TaskRun], bool],
-        wake: Callable[[Key], None],
+        enqueue: Callable[[Key], None],
     ) -> None:
         self._api = api
-        self._runs = runs
+        self._taskruns = taskruns
         self._has_pod = has_pod
-        self._wake = wake
-        self._changed: set[Place] = set()
+        self._enqueue = enqueue
+        self._changed: set[PoolKey] = set()
         self._change = asyncio.Event()
-        self._news = asyncio.Event()
-        self._capacities: dict[str, dict[str, Capacity]] = {}  # by namespace, as far as it has been read
-        self._asked: defaultdict[str, set[Key]] = defaultdict(set)  # by namespace: whose tasks name pools there
-        self._given: defaultdict[Place, dict[str, _Slot]] = defaultdict(dict)  # by name of the TaskRun
-        self._seen: defaultdict[Place, set[str]] = defaultdict(set)  # names of its TaskRuns at the last look
-        self._claims: defaultdict[Place, dict[Key, Claim]] = defaultdict(dict)
+        self._read_now = asyncio.Event()
+        self._capacities: dict[str, dict[str, Capacity]] = {}  # by namespace, once it has been read
+        self._users: defaultdict[str, set[Key]] = defaultdict(set)  # by namespace: Workflows whose tasks name pools
+        self._allocated: defaultdict[PoolKey, dict[str, _Slot]] = defaultdict(dict)  # by name of the TaskRun
+        self._seen: defaultdict[PoolKey, set[str]] = defaultdict(set)  # names of its TaskRuns at the last count
+        self._demands: defaultdict[PoolKey, dict[Key, Demand]] = defaultdict(dict)
 
-    def room(self, key: Key, pool: str) -> int | None:
-        """How many slots are free, 0 too while that is not known yet; None where there is no such pool."""
-        place = Place(key.namespace, pool)
-        self._asked[key.namespace].add(key)
+    def free(self, key: Key, pool: str) -> int | None:
+        """The free slots of a pool, 0 while its size is unknown. None if there is no such pool."""
+        named = PoolKey(key.namespace, pool)
+        self._users[key.namespace].add(key)
         if key.namespace not in self._capacities:
-            self._news.set()
-        return None if self._capacity(place) is None else self._free(place)
+            self._read_now.set()
+        return None if self._capacity(named) is None else self._free(named)
 
     def holds(self, run: TaskRun) -> bool:
-        """Whether a TaskRun has a slot of its pool."""
+        """Whether a TaskRun holds a slot of its pool."""
         pool = run.spec.pool
-        return pool is not None and run.metadata.name in self._given[Place(run.metadata.namespace, pool)]
+        return pool is not None and run.metadata.name in self._allocated[PoolKey(run.metadata.namespace, pool)]
 
-    def _capacity(self, place: Place) -> Capacity | None:
-        pools = self._capacities.get(place.namespace)
-        return _UNREAD if pools is None else pools.get(place.pool)
-
-    def admitted(self, key: Key, actions: Sequence[Action]) -> list[Action]:
-        """What of a plan may be done now: all but what wants a slot of a pool that has none for it."""
-        wishes: defaultdict[Place, list[_Wish]] = defaultdict(list)
+    def admit(self, key: Key, actions: Sequence[Action]) -> list[Action]:
+        """The actions of a plan without those that need a slot and get none. Allocates the slots of the others."""
+        requests: defaultdict[PoolKey, list[_Request]] = defaultdict(list)
         for action in actions:
-            wish = _wish(key, action)
-            if wish is not None and not self._only_waits(wish):
-                wishes[wish.place].append(wish)
-        for place in [place for place, claims in self._claims.items() if key in claims and place not in wishes]:
-            self._drop_claim(key, place)
-        refused = {id(wish.action) for place, some in wishes.items() for wish in self._refused(key, place, some)}
+            request = _request(key, action)
+            if request is not None and not self._needs_no_slot(request):
+                requests[request.pool].append(request)
+        for pool in [pool for pool, demands in self._demands.items() if key in demands and pool not in requests]:
+            self._drop_demand(key, pool)
+        refused = {id(one.action) for pool, some in requests.items() for one in self._allocate(key, pool, some)}
         return [action for action in actions if id(action) not in refused]
 
-    def changed(self, place: Place) -> None:
-        """A TaskRun of the pool has changed: a slot may be free."""
-        if self._claims.get(place):
-            self._changed.add(place)
+    def recount(self, pool: PoolKey) -> None:
+        """Note that a TaskRun of the pool has changed: a slot may be free."""
+        if self._demands.get(pool):
+            self._changed.add(pool)
             self._change.set()
 
+    def forget(self, key: Key) -> None:
+        """Remove a Workflow that is gone."""
+        self._users[key.namespace].discard(key)
+        self.withdraw(key)
+
+    def withdraw(self, key: Key) -> None:
+        """Drop all demands of a Workflow until its next plan."""
+        for pool in list(self._demands):
+            self._drop_demand(key, pool)
+
     async def run(self) -> Never:
-        """Read the pools that are in use, and wake whoever can have a slot, for ever."""
+        """Read the pools that are in use, and enqueue the Workflows that can have a slot, forever."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_reading())
+            group.create_task(self._read_forever())
             while True:
                 await self._change.wait()
                 self._change.clear()
-                for place in sorted(self._changed):
-                    self._look(place)
+                for pool in sorted(self._changed):
+                    for key in divide(self._free(pool), self._demands[pool]):
+                        self._enqueue(key)
                 self._changed.clear()
                 await self._api.clock.sleep(_PAUSE)
 
-    async def _keep_reading(self) -> Never:
+    async def _read_forever(self) -> Never:
         while True:
-            self._news.clear()
-            for namespace in sorted(namespace for namespace, asking in self._asked.items() if asking):
+            self._read_now.clear()
+            for namespace in sorted(namespace for namespace, users in self._users.items() if users):
                 try:
                     await self._read(namespace)
                 except errors.ApiError as error:
-                    _LOG.warning("cannot read the pools of %s: %s", namespace, error.message)
-            await self._until_news()
+                    _LOG.warning("cannot read the pools of namespace %s: %s", namespace, error.message)
+            await self._until_next_read()
 
-    async def _until_news(self) -> None:
-        """Wait for the next time to read, or for a namespace that was not read yet."""
+    async def _until_next_read(self) -> None:
+        """Wait for the read interval, or for a namespace whose pools have not been read yet."""
         waits: list[asyncio.Task[object]] = [
-            asyncio.create_task(self._news.wait()),
-            asyncio.create_task(self._api.clock.sleep(_EVERY)),
+            asyncio.create_task(self._read_now.wait()),
+            asyncio.create_task(self._api.clock.sleep(_READ_INTERVAL)),
         ]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -160,110 +167,100 @@ class SlotAllocator:
             for each in waits:
                 each.cancel()
 
-    def _look(self, place: Place) -> None:
-        for key in divided(self._free(place), self._claims[place]):
-            self._wake(key)
+    async def _read(self, namespace: str) -> None:
+        try:
+            data = (await self._api.get(CONFIG_MAPS, namespace, constants.POOLS_CONFIG)).get("data") or {}
+        except errors.NotFound:
+            data = {}
+        read = capacities(data)
+        if read != self._capacities.get(namespace):
+            self._capacities[namespace] = read
+            for key in sorted(self._users[namespace]):
+                self._enqueue(key)
 
-    def _only_waits(self, wish: _Wish) -> bool:
-        """Whether it begins with a wait, and the pool does not count those."""
-        if not isinstance(wish.action, CreateTaskRun) or "trigger" not in wish.action.body["spec"]:
+    def _capacity(self, pool: PoolKey) -> Capacity | None:
+        pools = self._capacities.get(pool.namespace)
+        return _UNKNOWN if pools is None else pools.get(pool.pool)
+
+    def _needs_no_slot(self, request: _Request) -> bool:
+        """Whether the TaskRun begins with a deferral, and the pool does not count those."""
+        if not isinstance(request.action, CreateTaskRun) or "trigger" not in request.action.body["spec"]:
             return False
-        capacity = self._capacity(wish.place)
-        return capacity is not None and capacity is not _UNREAD and not capacity.deferred
+        capacity = self._capacity(request.pool)
+        return capacity is not None and capacity is not _UNKNOWN and not capacity.deferred
 
-    def forget(self, key: Key) -> None:
-        """A Workflow that wants nothing any more, having gone."""
-        self._asked[key.namespace].discard(key)
-        self.withdraw(key)
+    def _drop_demand(self, key: Key, pool: PoolKey) -> None:
+        """Drop one demand. What it would have got is for others, who must be enqueued."""
+        if self._demands[pool].pop(key, None) is not None:
+            self.recount(pool)
 
-    def withdraw(self, key: Key) -> None:
-        """A Workflow that wants nothing for now."""
-        for place in list(self._claims):
-            self._drop_claim(key, place)
-
-    def _drop_claim(self, key: Key, place: Place) -> None:
-        """Without it the others may have more, and nobody else would tell them."""
-        if self._claims[place].pop(key, None) is not None:
-            self.changed(place)
-
-    def _refused(self, key: Key, place: Place, wishes: Sequence[_Wish]) -> list[_Wish]:
-        given = self._given[place]
-        self._settle(place)
-        fresh = sorted((wish for wish in wishes if wish.name not in given), key=lambda wish: not wish.resumes)
-        claims = self._claims[place]
+    def _allocate(self, key: Key, pool: PoolKey, requests: Sequence[_Request]) -> list[_Request]:
+        """Allocate this Workflow's share of the free slots, resumes first. Returns the requests that get none."""
+        allocated, demands = self._allocated[pool], self._demands[pool]
+        self._update_allocated(pool)
+        fresh = sorted((one for one in requests if one.taskrun not in allocated), key=lambda one: not one.resumes)
         if not fresh:
-            self._drop_claim(key, place)
+            self._drop_demand(key, pool)
             return []
-        claims[key] = self._claim(key, place, fresh)
-        free = self._free(place)
-        allowed = divided(free, claims).get(key, 0)
+        demands[key] = self._demand(key, pool, fresh)
+        free = self._free(pool)
+        share = divide(free, demands).get(key, 0)
         now = self._api.clock.monotonic()
-        given.update((wish.name, _Slot(key, now)) for wish in fresh[:allowed])
-        if allowed == len(fresh):
-            del claims[key]
+        allocated.update((one.taskrun, _Slot(key, now)) for one in fresh[:share])
+        if share == len(fresh):
+            del demands[key]
         else:
-            claims[key] = self._claim(key, place, fresh[allowed:])
-        if free > allowed:
-            self.changed(place)  # it asks for less than before, or what is left is for others
-        return fresh[allowed:]
+            demands[key] = self._demand(key, pool, fresh[share:])
+        if free > share:
+            self.recount(pool)  # the rest is for others, or this Workflow demands less than before
+        return fresh[share:]
 
-    def _claim(self, key: Key, place: Place, fresh: Sequence[_Wish]) -> Claim:
-        former = self._claims[place].get(key)
-        resumes = sum(wish.resumes for wish in fresh)
-        return Claim(
-            held=sum(slot.holder == key for slot in self._given[place].values()),
+    def _demand(self, key: Key, pool: PoolKey, requests: Sequence[_Request]) -> Demand:
+        former = self._demands[pool].get(key)
+        resumes = sum(one.resumes for one in requests)
+        return Demand(
+            held=sum(slot.holder == key for slot in self._allocated[pool].values()),
             resumes=resumes,
-            starts=len(fresh) - resumes,
+            starts=len(requests) - resumes,
             since=self._api.clock.monotonic() if former is None else former.since,
         )
 
-    def _free(self, place: Place) -> int:
-        self._settle(place)
-        capacity = self._capacity(place)
-        return capacity.slots - len(self._given[place]) if capacity is not None else 0
+    def _free(self, pool: PoolKey) -> int:
+        self._update_allocated(pool)
+        capacity = self._capacity(pool)
+        return capacity.slots - len(self._allocated[pool]) if capacity is not None else 0
 
-    def _settle(self, place: Place) -> None:
-        """Take back the slots of those that hold no pod, and note those that do: another leader may have let them."""
-        capacity, given = self._capacity(place), self._given[place]
-        now, seen, before = self._api.clock.monotonic(), set[str](), self._seen[place]
-        for run in self._runs(word(*place)):
+    def _update_allocated(self, pool: PoolKey) -> None:
+        """Free the slots of TaskRuns that hold no pod, and count those that do: a former leader allocated them."""
+        capacity, allocated = self._capacity(pool), self._allocated[pool]
+        now, seen, before = self._api.clock.monotonic(), set[str](), self._seen[pool]
+        for run in self._taskruns(index_key(pool)):
             name = run.metadata.name
             seen.add(name)
             match run.status.state:
                 case State.SCHEDULED if not self._has_pod(run):
                     pass  # it keeps its slot, or waits for one
                 case State.SCHEDULED | State.RUNNING:
-                    given.setdefault(name, _Slot(Key(place.namespace, run.spec.workflow.name), now))
+                    allocated.setdefault(name, _Slot(Key(pool.namespace, run.spec.workflow.name), now))
                 case State.DEFERRED if capacity is not None and capacity.deferred:
-                    given.setdefault(name, _Slot(Key(place.namespace, run.spec.workflow.name), now))
+                    allocated.setdefault(name, _Slot(Key(pool.namespace, run.spec.workflow.name), now))
                 case _:
-                    given.pop(name, None)
-        for name, slot in list(given.items()):
+                    allocated.pop(name, None)
+        for name, slot in list(allocated.items()):
             if name not in seen and (name in before or now - slot.since > _UNSEEN_SECONDS):
-                del given[name]
-        self._seen[place] = seen
-
-    async def _read(self, namespace: str) -> None:
-        try:
-            found = (await self._api.get(CONFIG_MAPS, namespace, constants.POOLS_CONFIG)).get("data") or {}
-        except errors.NotFound:
-            found = {}
-        read = capacities(found)
-        if read != self._capacities.get(namespace):
-            self._capacities[namespace] = read
-            for key in sorted(self._asked[namespace]):
-                self._wake(key)
+                del allocated[name]
+        self._seen[pool] = seen
 
 
-def word(namespace: str, pool: str) -> str:
-    """By which the TaskRuns of a pool are found in the store."""
-    return f"pool {namespace}/{pool}"
+def index_key(pool: PoolKey) -> str:
+    """The key under which the store of TaskRuns indexes those of a pool."""
+    return f"pool {pool.namespace}/{pool.pool}"
 
 
 def capacities(data: Mapping[str, str]) -> dict[str, Capacity]:
-    """The pools of a ConfigMap: `gpu: "2"`, and `gpu.deferred: "true"` where those that wait count too.
+    """The pools of a ConfigMap: `gpu: "2"`, and `gpu.deferred: "true"` if deferred TaskRuns hold slots, too.
 
-    What is no number of slots is no pool.
+    An entry that is not a number of slots is not a pool.
     """
     return {
         name: Capacity(slots=int(text), deferred=data.get(f"{name}.deferred", "").strip().lower() == "true")
@@ -272,12 +269,13 @@ def capacities(data: Mapping[str, str]) -> dict[str, Capacity]:
     }
 
 
-def _wish(key: Key, action: Action) -> _Wish | None:
+def _request(key: Key, action: Action) -> _Request | None:
     match action:
         case CreatePod(taskrun=run) if run.spec.pool is not None:
             resumes = run.status.segment > 0
-            return _Wish(Place(key.namespace, run.spec.pool), action, run.metadata.name, resumes=resumes)
+            return _Request(PoolKey(key.namespace, run.spec.pool), action, run.metadata.name, resumes=resumes)
         case CreateTaskRun(body=body) if body["spec"].get("pool") is not None:
-            return _Wish(Place(key.namespace, body["spec"]["pool"]), action, body["metadata"]["name"], resumes=False)
+            pool = PoolKey(key.namespace, body["spec"]["pool"])
+            return _Request(pool, action, body["metadata"]["name"], resumes=False)
         case _:
             return None

@@ -1,8 +1,8 @@
-"""Which pools of triggerers there are: whether anybody serves one, and the key with which values are sealed to it.
+"""Finds out which triggerer pools are running, and the public key with which values are sealed to each.
 
-Read every few seconds from the Leases and ConfigMaps that triggerers keep beside the operator. It is advice for pods
-that are about to start (a sensor pokes by itself where nobody would wake it), so an old answer does no harm, and
-before the first answer every pool counts as served.
+Read every few seconds from the Leases and ConfigMaps that triggerers keep beside the operator. Pods use it when they
+start: a sensor pokes in its pod if no triggerer runs. So an outdated answer does no harm, and every pool counts as
+running before the first read.
 """
 
 import logging
@@ -18,44 +18,45 @@ from torpor_wire import constants
 from torpor_operator.model.snapshot import Pool
 
 _LOG = logging.getLogger(__name__)
-_EVERY = 5.0
+_INTERVAL = 5.0
 
 
-class Pools:
-    """The pools of a namespace."""
+class TriggererPools:
+    """The triggerer pools of a namespace."""
 
     def __init__(self, api: Api, namespace: str) -> None:
         self._api = api
         self._namespace = namespace
-        self._sightings: dict[str, Sighting] = {}
-        self._keys: Mapping[str, str] = {}
-        self._known = False
+        self._leases: dict[str, Sighting] = {}
+        self._seal_keys: Mapping[str, str] = {}
+        self._read = False
 
-    def of(self, name: str) -> Pool:
-        """What is known of a pool now."""
-        if not self._known:
-            return Pool(seal_key=self._keys.get(name, ""))
-        alive = lease.live(self._sightings, self._api.clock.monotonic())
+    def get(self, name: str) -> Pool:
+        """The present state of a pool."""
+        seal_key = self._seal_keys.get(name, "")
+        if not self._read:
+            return Pool(seal_key=seal_key)
+        alive = lease.live(self._leases, self._api.clock.monotonic())
         served = any(one.labels.get(constants.LABEL_POOL) == name for one in alive)
-        return Pool(served=served, seal_key=self._keys.get(name, ""))
+        return Pool(served=served, seal_key=seal_key)
 
     async def run(self) -> Never:
-        """Look, for ever."""
+        """Read the pools, forever."""
         while True:
             try:
-                await self._look()
+                await self._refresh()
             except errors.ApiError as error:
-                _LOG.warning("cannot see which pools are served: %s", error.message)
-            await self._api.clock.sleep(_EVERY)
+                _LOG.warning("cannot read the Leases of the triggerers: %s", error.message)
+            await self._api.clock.sleep(_INTERVAL)
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         now = self._api.clock.monotonic()
         leases = (await self._api.list(LEASES, self._namespace, label_selector=constants.LABEL_POOL)).items
-        found = [lease.parse(raw) for raw in leases]
-        self._sightings = {one.name: lease.sight(self._sightings.get(one.name), one, now) for one in found}
-        self._known = True
+        parsed = [lease.parse(raw) for raw in leases]
+        self._leases = {one.name: lease.sight(self._leases.get(one.name), one, now) for one in parsed}
+        self._read = True
         maps = (await self._api.list(CONFIG_MAPS, self._namespace, label_selector=constants.LABEL_POOL)).items
-        self._keys = {
+        self._seal_keys = {
             one["metadata"]["labels"][constants.LABEL_POOL]: str(one.get("data", {}).get(constants.SEAL_DATA, ""))
             for one in maps
         }

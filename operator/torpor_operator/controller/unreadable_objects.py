@@ -1,7 +1,7 @@
-"""States on a Workflow that it cannot be read: by the condition Stalled, and by an Event.
+"""Reports on a Workflow that the operator cannot read it: by the condition Stalled and an Event.
 
-Every replica may do it, not only the leader: it is no decision, both writes are idempotent, and the patch is refused
-where the object has changed.
+Every replica does so, not only the leader. Nothing is decided, both writes are idempotent, and the API server rejects
+the patch if the Workflow has changed.
 """
 
 import logging
@@ -20,26 +20,28 @@ _MESSAGE_BYTES = 1024
 
 
 class UnreadableReporter:
-    """Writes the condition and the Event."""
+    """Sets the condition and posts the Event."""
 
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
 
-    async def report(self, body: Mapping[str, Any], trouble: str) -> None:
-        """Report that the Workflow with this body cannot be read. Errors of the API server are logged."""
+    async def report(self, body: Mapping[str, Any], cause: str) -> None:
+        """Report why the Workflow with this body cannot be read. Errors of the API server are logged."""
         metadata = body["metadata"]
-        message = f"The operator cannot read this Workflow and does nothing for it: {trouble}"[:_MESSAGE_BYTES]
+        message = f"The operator cannot read this Workflow and ignores it: {cause}"[:_MESSAGE_BYTES]
         try:
             await self._set_condition(body, message)
         except (errors.LostRace, errors.NotFound):
             pass  # the watch brings the newer version
         except errors.ApiError as error:
-            _LOG.warning("%s/%s: no condition: %s", metadata["namespace"], metadata["name"], error.message)
+            _LOG.warning(
+                "%s/%s: cannot set the condition Stalled: %s", metadata["namespace"], metadata["name"], error.message
+            )
         try:
             await events.post(self._api, self._event(metadata, message))
         except errors.ApiError as error:
-            _LOG.warning("%s/%s: no Event: %s", metadata["namespace"], metadata["name"], error.message)
+            _LOG.warning("%s/%s: cannot post an Event: %s", metadata["namespace"], metadata["name"], error.message)
 
     async def _set_condition(self, body: Mapping[str, Any], message: str) -> None:
         metadata, status = body["metadata"], body.get("status")
@@ -69,5 +71,5 @@ class UnreadableReporter:
 
 
 def _conditions(status: object) -> list[dict[str, Any]]:
-    found = status.get("conditions") if isinstance(status, dict) else None
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    stored = status.get("conditions") if isinstance(status, dict) else None
+    return [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []

@@ -1,9 +1,9 @@
-"""The keys of Workflows to be looked at: each once, not before its time, and never by two at a time.
+"""The keys of Workflows to reconcile: each once, not before its time, and never two passes of one at a time.
 
-What is added while it is being worked on is handed out again afterwards, so no change is lost and none is doubled. A
-key may be given a rest, since looking at a large Workflow at each of its changes costs more the larger it is.
-Namespaces take turns, and only so many keys of one are worked on at a time: one that has thousands of Workflows does
-not hold up the others.
+A key that is added while it is processed is due again afterwards, as in client-go's workqueue, so no change is lost.
+After a pass a key may have a cooldown, since a pass over a large Workflow at each of its changes costs too much.
+Namespaces take turns, and only so many keys of one are processed at a time: a namespace with thousands of Workflows
+does not delay the others.
 """
 
 import asyncio
@@ -13,86 +13,86 @@ from typing import NamedTuple
 
 from torpor_api.timing import Clock
 
-AT_ONCE = 16
+KEYS_PER_NAMESPACE = 16
 
 
 class Key(NamedTuple):
-    """Which Workflow."""
+    """A Workflow."""
 
     namespace: str
     name: str
 
 
 class WorkQueue:
-    """Due keys by namespace, in the order in which they came, and a heap of those that are due later."""
+    """Due keys by namespace, in the order in which they were added, and a heap of those that are due later."""
 
-    def __init__(self, clock: Clock, *, at_once: int = AT_ONCE) -> None:
-        """`at_once`: keys of one namespace that are handed out before one of them is done."""
+    def __init__(self, clock: Clock, *, keys_per_namespace: int = KEYS_PER_NAMESPACE) -> None:
+        """`keys_per_namespace`: how many keys of one namespace are processed at a time."""
         self._clock = clock
-        self._at_once = at_once
+        self._keys_per_namespace = keys_per_namespace
         self._due: dict[str, dict[Key, None]] = {}
-        self._working: set[Key] = set()
-        self._working_of: Counter[str] = Counter()
-        self._again: set[Key] = set()
+        self._processing: set[Key] = set()
+        self._processing_in: Counter[str] = Counter()  # by namespace
+        self._dirty: set[Key] = set()  # added while they are processed
         self._later: list[tuple[float, Key]] = []
         self._soonest: dict[Key, float] = {}
-        self._rests: dict[Key, float] = {}  # monotonic: a rest is not made longer by who sets the clock back
-        self._after_rest: set[Key] = set()
+        self._cooldowns: dict[Key, float] = {}  # monotonic: a clock that is set back does not prolong them
+        self._after_cooldown: set[Key] = set()
         self._changed = asyncio.Event()
 
     def add(self, key: Key) -> None:
-        """The key is due now, or when it has rested."""
-        if key in self._working:
-            self._again.add(key)
-        elif self._rests.get(key, 0.0) > self._clock.monotonic():
-            self._after_rest.add(key)
+        """Make the key due now, or after its cooldown."""
+        if key in self._processing:
+            self._dirty.add(key)
+        elif self._cooldowns.get(key, 0.0) > self._clock.monotonic():
+            self._after_cooldown.add(key)
             self._changed.set()
         else:
             self._due.setdefault(key.namespace, {})[key] = None
             self._changed.set()
 
     def add_at(self, key: Key, moment: float) -> None:
-        """The key is due at a moment (seconds since the epoch), or earlier if something else asks for it."""
+        """Make the key due at a moment (seconds since the epoch), unless it is due earlier."""
         if moment < self._soonest.get(key, float("inf")):
             self._soonest[key] = moment
             heapq.heappush(self._later, (moment, key))
             self._changed.set()
 
     async def get(self) -> Key:
-        """Wait for a due key; `done` gives it back."""
+        """Wait for a due key. Call `done` after processing it."""
         while True:
-            self._ripen()
+            self._add_due()
             key = self._take()
             if key is not None:
                 return key
             await self._until_changed()
 
-    def done(self, key: Key, *, rests_until: float = 0.0) -> None:
-        """The key has been worked on, and is not handed out again before a moment of the monotonic clock."""
-        self._working.discard(key)
-        self._working_of -= Counter((key.namespace,))
+    def done(self, key: Key, *, cooldown_until: float = 0.0) -> None:
+        """End the processing of a key. It is not due again before a moment of the monotonic clock."""
+        self._processing.discard(key)
+        self._processing_in -= Counter((key.namespace,))
         self._changed.set()
-        self._rests[key] = rests_until
-        if key in self._again:
-            self._again.discard(key)
+        self._cooldowns[key] = cooldown_until
+        if key in self._dirty:
+            self._dirty.discard(key)
             self.add(key)
 
     def _take(self) -> Key | None:
-        """The first due key of the namespace whose turn is next, which then is behind the others."""
-        chosen = next((name for name in self._due if self._working_of[name] < self._at_once), None)
-        if chosen is None:
+        """The first due key of the next namespace, which then goes behind the others."""
+        namespace = next((name for name in self._due if self._processing_in[name] < self._keys_per_namespace), None)
+        if namespace is None:
             return None
-        due = self._due.pop(chosen)
+        due = self._due.pop(namespace)
         key = next(iter(due))
         del due[key]
         if due:
-            self._due[chosen] = due
-        self._working.add(key)
-        self._working_of[chosen] += 1
+            self._due[namespace] = due
+        self._processing.add(key)
+        self._processing_in[namespace] += 1
         return key
 
-    def _ripen(self) -> None:
-        self._wake()
+    def _add_due(self) -> None:
+        self._end_cooldowns()
         now = self._clock.now()
         while self._later and self._later[0][0] <= now:
             moment, key = heapq.heappop(self._later)
@@ -100,22 +100,22 @@ class WorkQueue:
                 del self._soonest[key]
                 self.add(key)
 
-    def _wake(self) -> None:
+    def _end_cooldowns(self) -> None:
         now = self._clock.monotonic()
-        for key in [key for key, moment in self._rests.items() if moment <= now]:
-            del self._rests[key]
-            if key in self._after_rest:
-                self._after_rest.discard(key)
+        for key in [key for key, moment in self._cooldowns.items() if moment <= now]:
+            del self._cooldowns[key]
+            if key in self._after_cooldown:
+                self._after_cooldown.discard(key)
                 self.add(key)
 
     async def _until_changed(self) -> None:
         self._changed.clear()
         waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
-        pauses = [self._rests[key] - self._clock.monotonic() for key in self._after_rest]
+        delays = [self._cooldowns[key] - self._clock.monotonic() for key in self._after_cooldown]
         if self._later:
-            pauses.append(self._later[0][0] - self._clock.now())
-        if pauses:
-            waits.append(asyncio.create_task(self._clock.sleep(min(pauses))))
+            delays.append(self._later[0][0] - self._clock.now())
+        if delays:
+            waits.append(asyncio.create_task(self._clock.sleep(min(delays))))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -69,7 +69,7 @@ def test_a_workflow_with_deep_params_says_so_and_stops_nobody(stage: Stage, leve
 
     stage.until(lambda: bool(stalled()), f"a condition on {name}")
     assert stalled() == [
-        "The operator cannot read this Workflow and does nothing for it: spec: nested more than 100 levels deep"
+        "The operator cannot read this Workflow and ignores it: spec: nested more than 100 levels deep"
     ]
     # It is still there when a controller begins, which reads a list.
     started = stage.start_controller()

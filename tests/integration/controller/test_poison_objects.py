@@ -67,14 +67,14 @@ def test_taskruns_of_no_workflow_say_so_and_are_left_alone(stage: Stage) -> None
     status = stage.ends(name)
     assert (status["state"], status["progress"]) == ("Succeeded", "1/1")
     assert len(stage.notes(name)) == 1
-    said = [
-        "there is no Workflow nobody in this namespace",
-        f"Workflow {name} is another one now, with uid {uid}",
+    problems = [
+        "Workflow nobody does not exist in this namespace",
+        f"Workflow {name} has another uid: {uid}",
         f"Workflow {name} has no task unknown",
-        f"the instance first/-1 of Workflow {name} has another name",
+        f"the TaskRun of first/-1 of Workflow {name} has another name",
     ]
-    for body, trouble in zip(strangers, said, strict=True):
-        _says(stage, body["metadata"]["name"], f"{trouble}, so nothing is done for this TaskRun: delete it")
+    for body, problem in zip(strangers, problems, strict=True):
+        _says(stage, body["metadata"]["name"], f"{problem}. Torpor ignores this TaskRun; delete it")
 
 
 def test_a_foreign_taskrun_with_the_name_of_ours_is_said_on_the_workflow(stage: Stage) -> None:

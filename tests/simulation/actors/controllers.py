@@ -20,9 +20,9 @@ from torpor_api.client.lease import Leadership, Terms
 from torpor_api.client.resources import WORKFLOWS
 from torpor_cel.evaluator import InProcess
 from torpor_operator import __main__ as operator_main
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
-from torpor_operator.controller.garbage_collector import Orphans
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
+from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
@@ -66,46 +66,46 @@ async def operator(server: Server, process: Process, rng: random.Random) -> None
     clock = ProcessClock(process)
     api = Api(server.transport(process), clock, jitter=rng.random)
     queue = WorkQueue(clock)
-    orphans = Orphans(api, clock)
-    observer = Observer(api, touched=queue.add, suspect=orphans.suspect, jitter=rng.random)
+    orphaned_pods = OrphanedPods(api, clock)
+    cache = ClusterCache(api, enqueue=queue.add, on_orphaned_pod=orphaned_pods.add, jitter=rng.random)
     terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
     leadership = Leadership(api, terms)
     reconciler = Reconciler(
         clock=clock,
         queue=queue,
-        observer=observer,
-        answerer=QueryResolver(api, observer, InProcess()),
-        applier=Applier(api, clock, observer, SETTINGS, leads=leadership.holds),
-        orphans=orphans,
+        cache=cache,
+        resolver=QueryResolver(api, cache, InProcess()),
+        executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds),
+        orphaned_pods=orphaned_pods,
         settings=SETTINGS,
         jitter=rng.random,
     )
     async with asyncio.TaskGroup() as group:
-        group.create_task(observer.taskruns.run())
-        group.create_task(observer.pods.run())
-        group.create_task(_workflows(api, observer))
-        group.create_task(leadership.run(partial(operator_main._lead, observer, reconciler, clock)))
+        group.create_task(cache.taskruns.run())
+        group.create_task(cache.pods.run())
+        group.create_task(_workflows(api, cache))
+        group.create_task(leadership.run(partial(operator_main._lead, cache, reconciler, clock)))
 
 
-async def _workflows(api: Api, observer: Observer) -> Never:
+async def _workflows(api: Api, cache: ClusterCache) -> Never:
     """kopf's part: each event as it comes, after a 410 what there is, and never what is no more."""
     while True:
         try:
             page = await api.list(WORKFLOWS)
             for body in page.items:
-                observer.saw_workflow(body)
+                cache.store_workflow(body)
             version = page.resource_version
             while True:
-                version = await _watch(api, observer, version)
+                version = await _watch(api, cache, version)
         except errors.ApiError:
             await api.clock.sleep(0.5 + api.jitter())
 
 
-async def _watch(api: Api, observer: Observer, version: str) -> str:
+async def _watch(api: Api, cache: ClusterCache, version: str) -> str:
     async with aclosing(api.watch(WORKFLOWS, resource_version=version)) as events:
         async for event in events:
             if event.type != "BOOKMARK":
-                observer.saw_workflow(event.object, deleted=event.type == "DELETED")
+                cache.store_workflow(event.object, deleted=event.type == "DELETED")
             version = event.object["metadata"]["resourceVersion"]
     return version
 

@@ -6,7 +6,7 @@ from typing import Any
 from torpor_api.cache import store
 from torpor_api.cache.store import Store
 from torpor_operator import __main__ as operator_main
-from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.state import instance_indexes
@@ -26,7 +26,7 @@ def _high_water() -> None:
 
 
 def _seen_creation() -> None:
-    put(Observer, "_note_creation", lambda *_: None)
+    put(ClusterCache, "_note_creation", lambda *_: None)
 
 
 def _sync() -> None:
@@ -37,9 +37,9 @@ def _sync() -> None:
 
 
 def _fresh_list() -> None:
-    async def lead(observer: Any, reconciler: Any, _clock: Any) -> None:
-        await observer.taskruns.synced.wait()
-        await observer.pods.synced.wait()
+    async def lead(cache: Any, reconciler: Any, _clock: Any) -> None:
+        await cache.taskruns.synced.wait()
+        await cache.pods.synced.wait()
         await reconciler.run()
 
     put(operator_main, "_lead", lead)
@@ -77,6 +77,6 @@ MUTANTS = (
     Mutant(name="relist diff", without="what vanished unseen stays in the store", switch=_relist_diff),
     Mutant(name="older word", without="an older version undoes a newer one", switch=_older_word),
     Mutant(name="resurrection", without="an answer brings back what was seen to go", switch=_resurrection),
-    Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_pod")),
-    Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_taskrun")),
+    Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_confirm_pod")),
+    Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_confirm_taskrun")),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from torpor_api.client import lease
-from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.executor import Executor
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -26,19 +26,19 @@ def _given_up() -> None:
 
 
 def _asked_before_each_write() -> None:
-    made = Applier.__init__
+    made = Executor.__init__
 
-    def init(self: Applier, *args: Any, leads: Any = None, **kwargs: Any) -> None:
+    def init(self: Executor, *args: Any, is_leader: Any = None, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
 
-    put(Applier, "__init__", init)
+    put(Executor, "__init__", init)
 
 
-def _to_its_end() -> None:
-    async def cut_short(_: Applier, write: Coroutine[Any, Any, Any]) -> Any:
+def _finish() -> None:
+    async def cut_short(_: Executor, write: Coroutine[Any, Any, Any]) -> Any:
         return await write
 
-    put(Applier, "_to_its_end", cut_short)
+    put(Executor, "_finish", cut_short)
 
 
 MUTANTS = (
@@ -52,6 +52,6 @@ MUTANTS = (
     Mutant(
         name="writes end before the release",
         without="who is told to stop gives up the Lease with writes under way",
-        switch=_to_its_end,
+        switch=_finish,
     ),
 )

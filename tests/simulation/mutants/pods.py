@@ -3,8 +3,8 @@
 from typing import Any
 
 from torpor_operator.controller import garbage_collector
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.pod_executor import PodWriter
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import containers, pod_builder, step, transitions
 
@@ -20,20 +20,20 @@ def _unclear_creation() -> None:
         def __setitem__(self, key: str, value: str) -> None:
             """Nothing is noted."""
 
-    made = Observer.__init__
+    made = ClusterCache.__init__
 
-    def init(self: Observer, *args: Any, **kwargs: Any) -> None:
+    def init(self: ClusterCache, *args: Any, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
-        self.unclear = Forgetful()
+        self.unconfirmed_pods = Forgetful()
 
-    put(Observer, "__init__", init)
+    put(ClusterCache, "__init__", init)
 
 
 def _former_taskrun() -> None:
     async def taken(self: Any, action: Any, other: Pod) -> None:
-        await self._launch_failed(action, f"a pod named {other.name} is there and is not ours; delete it")
+        await self._launch_failed(action, f"a pod named {other.name} exists and does not belong to Torpor; delete it")
 
-    put(PodWriter, "_taken", taken)
+    put(PodExecutor, "_name_is_taken", taken)
 
 
 def _gate() -> None:
@@ -65,7 +65,7 @@ def _finalizer() -> None:
 
 
 def _orphans() -> None:
-    put(garbage_collector.Orphans, "suspect", lambda *_: None)
+    put(garbage_collector.OrphanedPods, "add", lambda *_: None)
 
 
 def _silent_end() -> None:

@@ -17,11 +17,11 @@ async def test_two_tries_that_fail_alike_are_told_alike(tmp_path: Path) -> None:
     (token := tmp_path / "token").write_text("t")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    seat = ArchiveEndpoint(url=f"https://127.0.0.1:{port}", certificate=trusted)
+    endpoint = ArchiveEndpoint(url=f"https://127.0.0.1:{port}", certificate=trusted)
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:
-            await ArchiveUploader(ArchiveClient(str(token)))(seat, "/v1/runs", [])
+            await ArchiveUploader(ArchiveClient(str(token)))(endpoint, "/v1/runs", [])
         said.append(str(caught.value))
     assert said[0] == said[1]
     assert " at 0x" not in said[0]

@@ -40,34 +40,34 @@ class Rig:
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def _never(seat: ArchiveEndpoint, path: str, objects: Sequence[dict[str, Any]]) -> None:
+async def _never(endpoint: ArchiveEndpoint, path: str, objects: Sequence[dict[str, Any]]) -> None:
     raise AssertionError("nothing is put here")
 
 
 async def test_nothing_is_known_before_it_has_looked() -> None:
     rig = Rig()
     await rig.publish(_SAID)
-    known = asyncio.create_task(rig.archive.known())
+    discovered = asyncio.create_task(rig.archive.discovered())
     await asyncio.sleep(0)
-    assert not known.done()
+    assert not discovered.done()
     async with rig.looking():
-        await known
-        assert rig.archive.seat() == ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
+        await discovered
+        assert rig.archive.endpoint() == ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
 async def test_that_there_is_none_is_known_too() -> None:
     rig = Rig()
     async with rig.looking():
-        await rig.archive.known()
-        assert rig.archive.seat() is None
+        await rig.archive.discovered()
+        assert rig.archive.endpoint() is None
 
 
 async def test_an_archive_that_withdraws_its_address_is_none() -> None:
     rig = Rig()
     await rig.publish(_SAID)
     async with rig.looking():
-        await rig.archive.known()
+        await rig.archive.discovered()
         ops = [{"op": "add", "path": "/data", "value": {}}]
         await rig.api.patch(CONFIG_MAPS, "torpor-system", constants.ARCHIVE_CONFIG, ops)
         await rig.clock.advance(10.0)
-        assert rig.archive.seat() is None
+        assert rig.archive.endpoint() is None

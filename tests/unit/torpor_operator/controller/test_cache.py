@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor_api.client.api import Api
-from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.pod import Pod
 from torpor_operator.settings import Settings
@@ -19,14 +19,16 @@ NAME = names.taskrun("run", "workflow", "a")
 
 
 class Heard:
-    """An observer, and what it told."""
+    """An cache, and what it told."""
 
     def __init__(self) -> None:
         self.touched: list[Key] = []
         self.suspects: list[Pod] = []
         clock = VirtualClock()
         api = Api(FakeApi(clock), clock, jitter=lambda: 0.5)
-        self.observer = Observer(api, touched=self.touched.append, suspect=self.suspects.append, jitter=lambda: 0.5)
+        self.cache = ClusterCache(
+            api, enqueue=self.touched.append, on_orphaned_pod=self.suspects.append, jitter=lambda: 0.5
+        )
 
 
 @pytest.fixture
@@ -53,50 +55,50 @@ def pod(version: int, **fields: Any) -> Body:
 
 
 def parallelism(heard: Heard) -> int | None:
-    snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
+    snapshot = heard.cache.snapshot(RUN, {}, Settings(), 0.0)
     return None if snapshot is None else snapshot.workflow.spec.parallelism
 
 
 def test_an_older_version_of_a_workflow_is_not_taken_for_news(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(100, parallelism=2))
-    heard.observer.saw_workflow(workflow(99, parallelism=1))
+    heard.cache.store_workflow(workflow(100, parallelism=2))
+    heard.cache.store_workflow(workflow(99, parallelism=1))
     assert parallelism(heard) == 2
 
 
 def test_a_version_that_an_answer_brought_asks_for_no_plan_when_the_watch_repeats_it(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(100))
-    heard.observer.saw_workflow(workflow(100))
+    heard.cache.store_workflow(workflow(100))
+    heard.cache.store_workflow(workflow(100))
     assert heard.touched == [RUN]
-    heard.observer.saw_workflow(workflow(101))
+    heard.cache.store_workflow(workflow(101))
     assert heard.touched == [RUN, RUN]
 
 
 def test_another_workflow_of_the_same_name_is_news(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(100, parallelism=2))
-    heard.observer.saw_workflow(workflow(99, "another", parallelism=1))
+    heard.cache.store_workflow(workflow(100, parallelism=2))
+    heard.cache.store_workflow(workflow(99, "another", parallelism=1))
     assert parallelism(heard) == 1
 
 
 def test_a_workflow_that_is_gone_is_forgotten_and_only_by_its_uid(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(100))
-    former = heard.observer.workflows[RUN]
-    heard.observer.saw_workflow(workflow(101, "another"))
-    heard.observer.lost_workflow(former)
+    heard.cache.store_workflow(workflow(100))
+    former = heard.cache.workflows[RUN]
+    heard.cache.store_workflow(workflow(101, "another"))
+    heard.cache.drop_workflow(former)
     assert parallelism(heard) is not None
-    heard.observer.saw_workflow(workflow(102, "another"), deleted=True)
+    heard.cache.store_workflow(workflow(102, "another"), deleted=True)
     assert parallelism(heard) is None
 
 
 def test_a_workflow_that_cannot_be_read_disturbs_nobody(heard: Heard) -> None:
-    heard.observer.saw_workflow({"metadata": metadata("run", "workflow", 100), "spec": {"tasks": "none"}})
-    assert heard.observer.workflows == {}
+    heard.cache.store_workflow({"metadata": metadata("run", "workflow", 100), "spec": {"tasks": "none"}})
+    assert heard.cache.workflows == {}
 
 
 def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(100))
-    heard.observer.taskruns.store.upsert(taskrun(101))
-    heard.observer.pods.store.upsert(pod(102))
-    snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
+    heard.cache.store_workflow(workflow(100))
+    heard.cache.taskruns.store.upsert(taskrun(101))
+    heard.cache.pods.store.upsert(pod(102))
+    snapshot = heard.cache.snapshot(RUN, {}, Settings(), 0.0)
     assert snapshot is not None
     assert list(snapshot.taskruns) == [NAME]
     assert list(snapshot.runs("a")) == [constants.UNMAPPED]
@@ -104,16 +106,16 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(heard: Heard) -> N
 
 
 def test_a_second_taskrun_of_an_instance_is_not_taken_up(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(100))
-    heard.observer.taskruns.store.upsert(taskrun(101, "by-hand"))
-    snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
+    heard.cache.store_workflow(workflow(100))
+    heard.cache.taskruns.store.upsert(taskrun(101, "by-hand"))
+    snapshot = heard.cache.snapshot(RUN, {}, Settings(), 0.0)
     assert snapshot is not None
     assert not snapshot.taskruns
     assert not snapshot.by_task
 
 
 def test_every_change_of_a_child_touches_its_workflow(heard: Heard) -> None:
-    store, pods = heard.observer.taskruns.store, heard.observer.pods.store
+    store, pods = heard.cache.taskruns.store, heard.cache.pods.store
     changes = [
         partial(store.upsert, taskrun(101)),
         partial(pods.upsert, pod(102)),
@@ -130,7 +132,7 @@ def test_every_change_of_a_child_touches_its_workflow(heard: Heard) -> None:
 def test_a_held_pod_whose_taskrun_vanishes_is_suspect_whichever_is_heard_of_first(
     heard: Heard, *, pod_first: bool
 ) -> None:
-    store, pods = heard.observer.taskruns.store, heard.observer.pods.store
+    store, pods = heard.cache.taskruns.store, heard.cache.pods.store
     store.upsert(taskrun(101))
     pods.upsert(pod(102, finalizers=[constants.POD_FINALIZER]))
     deleting = pod(104, finalizers=[constants.POD_FINALIZER], deletionTimestamp="2023-11-14T22:13:20Z")
@@ -141,26 +143,26 @@ def test_a_held_pod_whose_taskrun_vanishes_is_suspect_whichever_is_heard_of_firs
 
 
 def test_a_pod_that_nothing_of_ours_holds_is_no_suspect(heard: Heard) -> None:
-    heard.observer.pods.store.upsert(pod(102, deletionTimestamp="2023-11-14T22:13:20Z"))
+    heard.cache.pods.store.upsert(pod(102, deletionTimestamp="2023-11-14T22:13:20Z"))
     assert heard.suspects == []
 
 
 def created(heard: Heard) -> dict[str, str]:
-    snapshot = heard.observer.snapshot(RUN, {}, Settings(), 0.0)
+    snapshot = heard.cache.snapshot(RUN, {}, Settings(), 0.0)
     assert snapshot is not None
     return {task: seen[()].text() for task, seen in snapshot.created.items()}
 
 
 def test_a_taskrun_that_was_seen_counts_as_created_after_it_has_gone(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(1))
-    heard.observer.taskruns.store.upsert(taskrun(2))
-    heard.observer.taskruns.store.delete(taskrun(3))
+    heard.cache.store_workflow(workflow(1))
+    heard.cache.taskruns.store.upsert(taskrun(2))
+    heard.cache.taskruns.store.delete(taskrun(3))
     assert created(heard) == {"a": "0"}
-    heard.observer.saw_workflow(workflow(4, uid="another"))
+    heard.cache.store_workflow(workflow(4, uid="another"))
     assert created(heard) == {}
 
 
 def test_a_taskrun_of_another_name_than_its_own_counts_for_nothing(heard: Heard) -> None:
-    heard.observer.saw_workflow(workflow(1))
-    heard.observer.taskruns.store.upsert(taskrun(2, name="made-by-hand"))
+    heard.cache.store_workflow(workflow(1))
+    heard.cache.taskruns.store.upsert(taskrun(2, name="made-by-hand"))
     assert created(heard) == {}

@@ -5,8 +5,8 @@ import asyncio
 from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS
 from torpor_api.models.workflow import Workflow, parse
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
 from torpor_operator.mapping.container_command import Program
 from torpor_operator.mapping.instances import Instance
 from torpor_operator.model.actions import CreateTaskRun, DeletePod
@@ -20,14 +20,14 @@ ROOM = Settings().workflow_concurrency
 
 
 class Desk:
-    """An applier whose writes take a second each."""
+    """An executor whose writes take a second each."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock, latency=0.5)  # there and back
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        observer = Observer(api, touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
-        self.applier = Applier(api, self.clock, observer, Settings())
+        cache = ClusterCache(api, enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5)
+        self.executor = Executor(api, self.clock, cache, Settings())
 
     def deletions(self, prefix: str, count: int) -> list[DeletePod]:
         names = [f"{prefix}-{number}" for number in range(count)]
@@ -51,7 +51,7 @@ def creations(of: Workflow, task: int, count: int) -> list[CreateTaskRun]:
 
 async def test_the_taskruns_of_one_task_are_created_side_by_side() -> None:
     desk, run = Desk(), workflow("run")
-    applying = asyncio.create_task(desk.applier.apply(run, creations(run, 0, 3 * ROOM)))
+    applying = asyncio.create_task(desk.executor.apply(run, creations(run, 0, 3 * ROOM)))
     await desk.clock.advance(3.5)
     await settle()
     assert applying.result()
@@ -60,9 +60,9 @@ async def test_the_taskruns_of_one_task_are_created_side_by_side() -> None:
 
 async def test_another_workflows_write_waits_for_none_of_a_large_ones() -> None:
     desk = Desk()
-    large = asyncio.create_task(desk.applier.apply(workflow("large"), desk.deletions("large", 20 * ROOM)))
+    large = asyncio.create_task(desk.executor.apply(workflow("large"), desk.deletions("large", 20 * ROOM)))
     await settle()
-    small = asyncio.create_task(desk.applier.apply(workflow("small"), desk.deletions("small", 1)))
+    small = asyncio.create_task(desk.executor.apply(workflow("small"), desk.deletions("small", 1)))
     await desk.clock.advance(1.1)
     assert small.done()
     assert not large.done()
@@ -74,7 +74,7 @@ async def test_where_a_taskrun_cannot_be_created_the_rest_of_its_task_waits_for_
     desk, run = Desk(), workflow("run")
     desk.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=ROOM))
     refused, others = creations(run, 0, 10 * ROOM), creations(run, 1, 2)
-    applying = asyncio.create_task(desk.applier.apply(run, [*refused, *others]))
+    applying = asyncio.create_task(desk.executor.apply(run, [*refused, *others]))
     await desk.clock.advance(30)
     assert not applying.result()
     assert desk.posts() == ROOM + 2

@@ -34,7 +34,7 @@ async def session() -> AsyncIterator[kopf.AiohttpSession]:
     app = web.Application()
     app.router.add_get("/", answered)
     async with TestServer(app) as server:
-        found = kopf_session.bounded(kopf.ConnectionInfo(server=str(server.make_url("/"))))
+        found = kopf_session.create(kopf.ConnectionInfo(server=str(server.make_url("/"))))
         async with found.aiohttp_session:
             yield found
 

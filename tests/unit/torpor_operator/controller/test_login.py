@@ -7,7 +7,7 @@ import kopf
 import pytest
 from torpor_api.client.api import Api
 from torpor_operator.controller import kopf_handlers
-from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.cache import ClusterCache
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
@@ -21,9 +21,11 @@ async def test_a_kubeconfig_that_is_named_comes_before_the_pods_service_account(
     monkeypatch.setattr(kopf, "login_with_kubeconfig", lambda **_: said.append("kubeconfig"))
     monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: said.append("account"))
     clock = VirtualClock()
-    observer = Observer(Api(FakeApi(clock), clock), touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
+    cache = ClusterCache(
+        Api(FakeApi(clock), clock), enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
+    )
     registry = kopf.OperatorRegistry()
-    kopf_handlers.register(registry, observer, stop=_stop, report=_report)
+    kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report)
     login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
     await login()  # type: ignore[call-arg, misc]
     assert said == asked

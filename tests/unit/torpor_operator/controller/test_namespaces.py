@@ -64,23 +64,23 @@ async def test_nothing_is_asked_about_a_namespace_in_which_nothing_was_refused()
     case = Case()
     async with case.running() as namespaces:
         await case.clock.advance(60)
-        assert namespaces.missing("team") == ""
+        assert namespaces.why_not_ready("team") == ""
     assert case.authorizer.asked == []
 
 
 async def test_one_that_is_refused_twice_is_told_and_told_again_once_it_is_set_up() -> None:
     case = Case()
     async with case.running() as namespaces:
-        namespaces.suspect("team")
+        namespaces.check("team")
         await case.clock.advance(5)
         assert case.told == ["team"]
-        said = namespaces.missing("team")
+        said = namespaces.why_not_ready("team")
         assert said.startswith("namespace team is not set up for workflows")
         assert said.endswith("--clusterrole=torpor-operator-namespace --serviceaccount=torpor-system:torpor-operator")
-        assert namespaces.missing("another") == ""
+        assert namespaces.why_not_ready("another") == ""
         case.authorizer.allowed.add("team")
         await case.clock.advance(5)
-        assert (namespaces.missing("team"), case.told) == ("", ["team", "team"])
+        assert (namespaces.why_not_ready("team"), case.told) == ("", ["team", "team"])
         asked = len(case.authorizer.asked)
         await case.clock.advance(60)
         assert len(case.authorizer.asked) == asked
@@ -89,7 +89,7 @@ async def test_one_that_is_refused_twice_is_told_and_told_again_once_it_is_set_u
 async def test_one_refusal_of_an_api_server_that_has_just_started_is_not_told() -> None:
     case = Case()
     async with case.running() as namespaces:
-        namespaces.suspect("team")
+        namespaces.check("team")
         await case.clock.advance(2)
         case.authorizer.allowed.add("team")
         await case.clock.advance(10)
@@ -100,11 +100,11 @@ async def test_of_many_only_a_few_are_asked_about_in_each_round_and_those_withou
     case = Case(used={f"n{number}" for number in range(100)})
     async with case.running() as namespaces:
         for name in case.used:
-            namespaces.suspect(name)
+            namespaces.check(name)
         await case.clock.advance(2)
         assert len(case.authorizer.asked) <= 20
         await case.clock.advance(60)
-        assert all(namespaces.missing(name) for name in case.used)
+        assert all(namespaces.why_not_ready(name) for name in case.used)
         case.used.clear()
         await case.clock.advance(2)
         asked = len(case.authorizer.asked)

@@ -16,15 +16,15 @@ def taskrun(  # noqa: PLR0913 - what a TaskRun says of itself
     rig.fake.put(TASKRUNS, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec, "status": dict(FRESH)})
 
 
-def said(rig: ControllerHarness, name: str) -> str | None:
+def report_of(rig: ControllerHarness, name: str) -> str | None:
     found: Body | None = rig.fake.get(TASKRUNS, NAMESPACE, name)
     assert found is not None
     message = found["status"].get("message")
     assert (found["status"].get("reason") == "Unowned") == (message is not None)
-    return None if message is None else str(message).partition(", so nothing")[0]
+    return None if message is None else str(message).partition(". Torpor ignores")[0]
 
 
-async def test_what_no_workflow_has_is_told_once_after_the_grace() -> None:
+async def test_an_orphaned_taskrun_is_reported_once_after_the_grace() -> None:
     async with ControllerHarness(Settings(stray_grace=5)).running() as rig:
         rig.create("run", python("a"), suspend=True)
         await rig.advance(1)
@@ -34,19 +34,19 @@ async def test_what_no_workflow_has_is_told_once_after_the_grace() -> None:
         taskrun(rig, names.taskrun("run", uid, "b"), "run", uid, "b")
         taskrun(rig, "misnamed", "run", uid)
         await rig.advance(4)
-        assert said(rig, "of-nobody") is None
+        assert report_of(rig, "of-nobody") is None
         await rig.advance(8)
-        assert said(rig, "of-nobody") == "there is no Workflow nobody in this namespace"
-        assert said(rig, "of-another") == f"Workflow run is another one now, with uid {uid}"
-        assert said(rig, names.taskrun("run", uid, "b")) == "Workflow run has no task b"
-        assert said(rig, "misnamed") == "the instance a/-1 of Workflow run has another name"
+        assert report_of(rig, "of-nobody") == "Workflow nobody does not exist in this namespace"
+        assert report_of(rig, "of-another") == f"Workflow run has another uid: {uid}"
+        assert report_of(rig, names.taskrun("run", uid, "b")) == "Workflow run has no task b"
+        assert report_of(rig, "misnamed") == "the TaskRun of a/-1 of Workflow run has another name"
         before = len(rig.fake.writes())
         await rig.advance(30)
         assert len(rig.fake.writes()) == before
         assert rig.state("run") == "Suspended"
 
 
-async def test_one_that_stands_in_other_groups_than_its_task_is_told() -> None:
+async def test_a_taskrun_with_another_number_of_group_indexes_than_its_task_is_reported() -> None:
     async with ControllerHarness(Settings(stray_grace=5)).running() as rig:
         group = {"name": "g", "expand": [{"name": "n", "over": [1]}]}
         rig.create("run", python("a", group="g"), groups=[group], suspend=True)
@@ -55,10 +55,10 @@ async def test_one_that_stands_in_other_groups_than_its_task_is_told() -> None:
         deeper = names.taskrun("run", uid, "a", groups=(0, 1))
         taskrun(rig, deeper, "run", uid, frame=(0, 1))
         await rig.advance(12)
-        assert said(rig, deeper) == "task a of Workflow run stands in 1 groups, this in 2"
+        assert report_of(rig, deeper) == "task a of Workflow run requires 1 group indexes; this TaskRun has 2"
 
 
-async def test_one_whose_workflow_comes_in_time_is_not_told() -> None:
+async def test_a_taskrun_that_is_gone_within_the_grace_is_not_reported() -> None:
     async with ControllerHarness(Settings(stray_grace=5)).running() as rig:
         taskrun(rig, "early", "late", "u")
         await rig.advance(6)

@@ -27,7 +27,7 @@ async def test_a_foreign_pod_under_our_name_fails_the_launch_and_is_left_alone(r
     await rig.advance(10)
     status = rig.taskrun("run", "a")["status"]
     assert (status["state"], status["reason"]) == ("Failed", "LaunchFailed")
-    assert f"a pod named {name} is there and is not ours" in status["message"]
+    assert f"a pod named {name} exists and does not belong to Torpor" in status["message"]
     assert rig.fake.get(PODS, NAMESPACE, name) is not None
 
 

@@ -25,6 +25,6 @@ class NoChildren:
 
 async def test_a_machine_that_starts_no_process_for_an_expression_is_trouble_and_no_bug() -> None:
     rig = ControllerHarness(Settings())
-    answerer = QueryResolver(Api(rig.fake, rig.clock), rig.observer, NoChildren())
+    resolver = QueryResolver(Api(rig.fake, rig.clock), rig.cache, NoChildren())
     with pytest.raises(errors.Unavailable, match="no process for 1 \\+ 1"):
-        await answerer.answer([Evaluate("1 + 1", (), {})])
+        await resolver.resolve([Evaluate("1 + 1", (), {})])

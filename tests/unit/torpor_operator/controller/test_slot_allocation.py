@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
-from torpor_operator.controller.slot_pools import Place, SlotAllocator
+from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreateTaskRun
 from torpor_wire import constants
@@ -15,7 +15,7 @@ from tests.support.builders import NAMESPACE
 from tests.support.fake_api import FakeApi, VirtualClock, settle
 
 ONE, TWO, HOLDER = (Key(NAMESPACE, name) for name in ("one", "two", "holder"))
-GPU = Place(NAMESPACE, "gpu")
+GPU = PoolKey(NAMESPACE, "gpu")
 
 
 def start(name: str) -> CreateTaskRun:
@@ -24,7 +24,7 @@ def start(name: str) -> CreateTaskRun:
 
 
 class Woken:
-    """A ledger whose pool has one slot that was given away and that two others wait for, until its holder ended."""
+    """An allocator with one slot and two Workflows that wait for it, after its holder has ended."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -32,33 +32,35 @@ class Woken:
         metadata = {"name": constants.POOLS_CONFIG, "namespace": NAMESPACE}
         fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"gpu": "1"}})
         self.keys: list[Key] = []
-        self.ledger = SlotAllocator(Api(fake, self.clock), lambda _: (), lambda _: False, self.keys.append)
+        self.allocator = SlotAllocator(Api(fake, self.clock), lambda _: (), lambda _: False, self.keys.append)
 
     async def begin(self) -> None:
-        self.ledger.room(HOLDER, "gpu")
+        self.allocator.free(HOLDER, "gpu")
         await settle()
-        assert self.ledger.admitted(HOLDER, [start("held")])
-        assert not self.ledger.admitted(ONE, [start("first")])
+        assert self.allocator.admit(HOLDER, [start("held")])
+        assert not self.allocator.admit(ONE, [start("first")])
         await self.clock.advance(1)
-        assert not self.ledger.admitted(TWO, [start("second")])
+        assert not self.allocator.admit(TWO, [start("second")])
         await self.clock.advance(60)
         self.keys.clear()
-        self.ledger.changed(GPU)
+        self.allocator.recount(GPU)
         await self.clock.advance(1)
         assert self.keys == [ONE]
 
 
-@pytest.mark.parametrize("wants_nothing", [lambda ledger: ledger.admitted(ONE, []), lambda ledger: ledger.forget(ONE)])
+@pytest.mark.parametrize(
+    "wants_nothing", [lambda allocator: allocator.admit(ONE, []), lambda allocator: allocator.forget(ONE)]
+)
 async def test_a_free_slot_that_its_first_claimant_does_not_want_any_more_is_offered_to_the_next(
     wants_nothing: Any,
 ) -> None:
     woken = Woken()
-    running = asyncio.create_task(woken.ledger.run())
+    running = asyncio.create_task(woken.allocator.run())
     await woken.begin()
-    wants_nothing(woken.ledger)
+    wants_nothing(woken.allocator)
     await woken.clock.advance(1)
     assert woken.keys == [ONE, TWO]
-    assert woken.ledger.admitted(TWO, [start("second")])
+    assert woken.allocator.admit(TWO, [start("second")])
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 
@@ -73,11 +75,11 @@ async def test_a_namespace_that_is_first_asked_of_while_others_are_read_is_read_
 
     def wake(key: Key) -> None:
         woken.append(key)
-        ledger.room(other, "gpu")
+        allocator.free(other, "gpu")
 
-    ledger = SlotAllocator(Api(fake, clock), lambda _: (), lambda _: False, wake)
-    ledger.room(ONE, "gpu")
-    running = asyncio.create_task(ledger.run())
+    allocator = SlotAllocator(Api(fake, clock), lambda _: (), lambda _: False, wake)
+    allocator.free(ONE, "gpu")
+    running = asyncio.create_task(allocator.run())
     await clock.advance(1)
     assert woken == [ONE, other]
     running.cancel()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS, LEASES
-from torpor_operator.controller.triggerer_pools import Pools
+from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.model.snapshot import Pool
 from torpor_operator.settings import Settings
 from torpor_wire import constants
@@ -27,8 +27,8 @@ def lease(pool: str, holder: str = "replica") -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def looking(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[Pools]:
-    pools = Pools(Api(fake, clock, jitter=lambda: 0.5), SYSTEM)
+async def looking(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[TriggererPools]:
+    pools = TriggererPools(Api(fake, clock, jitter=lambda: 0.5), SYSTEM)
     task = asyncio.create_task(pools.run())
     await settle()
     try:
@@ -43,14 +43,14 @@ async def test_a_pool_is_served_while_the_lease_of_one_of_its_triggerers_is_rene
     fake = FakeApi(clock)
     fake.put(LEASES, lease("default"))
     async with looking(fake, clock) as pools:
-        assert pools.of("default") == Pool(served=True)
-        assert pools.of("gpu") == Pool(served=False)
+        assert pools.get("default") == Pool(served=True)
+        assert pools.get("gpu") == Pool(served=False)
         await clock.advance(10)
         fake.edit(LEASES, SYSTEM, "torpor-triggerer-default", {"spec": {"renewTime": "2"}})
         await clock.advance(15)
-        assert pools.of("default").served
+        assert pools.get("default").served
         await clock.advance(10)
-        assert not pools.of("default").served
+        assert not pools.get("default").served
 
 
 async def test_the_public_key_of_a_pool_is_in_its_configmap() -> None:
@@ -60,7 +60,7 @@ async def test_the_public_key_of_a_pool_is_in_its_configmap() -> None:
     metadata = {"name": "torpor-seal-default", "namespace": SYSTEM, "labels": {constants.LABEL_POOL: "default"}}
     fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {constants.SEAL_DATA: "a2V5"}})
     async with looking(fake, clock) as pools:
-        assert pools.of("default").seal_key == "a2V5"
+        assert pools.get("default").seal_key == "a2V5"
 
 
 async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
@@ -68,9 +68,9 @@ async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
     fake = FakeApi(clock)
     fake.inject(Fault(method="GET", status=403, times=1))
     async with looking(fake, clock) as pools:
-        assert pools.of("default") == Pool(served=True)
+        assert pools.get("default") == Pool(served=True)
         await clock.advance(6)
-        assert pools.of("default") == Pool(served=False)
+        assert pools.get("default") == Pool(served=False)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.decoding import UNREADABLE
 from torpor_api.client.resources import WORKFLOWS
-from torpor_operator.controller.cache import Observer
+from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
 _SUCCEEDED = {"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "", "lastTransitionTime": ""}
-_STALLED = "The operator cannot read this Workflow and does nothing for it: too deep"
+_STALLED = "The operator cannot read this Workflow and ignores it: too deep"
 
 
 class Cluster:
@@ -68,9 +68,9 @@ async def test_a_workflow_that_has_changed_meanwhile_is_left_to_the_watch(caplog
 def test_the_observer_neither_holds_nor_forgets_it() -> None:
     cluster = Cluster()
     touched: list[object] = []
-    observer = Observer(
-        Api(cluster.fake, cluster.clock), touched=touched.append, suspect=lambda _: None, jitter=lambda: 0.5
+    cache = ClusterCache(
+        Api(cluster.fake, cluster.clock), enqueue=touched.append, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
     )
     body = cluster.body | {UNREADABLE: "spec: nested more than 100 levels deep"}
-    assert observer.saw_workflow(body) == "spec: nested more than 100 levels deep"
-    assert not observer.workflows
+    assert cache.store_workflow(body) == "spec: nested more than 100 levels deep"
+    assert not cache.workflows

@@ -139,7 +139,7 @@ async def test_a_key_that_rests_is_handed_out_once_when_it_has_rested(
 ) -> None:
     worker.stop()
     queue.add(A)
-    queue.done(await queue.get(), rests_until=clock.monotonic() + 10)
+    queue.done(await queue.get(), cooldown_until=clock.monotonic() + 10)
     rested = Worker(queue, clock)
     queue.add(A)
     queue.add(B)
@@ -157,7 +157,7 @@ async def test_what_came_while_a_key_was_worked_on_waits_for_its_rest_too(
     queue.add(A)
     await queue.get()
     queue.add(A)
-    queue.done(A, rests_until=clock.monotonic() + 10)
+    queue.done(A, cooldown_until=clock.monotonic() + 10)
     late = Worker(queue, clock)
     await clock.advance(30)
     assert late.taken == [(A, 10.0)]
@@ -166,7 +166,7 @@ async def test_what_came_while_a_key_was_worked_on_waits_for_its_rest_too(
 
 async def test_a_clock_that_is_set_back_makes_no_rest_longer(queue: WorkQueue, clock: VirtualClock) -> None:
     queue.add(A)
-    queue.done(await queue.get(), rests_until=clock.monotonic() + 10)
+    queue.done(await queue.get(), cooldown_until=clock.monotonic() + 10)
     clock.jump(-3600)
     queue.add(A)
     rested = Worker(queue, clock)
@@ -181,7 +181,7 @@ async def test_a_moment_that_comes_while_a_key_rests_waits_for_the_end_of_its_re
     queue: WorkQueue, clock: VirtualClock
 ) -> None:
     queue.add(A)
-    queue.done(await queue.get(), rests_until=clock.monotonic() + 10)
+    queue.done(await queue.get(), cooldown_until=clock.monotonic() + 10)
     queue.add_at(A, clock.now() + 3)
     queue.add_at(B, clock.now() + 3)
     rested = Worker(queue, clock)

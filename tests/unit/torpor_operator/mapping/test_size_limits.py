@@ -130,7 +130,7 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
 async def test_the_operator_holds_no_arguments(rig: ControllerHarness) -> None:
     rig.create("run", python("a", args={"x": "secret " * 1000}), container("b", args={"x": "1"}))
     await rig.advance(1)
-    held = list(rig.observer.taskruns.store.values())
+    held = list(rig.cache.taskruns.store.values())
     assert len(held) == 2
     assert "secret" not in str(held)
     assert all(run.spec.arguments == () for run in held)

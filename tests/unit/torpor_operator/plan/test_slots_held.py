@@ -2,7 +2,7 @@
 
 import pytest
 from torpor_api.client.resources import WORKFLOWS
-from torpor_operator.controller.slot_pools import word
+from torpor_operator.controller.slot_pools import PoolKey, index_key
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreatePod, CreateTaskRun, Plan
 from torpor_operator.model.snapshot import Snapshot
@@ -34,13 +34,13 @@ async def test_a_plan_counts_the_free_slots_of_a_pool_once() -> None:
         rig.create("one", python("a", pool="gpu"), suspend=True)
         await rig.advance(6)
         key = Key(NAMESPACE, "one")
-        seen = rig.observer.snapshot(key, {}, Settings(), rig.clock.now())
+        seen = rig.cache.snapshot(key, {}, Settings(), rig.clock.now())
         assert seen is not None
         assert seen.slots("gpu") == 2
         started = CreateTaskRun(body={"metadata": {"name": "x"}, "spec": {"pool": "gpu", "task": "a"}})
-        assert rig.observer.ledger.admitted(key, [started])
+        assert rig.cache.slots.admit(key, [started])
         assert seen.slots("gpu") == 2
-        assert rig.observer.ledger.room(key, "gpu") == 1
+        assert rig.cache.slots.free(key, "gpu") == 1
 
 
 async def test_a_pool_does_not_go_through_what_has_ended() -> None:
@@ -51,8 +51,8 @@ async def test_a_pool_does_not_go_through_what_has_ended() -> None:
         rig.create("two", python("a", pool="gpu"))
         await rig.advance(10)
         assert [rig.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
-        assert rig.observer.taskruns.store.indexed(word(NAMESPACE, "gpu")) == []
-        assert rig.observer.ledger.room(Key(NAMESPACE, "one"), "gpu") == 1
+        assert rig.cache.taskruns.store.indexed(index_key(PoolKey(NAMESPACE, "gpu"))) == []
+        assert rig.cache.slots.free(Key(NAMESPACE, "one"), "gpu") == 1
 
 
 async def test_no_slot_is_kept_for_a_workflow_that_cannot_be_planned_any_more(monkeypatch: pytest.MonkeyPatch) -> None:

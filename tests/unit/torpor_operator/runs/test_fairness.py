@@ -36,7 +36,7 @@ class Stuck(InProcess):
 @pytest.fixture
 async def rig() -> AsyncIterator[ControllerHarness]:
     made = ControllerHarness(Settings(reconcilers=2))
-    made.reconciler._answerer._evaluator = Stuck()
+    made.reconciler._resolver._evaluator = Stuck()
     async with made.running() as running:
         yield running
 
@@ -52,7 +52,7 @@ async def test_expressions_of_one_namespace_that_take_for_ever_hold_up_no_run_of
     rig.create("run", python("work", when="1 < 2"))
     await rig.advance(3)
     assert rig.state("run") == "Succeeded"
-    asked = rig.reconciler._answerer._evaluator.asked  # type: ignore[attr-defined]
+    asked = rig.reconciler._resolver._evaluator.asked  # type: ignore[attr-defined]
     assert set(asked) == {LOUD, NAMESPACE}
     assert asked.count(LOUD) < 30, "a namespace has only so many Workflows under way"
 
@@ -66,7 +66,7 @@ async def test_namespaces_take_turns_in_the_queue() -> None:
 
 
 async def test_only_so_many_keys_of_a_namespace_are_worked_on_at_a_time() -> None:
-    queue = WorkQueue(VirtualClock(), at_once=2)
+    queue = WorkQueue(VirtualClock(), keys_per_namespace=2)
     for name in ("a1", "a2", "a3"):
         queue.add(Key("a", name))
     first, second = await queue.get(), await queue.get()

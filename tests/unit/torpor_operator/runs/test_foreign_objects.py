@@ -53,8 +53,8 @@ async def test_a_pod_of_another_namespace_that_claims_a_taskrun_as_its_owner_is_
     owner = {"kind": "TaskRun", "name": run["name"], "uid": run["uid"], "controller": True}
     rig.fake.put(PODS, foreign_pod("intruder", owner, namespace="elsewhere"))
     await rig.advance(1)
-    assert len(rig.observer.pods.store) == 2
-    snapshot = rig.observer.snapshot(Key(NAMESPACE, "run"), {}, Settings(), rig.clock.now())
+    assert len(rig.cache.pods.store) == 2
+    snapshot = rig.cache.snapshot(Key(NAMESPACE, "run"), {}, Settings(), rig.clock.now())
     assert snapshot is not None
     assert [pod.name for pod in snapshot.pods[run["uid"]]] == [f"{run['name']}-a1-s0"]
 

@@ -12,8 +12,8 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS
 from torpor_api.models.workflow import Workflow, WorkflowStatus, parse
-from torpor_operator.controller.cache import Observer
-from torpor_operator.controller.executor import Applier
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
 from torpor_operator.model.actions import DeletePod, RemovePodFinalizer, SetFinalizers
 from torpor_operator.settings import Settings
 
@@ -26,21 +26,21 @@ def workflow() -> Workflow:
     return parse({"metadata": metadata, "spec": {"image": "i", "tasks": [python("a")]}})
 
 
-def applier_of(fake: FakeApi, clock: VirtualClock, leads: Callable[[], bool]) -> Applier:
+def executor_of(fake: FakeApi, clock: VirtualClock, is_leader: Callable[[], bool]) -> Executor:
     api = Api(fake, clock, jitter=lambda: 0.5)
-    observer = Observer(api, touched=lambda _: None, suspect=lambda _: None, jitter=lambda: 0.5)
-    return Applier(api, clock, observer, Settings(), leads=leads)
+    cache = ClusterCache(api, enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5)
+    return Executor(api, clock, cache, Settings(), is_leader=is_leader)
 
 
 async def test_who_does_not_lead_writes_nothing() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
-    applier = applier_of(fake, clock, leads=lambda: False)
+    executor = executor_of(fake, clock, is_leader=lambda: False)
 
-    assert not await applier.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
-    assert not await applier.write_status(workflow(), WorkflowStatus(state="Running"))
+    assert not await executor.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
+    assert not await executor.write_status(workflow(), WorkflowStatus(state="Running"))
     with pytest.raises(errors.Unavailable):
-        await applier.let_go(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))
+        await executor.remove_finalizer(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))
     assert fake.requests == []
 
 
@@ -48,16 +48,16 @@ async def test_who_is_told_to_stop_ends_the_write_that_is_under_way() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock, latency=1.0)
     pod = fake.put(PODS, {"metadata": {"name": "pod", "namespace": "ns"}})
-    applier = applier_of(fake, clock, leads=lambda: True)
+    executor = executor_of(fake, clock, is_leader=lambda: True)
     applying = asyncio.create_task(
-        applier.apply(workflow(), [DeletePod(namespace="ns", name="pod", uid=pod["metadata"]["uid"])])
+        executor.apply(workflow(), [DeletePod(namespace="ns", name="pod", uid=pod["metadata"]["uid"])])
     )
     await settle()
     applying.cancel()
-    settled = asyncio.create_task(applier.settled())
+    drained = asyncio.create_task(executor.drain())
     await settle()
     assert applying.cancelled()
-    assert not settled.done()
+    assert not drained.done()
     await clock.advance(2.0)
-    assert settled.done()
+    assert drained.done()
     assert fake.get(PODS, "ns", "pod") is None

@@ -75,7 +75,7 @@ async def test_retries_and_failures_come_to_their_end(rig: ControllerHarness) ->
 async def test_a_deleted_run_is_cancelled_and_then_gone(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     await rig.advance(2)
-    await rig.applier._api.delete(WORKFLOWS, NAMESPACE, "run")
+    await rig.executor._api.delete(WORKFLOWS, NAMESPACE, "run")
     await rig.advance(30)
     assert rig.fake.get(WORKFLOWS, NAMESPACE, "run") is not None
     await rig.advance(40)
@@ -239,7 +239,7 @@ async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: ControllerHarness) -> 
     rig.create("run", container("count"))
     await rig.clock.advance(2)
     assert rig.fake.all(PODS)[0]["metadata"]["finalizers"] == [constants.POD_FINALIZER]
-    await rig.applier._api.delete(TASKRUNS, NAMESPACE, rig.taskrun("run", "count")["metadata"]["name"])
+    await rig.executor._api.delete(TASKRUNS, NAMESPACE, rig.taskrun("run", "count")["metadata"]["name"])
     await rig.clock.advance(3)
     assert rig.fake.all(PODS) == []
 
@@ -270,7 +270,7 @@ async def test_a_workflow_that_vanished_unseen_is_forgotten_at_the_next_resync(r
     assert body is not None
     rig.fake.remove(WORKFLOWS, NAMESPACE, "run")
     await rig.advance(1)
-    rig.observer.saw_workflow(body)
-    assert rig.observer.workflows
+    rig.cache.store_workflow(body)
+    assert rig.cache.workflows
     await rig.advance(Settings().resync + 1)
-    assert not rig.observer.workflows
+    assert not rig.cache.workflows

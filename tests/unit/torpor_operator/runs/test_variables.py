@@ -29,5 +29,5 @@ async def test_a_configmap_that_is_not_there_fails_what_asks_for_it_and_is_named
         await rig.advance(3)
         entries = {entry["name"]: entry for entry in rig.workflow("run")["status"]["tasks"]}
         assert entries["other"]["state"] == "Succeeded"
-        message = "expand day: there is no ConfigMap settings for spec.variablesFrom to read"
+        message = "expand day: ConfigMap settings of spec.variablesFrom does not exist"
         assert (entries["load"]["reason"], entries["load"]["message"]) == ("ExpressionFailed", message)
