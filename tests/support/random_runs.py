@@ -141,7 +141,9 @@ class RandomRun:
 def in_order_of_index(actions: list[Action]) -> list[Action]:
     """The actions, with creations in the order of the index, as the contract of a plan asks."""
     creations = iter(
-        sorted((it for it in actions if isinstance(it, CreateTaskRun)), key=lambda it: it.body["spec"]["mapIndex"])
+        sorted(
+            (it for it in actions if isinstance(it, CreateTaskRun)), key=lambda it: it.body["spec"].get("mapIndex", -1)
+        )
     )
     return [next(creations) if isinstance(it, CreateTaskRun) else it for it in actions]
 

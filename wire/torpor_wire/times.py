@@ -28,6 +28,16 @@ def epoch(text: str) -> float:
     return moment.timestamp()
 
 
+def human(duration: float) -> str:
+    """Return `125.4` as `2m5s`: the two largest units, as kubectl shows the duration of a Job."""
+    rest, parts = int(max(duration, 0.0)), []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
+        number, rest = divmod(rest, size)
+        if parts or number:
+            parts.append(f"{number}{unit}")
+    return "".join(part for part in parts[:2] if not part.startswith("0")) or "0s"
+
+
 def seconds(duration: str) -> float:
     """Return `1h30m` as 5400.0. Raises ValueError for anything but numbers with the units d, h, m, s or ms."""
     if not duration or not re.fullmatch(DURATION_PATTERN, duration):

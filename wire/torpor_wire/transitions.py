@@ -84,7 +84,7 @@ def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) ->
     if result is not None and stored is not None:
         raise ValueError("a result stands on the TaskRun or in the archive, not in both")
     wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()
-    sets: dict[str, Json] = {"result": result, "completionTime": times.rfc3339(now)}
+    sets: dict[str, Json] = {"result": result, **_completion(pin, now)}
     if stored is not None:
         sets["stored"] = stored
     return _transition(pin, State.SUCCEEDED, sets=sets, clears=(*wait, "message", "reason"))
@@ -98,7 +98,7 @@ def fail(  # noqa: PLR0913 - what is said of a failure
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
     if log:
         sets["log"] = shorten(log, constants.LOG_MAX)
-    sets |= {"completionTime": times.rfc3339(now)} if again is None else {"retryAt": times.rfc3339(again)}
+    sets |= _completion(pin, now) if again is None else {"retryAt": times.rfc3339(again)}
     to = State.FAILED if again is None else State.UP_FOR_RETRY
     return _transition(pin, to, sets=sets, clears=("trigger", "deadline"))
 
@@ -108,7 +108,7 @@ def skip(pin: Pin, *, message: str, now: float) -> Patch:
     sets: dict[str, Json] = {
         "reason": Reason.SKIPPED,
         "message": shorten(message),
-        "completionTime": times.rfc3339(now),
+        **_completion(pin, now),
     }
     return _transition(pin, State.SKIPPED, sets=sets, clears=("trigger", "deadline"))
 
@@ -141,7 +141,7 @@ def cancel(pin: Pin, *, message: str, now: float) -> Patch:
     sets: dict[str, Json] = {
         "reason": Reason.CANCELLED,
         "message": shorten(message),
-        "completionTime": times.rfc3339(now),
+        **_completion(pin, now),
     }
     return _transition(pin, State.CANCELLED, sets=sets, clears=("trigger", "deadline"))
 
@@ -181,6 +181,11 @@ def _transition(pin: Pin, to: State, *, sets: dict[str, Json], clears: tuple[str
         raise ValueError(f"{pin.state} -> {to} is not an edge of the state machine")
     cleared: dict[str, Json] = dict.fromkeys(clears)
     return [*_tests(pin), *_values(pin, to, {"state": to} | cleared | sets)]
+
+
+def _completion(pin: Pin, now: float) -> dict[str, Json]:
+    """The fields of a terminal state. The duration is counted from the creation of the TaskRun."""
+    return {"completionTime": times.rfc3339(now), "duration": times.human(now - times.epoch(pin.created))}
 
 
 def _tests(pin: Pin) -> Patch:

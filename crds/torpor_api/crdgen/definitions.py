@@ -63,7 +63,7 @@ _TASKRUN = Kind(
             "Index in each mapped group that contains the task, outermost first.",
             priority=1,
         ),
-        Column("Index", ".spec.mapIndex", "Position in the task's expansion; -1 where not mapped.", "integer"),
+        Column("Index", ".spec.mapIndex", "Index of the instance; empty if the task is not mapped.", "integer"),
         Column("State", ".status.state", "State of the TaskRun."),
         Column("Reason", ".status.reason", "Why it failed or waits."),
         Column("Attempt", ".status.attempt", "Number of the attempt, from 1.", "integer"),
@@ -72,6 +72,8 @@ _TASKRUN = Kind(
         Column("Display-Name", ".spec.displayName", "Display name of the instance.", priority=1),
         Column("Pod", ".status.pod.name", "Pod of the current segment.", priority=1),
         Column("Trigger", ".status.trigger.class", "Class of the trigger.", priority=1),
+        Column("Duration", ".status.duration", "Time from the creation to the end.", priority=1),
+        Column("Finished-At", ".status.completionTime", "Time of the end.", priority=1),
         Column("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),
     ),
 )
@@ -100,6 +102,8 @@ def taskruns() -> Schema:
     schema = _schema(taskrun.TaskRun, _TASKRUN)
     spec, status = schema["properties"]["spec"], schema["properties"]["status"]
     spec["x-kubernetes-validations"] = cel_rules.taskrun_spec()
+    # Without a default, the column of an unmapped task is empty.
+    del spec["properties"]["mapIndex"]["default"]
     status["x-kubernetes-validations"] = cel_rules.taskrun_status()
     # Not only a nicety: the API server drops status from a POST, and only a default makes the new TaskRun Scheduled.
     status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0}

@@ -145,7 +145,7 @@ class TaskRunSpec(Model):
     task: Annotated[Identifier, Field(description="Task of the Workflow.")]
     map_index: Annotated[
         int,
-        Field(ge=-1, lt=constants.MAP_MAX, description="Index of the instance. -1 if the task is not mapped."),
+        Field(ge=-1, lt=constants.MAP_MAX, description="Index of the instance. Absent if the task is not mapped."),
     ] = constants.UNMAPPED
     group_indexes: Annotated[
         GroupIndexes | None,
@@ -186,6 +186,13 @@ class TaskRunSpec(Model):
         None
     )
     timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts in `timeout`.")] = True
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in YAML. An unmapped task has no `mapIndex`."""
+        body = super().to_json()
+        if self.map_index == constants.UNMAPPED:
+            del body["mapIndex"]
+        return body
 
     @property
     def frame(self) -> tuple[int, ...]:
@@ -240,6 +247,10 @@ class TaskRunStatus(Model):
         None
     )
     completion_time: Annotated[Moment, Field(description="Time of the terminal state.")] = None
+    duration: Annotated[
+        str | None,
+        Field(max_length=32, description="Time from the creation to the terminal state, such as 2m5s."),
+    ] = None
     cancel: Annotated[
         Moment, Field(description="Time at which the operator requested the cancellation of the wait.")
     ] = None

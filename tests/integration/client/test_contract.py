@@ -22,7 +22,6 @@ SPEC = {
     "image": "i",
     "python": "m:f",
     "triggerPool": "default",
-    "mapIndex": -1,
     "clears": 0,
     "retries": {"limit": 0, "delay": "10s", "backoff": 2, "maxDelay": "1h"},
     "timeoutWhileDeferred": True,

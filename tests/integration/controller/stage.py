@@ -146,7 +146,7 @@ class Stage:
         """The TaskRuns that say they belong to the Workflow, by index."""
         items = self.server.request("GET", collection("taskruns", self.namespace)).expect(200)["items"]
         mine = [one for one in items if one["spec"]["workflow"]["name"] == workflow]
-        return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"]["mapIndex"]))
+        return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"].get("mapIndex", -1)))
 
     def taskrun(self, workflow: str, task: str) -> Object:
         """The first TaskRun of a task, once there is one."""

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from torpor_wire import times, transitions
+from torpor_wire.state import State
 
 from tests.integration.conftest import Server
 
@@ -61,14 +63,14 @@ def test_columns_say_what_a_taskrun_waits_for(server: Server) -> None:
     assert columns == ["Workflow", "Task", "Index", "State", "Reason", "Attempt", "Waits-For", "Age"]
 
 
-def cells(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
-    """What `kubectl get taskruns -o wide` prints of which instances they are, by name."""
+def rows(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
+    """What `kubectl get taskruns -o wide` prints, by name."""
     table = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     url = f"{server.url}{_EVERYWHERE}/{namespace}/taskruns"
     answer = server.administrator.request("GET", url, headers=table).json()
     names = [column["name"] for column in answer["columnDefinitions"]]
     found = [dict(zip(names, row["cells"], strict=True)) for row in answer["rows"]]
-    return {row["Name"]: {name: row[name] for name in ("Group-Indexes", "Index", "Display-Name")} for row in found}
+    return {row["Name"]: row for row in found}
 
 
 def test_wide_columns_say_in_which_index_of_its_groups_a_taskrun_stands_and_what_it_is_called(
@@ -77,10 +79,21 @@ def test_wide_columns_say_in_which_index_of_its_groups_a_taskrun_stands_and_what
     named = taskrun(groupIndexes=[2, 0], mapIndex=3, displayName="load Bonn")
     server.create("taskruns", namespace, named).expect(201)
     server.create("taskruns", namespace, taskrun("run-task-alone")).expect(201)
-    assert cells(server, namespace) == {
+    shown = ("Group-Indexes", "Index", "Display-Name")
+    assert {name: {column: row[column] for column in shown} for name, row in rows(server, namespace).items()} == {
         "run-task-12345": {"Group-Indexes": "[2,0]", "Index": 3, "Display-Name": "load Bonn"},
-        "run-task-alone": {"Group-Indexes": None, "Index": -1, "Display-Name": None},
+        "run-task-alone": {"Group-Indexes": None, "Index": None, "Display-Name": None},
     }
+
+
+def test_an_ended_taskrun_shows_its_duration_and_its_end(server: Server, namespace: str) -> None:
+    made = server.create("taskruns", namespace, taskrun()).expect(201)
+    ended = times.epoch(made["metadata"]["creationTimestamp"]) + 75
+    pin = transitions.Pin(made["metadata"]["uid"], made["metadata"]["creationTimestamp"], State.SCHEDULED, 1, 0)
+    patch = transitions.cancel(pin, message="no", now=ended)
+    server.patch_status(namespace, "run-task-12345", patch).expect(200)
+    row = rows(server, namespace)["run-task-12345"]
+    assert (row["Duration"], row["Finished-At"]) == ("1m15s", times.rfc3339(ended))
 
 
 def test_nulls_among_params_and_arguments_are_kept(server: Server, namespace: str) -> None:

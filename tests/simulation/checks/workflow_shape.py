@@ -120,7 +120,7 @@ class Shape:
 def path_of(run: Object) -> Path:
     """Where a TaskRun stands: the index of each group around it, and its own if its task is mapped."""
     spec = run["spec"]
-    own = (spec["mapIndex"],) if spec["mapIndex"] >= 0 else ()
+    own = (spec["mapIndex"],) if spec.get("mapIndex", -1) >= 0 else ()
     return (*(spec.get("groupIndexes") or ()), *own)
 
 

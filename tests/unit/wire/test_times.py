@@ -58,3 +58,11 @@ def test_a_duration_is_a_row_of_numbers_with_units(text: str, seconds: float) ->
 def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="write 30s, 5m, 1h30m or 7d"):
         times.seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [(-1.0, "0s"), (0.4, "0s"), (59.9, "59s"), (60.0, "1m"), (125.4, "2m5s"), (3_605.0, "1h"), (90_061.0, "1d1h")],
+)
+def test_a_duration_shows_its_two_largest_units(duration: float, text: str) -> None:
+    assert times.human(duration) == text

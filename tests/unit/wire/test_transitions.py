@@ -79,27 +79,34 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     ),
     "succeed from a pod": (
         transitions.succeed(pin(State.RUNNING), "42", now=NOW),
-        {"state": "Succeeded", "result": "42", "completionTime": STAMP},
+        {"state": "Succeeded", "result": "42", "completionTime": STAMP, "duration": "13m20s"},
         {"message", "reason"},
     ),
     "succeed with a result in the archive": (
         transitions.succeed(pin(State.RUNNING), None, now=NOW, stored={"size": 9000}),
-        {"state": "Succeeded", "stored": {"size": 9000}, "completionTime": STAMP},
+        {"state": "Succeeded", "stored": {"size": 9000}, "completionTime": STAMP, "duration": "13m20s"},
         {"message", "reason", "result"},
     ),
     "succeed without a pod": (
         transitions.succeed(pin(State.DEFERRED), None, now=NOW),
-        {"state": "Succeeded", "completionTime": STAMP},
+        {"state": "Succeeded", "completionTime": STAMP, "duration": "13m20s"},
         {"message", "reason", "trigger", "deadline", "result"},
     ),
     "fail for good": (
         transitions.fail(pin(State.RUNNING), retry.Policy(limit=1), reason=Reason.ERROR, message="no", now=NOW),
-        {"state": "Failed", "reason": "Error", "message": "no", "completionTime": STAMP},
+        {"state": "Failed", "reason": "Error", "message": "no", "completionTime": STAMP, "duration": "13m20s"},
         {"trigger", "deadline"},
     ),
     "fail with what the trigger said": (
         transitions.fail(pin(State.DEFERRED), retry.Policy(), reason=Reason.ERROR, message="no", log="a line", now=NOW),
-        {"state": "Failed", "reason": "Error", "message": "no", "log": "a line", "completionTime": STAMP},
+        {
+            "state": "Failed",
+            "reason": "Error",
+            "message": "no",
+            "log": "a line",
+            "completionTime": STAMP,
+            "duration": "13m20s",
+        },
         {"trigger", "deadline"},
     ),
     "fail for now": (
@@ -109,7 +116,13 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     ),
     "skip": (
         transitions.skip(pin(State.RUNNING), message="no file today", now=NOW),
-        {"state": "Skipped", "reason": "Skipped", "message": "no file today", "completionTime": STAMP},
+        {
+            "state": "Skipped",
+            "reason": "Skipped",
+            "message": "no file today",
+            "completionTime": STAMP,
+            "duration": "13m20s",
+        },
         {"trigger", "deadline"},
     ),
     "retry": (
@@ -125,7 +138,13 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     ),
     "cancel": (
         transitions.cancel(pin(State.DEFERRED), message="spec.cancel was set", now=NOW),
-        {"state": "Cancelled", "reason": "Cancelled", "message": "spec.cancel was set", "completionTime": STAMP},
+        {
+            "state": "Cancelled",
+            "reason": "Cancelled",
+            "message": "spec.cancel was set",
+            "completionTime": STAMP,
+            "duration": "13m20s",
+        },
         {"trigger", "deadline"},
     ),
     "ask to cancel": (transitions.ask_cancel(pin(State.DEFERRED), now=NOW), {"cancel": STAMP}, set()),
