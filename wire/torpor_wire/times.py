@@ -30,7 +30,8 @@ def epoch(text: str) -> float:
 
 def human(duration: float) -> str:
     """Return `125.4` as `2m5s`: the two largest units, as kubectl shows the duration of a Job."""
-    rest, parts = int(max(duration, 0.0)), []
+    rest = int(max(duration, 0.0))
+    parts: list[str] = []
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
         number, rest = divmod(rest, size)
         if parts or number:

@@ -59,13 +59,13 @@ def parallelism(heard: Heard) -> int | None:
     return None if snapshot is None else snapshot.workflow.spec.parallelism
 
 
-def test_an_older_version_of_a_workflow_is_not_taken_for_news(heard: Heard) -> None:
+def test_an_older_version_of_a_workflow_is_ignored(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(100, parallelism=2))
     heard.cache.store_workflow(workflow(99, parallelism=1))
     assert parallelism(heard) == 2
 
 
-def test_a_version_that_an_answer_brought_asks_for_no_plan_when_the_watch_repeats_it(heard: Heard) -> None:
+def test_a_watch_event_that_repeats_a_response_enqueues_nothing(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(100))
     heard.cache.store_workflow(workflow(100))
     assert heard.touched == [RUN]
@@ -73,13 +73,13 @@ def test_a_version_that_an_answer_brought_asks_for_no_plan_when_the_watch_repeat
     assert heard.touched == [RUN, RUN]
 
 
-def test_another_workflow_of_the_same_name_is_news(heard: Heard) -> None:
+def test_another_workflow_of_the_same_name_replaces_the_first(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(100, parallelism=2))
     heard.cache.store_workflow(workflow(99, "another", parallelism=1))
     assert parallelism(heard) == 1
 
 
-def test_a_workflow_that_is_gone_is_forgotten_and_only_by_its_uid(heard: Heard) -> None:
+def test_a_deleted_workflow_is_dropped_by_its_uid(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(100))
     former = heard.cache.workflows[RUN]
     heard.cache.store_workflow(workflow(101, "another"))
@@ -89,7 +89,7 @@ def test_a_workflow_that_is_gone_is_forgotten_and_only_by_its_uid(heard: Heard) 
     assert parallelism(heard) is None
 
 
-def test_a_workflow_that_cannot_be_read_disturbs_nobody(heard: Heard) -> None:
+def test_an_unreadable_workflow_does_not_affect_others(heard: Heard) -> None:
     heard.cache.store_workflow({"metadata": metadata("run", "workflow", 100), "spec": {"tasks": "none"}})
     assert heard.cache.workflows == {}
 
@@ -105,7 +105,7 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(heard: Heard) -> N
     assert [found.uid for found in snapshot.pods["taskrun"]] == ["pod"]
 
 
-def test_a_second_taskrun_of_an_instance_is_not_taken_up(heard: Heard) -> None:
+def test_a_second_taskrun_of_an_instance_is_ignored(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(100))
     heard.cache.taskruns.store.upsert(taskrun(101, "by-hand"))
     snapshot = heard.cache.snapshot(RUN, {}, Settings(), 0.0)
@@ -114,7 +114,7 @@ def test_a_second_taskrun_of_an_instance_is_not_taken_up(heard: Heard) -> None:
     assert not snapshot.by_task
 
 
-def test_every_change_of_a_child_touches_its_workflow(heard: Heard) -> None:
+def test_every_change_of_a_child_enqueues_its_workflow(heard: Heard) -> None:
     store, pods = heard.cache.taskruns.store, heard.cache.pods.store
     changes = [
         partial(store.upsert, taskrun(101)),
@@ -129,9 +129,7 @@ def test_every_change_of_a_child_touches_its_workflow(heard: Heard) -> None:
 
 
 @pytest.mark.parametrize("pod_first", [True, False])
-def test_a_held_pod_whose_taskrun_vanishes_is_suspect_whichever_is_heard_of_first(
-    heard: Heard, *, pod_first: bool
-) -> None:
+def test_a_pod_with_our_finalizer_and_no_taskrun_is_an_orphan_in_either_order(heard: Heard, *, pod_first: bool) -> None:
     store, pods = heard.cache.taskruns.store, heard.cache.pods.store
     store.upsert(taskrun(101))
     pods.upsert(pod(102, finalizers=[constants.POD_FINALIZER]))
@@ -142,7 +140,7 @@ def test_a_held_pod_whose_taskrun_vanishes_is_suspect_whichever_is_heard_of_firs
     assert [found.uid for found in heard.suspects] == ["pod"]
 
 
-def test_a_pod_that_nothing_of_ours_holds_is_no_suspect(heard: Heard) -> None:
+def test_a_pod_without_our_finalizer_is_not_an_orphan(heard: Heard) -> None:
     heard.cache.pods.store.upsert(pod(102, deletionTimestamp="2023-11-14T22:13:20Z"))
     assert heard.suspects == []
 
@@ -153,7 +151,7 @@ def created(heard: Heard) -> dict[str, str]:
     return {task: seen[()].text() for task, seen in snapshot.created.items()}
 
 
-def test_a_taskrun_that_was_seen_counts_as_created_after_it_has_gone(heard: Heard) -> None:
+def test_a_taskrun_counts_as_created_after_its_deletion(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(1))
     heard.cache.taskruns.store.upsert(taskrun(2))
     heard.cache.taskruns.store.delete(taskrun(3))
@@ -162,7 +160,7 @@ def test_a_taskrun_that_was_seen_counts_as_created_after_it_has_gone(heard: Hear
     assert created(heard) == {}
 
 
-def test_a_taskrun_of_another_name_than_its_own_counts_for_nothing(heard: Heard) -> None:
+def test_a_taskrun_with_a_foreign_name_is_ignored(heard: Heard) -> None:
     heard.cache.store_workflow(workflow(1))
     heard.cache.taskruns.store.upsert(taskrun(2, name="made-by-hand"))
     assert created(heard) == {}

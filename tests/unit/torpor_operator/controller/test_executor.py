@@ -1,25 +1,28 @@
-"""Carrying out a plan: how many writes are under way, whose turn it is, and when to stop trying."""
+"""Executing actions: concurrency, order, failures, and leadership."""
 
 import asyncio
+from collections.abc import Callable
 
+import pytest
+from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS
-from torpor_api.models.workflow import Workflow, parse
+from torpor_api.models.workflow import Workflow, WorkflowStatus, parse
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.mapping.container_command import Program
 from torpor_operator.mapping.instances import Instance
-from torpor_operator.model.actions import CreateTaskRun, DeletePod
+from torpor_operator.model.actions import CreateTaskRun, DeletePod, RemovePodFinalizer, SetFinalizers
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun import builder
 
 from tests.support.builders import python
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 
-ROOM = Settings().workflow_concurrency
+LIMIT = Settings().workflow_concurrency
 
 
-class Desk:
+class SlowExecutor:
     """An executor whose writes take a second each."""
 
     def __init__(self) -> None:
@@ -38,7 +41,7 @@ class Desk:
         return sum(request.method == "POST" and "/taskruns" in request.path for request in self.fake.requests)
 
 
-def workflow(name: str) -> Workflow:
+def workflow(name: str = "run") -> Workflow:
     metadata = {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"}
     return parse({"metadata": metadata, "spec": {"image": "i", "tasks": [python("a"), python("b")]}})
 
@@ -49,33 +52,70 @@ def creations(of: Workflow, task: int, count: int) -> list[CreateTaskRun]:
     return [CreateTaskRun(body=body) for body in bodies]
 
 
-async def test_the_taskruns_of_one_task_are_created_side_by_side() -> None:
-    desk, run = Desk(), workflow("run")
-    applying = asyncio.create_task(desk.executor.apply(run, creations(run, 0, 3 * ROOM)))
-    await desk.clock.advance(3.5)
+async def test_the_taskruns_of_one_task_are_created_concurrently() -> None:
+    slow, run = SlowExecutor(), workflow("run")
+    applying = asyncio.create_task(slow.executor.apply(run, creations(run, 0, 3 * LIMIT)))
+    await slow.clock.advance(3.5)
     await settle()
     assert applying.result()
-    assert len(desk.fake.all(TASKRUNS)) == 3 * ROOM
+    assert len(slow.fake.all(TASKRUNS)) == 3 * LIMIT
 
 
-async def test_another_workflows_write_waits_for_none_of_a_large_ones() -> None:
-    desk = Desk()
-    large = asyncio.create_task(desk.executor.apply(workflow("large"), desk.deletions("large", 20 * ROOM)))
+async def test_a_write_does_not_wait_for_all_writes_of_a_large_workflow() -> None:
+    slow = SlowExecutor()
+    large = asyncio.create_task(slow.executor.apply(workflow("large"), slow.deletions("large", 20 * LIMIT)))
     await settle()
-    small = asyncio.create_task(desk.executor.apply(workflow("small"), desk.deletions("small", 1)))
-    await desk.clock.advance(1.1)
+    small = asyncio.create_task(slow.executor.apply(workflow("small"), slow.deletions("small", 1)))
+    await slow.clock.advance(1.1)
     assert small.done()
     assert not large.done()
-    await desk.clock.advance(30)
+    await slow.clock.advance(30)
     assert large.result()
 
 
-async def test_where_a_taskrun_cannot_be_created_the_rest_of_its_task_waits_for_the_next_plan() -> None:
-    desk, run = Desk(), workflow("run")
-    desk.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=ROOM))
-    refused, others = creations(run, 0, 10 * ROOM), creations(run, 1, 2)
-    applying = asyncio.create_task(desk.executor.apply(run, [*refused, *others]))
-    await desk.clock.advance(30)
+async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_pass() -> None:
+    slow, run = SlowExecutor(), workflow("run")
+    slow.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=LIMIT))
+    refused, others = creations(run, 0, 10 * LIMIT), creations(run, 1, 2)
+    applying = asyncio.create_task(slow.executor.apply(run, [*refused, *others]))
+    await slow.clock.advance(30)
     assert not applying.result()
-    assert desk.posts() == ROOM + 2
-    assert {one["spec"]["task"] for one in desk.fake.all(TASKRUNS)} == {"b"}
+    assert slow.posts() == LIMIT + 2
+    assert {one["spec"]["task"] for one in slow.fake.all(TASKRUNS)} == {"b"}
+
+
+def executor_of(fake: FakeApi, clock: VirtualClock, is_leader: Callable[[], bool]) -> Executor:
+    api = Api(fake, clock, jitter=lambda: 0.5)
+    cache = ClusterCache(api, enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5)
+    return Executor(api, clock, cache, Settings(), is_leader=is_leader)
+
+
+async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock)
+    executor = executor_of(fake, clock, is_leader=lambda: False)
+
+    assert not await executor.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
+    assert not await executor.write_status(workflow(), WorkflowStatus(state="Running"))
+    with pytest.raises(errors.Unavailable):
+        await executor.remove_finalizer(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))
+    assert fake.requests == []
+
+
+async def test_a_cancelled_leader_finishes_the_running_write_before_it_releases_the_lease() -> None:
+    clock = VirtualClock()
+    fake = FakeApi(clock, latency=1.0)
+    pod = fake.put(PODS, {"metadata": {"name": "pod", "namespace": "ns"}})
+    executor = executor_of(fake, clock, is_leader=lambda: True)
+    applying = asyncio.create_task(
+        executor.apply(workflow(), [DeletePod(namespace="ns", name="pod", uid=pod["metadata"]["uid"])])
+    )
+    await settle()
+    applying.cancel()
+    drained = asyncio.create_task(executor.drain())
+    await settle()
+    assert applying.cancelled()
+    assert not drained.done()
+    await clock.advance(2.0)
+    assert drained.done()
+    assert fake.get(PODS, "ns", "pod") is None

@@ -60,7 +60,7 @@ class Case:
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_nothing_is_asked_about_a_namespace_in_which_nothing_was_refused() -> None:
+async def test_a_namespace_without_refusals_is_not_checked() -> None:
     case = Case()
     async with case.running() as namespaces:
         await case.clock.advance(60)
@@ -68,7 +68,7 @@ async def test_nothing_is_asked_about_a_namespace_in_which_nothing_was_refused()
     assert case.authorizer.asked == []
 
 
-async def test_one_that_is_refused_twice_is_told_and_told_again_once_it_is_set_up() -> None:
+async def test_two_negative_checks_make_a_namespace_not_ready_until_it_is_set_up() -> None:
     case = Case()
     async with case.running() as namespaces:
         namespaces.check("team")
@@ -86,7 +86,7 @@ async def test_one_that_is_refused_twice_is_told_and_told_again_once_it_is_set_u
         assert len(case.authorizer.asked) == asked
 
 
-async def test_one_refusal_of_an_api_server_that_has_just_started_is_not_told() -> None:
+async def test_one_negative_check_changes_nothing() -> None:
     case = Case()
     async with case.running() as namespaces:
         namespaces.check("team")
@@ -96,7 +96,7 @@ async def test_one_refusal_of_an_api_server_that_has_just_started_is_not_told() 
         assert case.told == []
 
 
-async def test_of_many_only_a_few_are_asked_about_in_each_round_and_those_without_workflows_are_forgotten() -> None:
+async def test_a_round_checks_a_few_namespaces_and_drops_those_without_workflows() -> None:
     case = Case(used={f"n{number}" for number in range(100)})
     async with case.running() as namespaces:
         for name in case.used:
@@ -112,7 +112,7 @@ async def test_of_many_only_a_few_are_asked_about_in_each_round_and_those_withou
         assert len(case.authorizer.asked) == asked
 
 
-def test_a_plan_there_creates_nothing_and_the_workflow_says_why_until_it_is_set_up() -> None:
+def test_a_workflow_in_a_namespace_that_is_not_ready_creates_nothing_and_shows_the_cause() -> None:
     workflow = builders.workflow([builders.python("a")], {}, 1_700_000_000.0)
     workflow["metadata"]["finalizers"] = [constants.FINALIZER]
     said = "namespace team is not set up for workflows: run this"

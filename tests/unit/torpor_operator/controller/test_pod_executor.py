@@ -18,7 +18,7 @@ async def rig() -> AsyncIterator[ControllerHarness]:
         yield running
 
 
-async def test_a_foreign_pod_under_our_name_fails_the_launch_and_is_left_alone(rig: ControllerHarness) -> None:
+async def test_a_foreign_pod_of_the_same_name_fails_the_launch(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
     rig.create("run", python("a"))
     await rig.clock.advance(0.1)
@@ -31,7 +31,7 @@ async def test_a_foreign_pod_under_our_name_fails_the_launch_and_is_left_alone(r
     assert rig.fake.get(PODS, NAMESPACE, name) is not None
 
 
-async def test_a_pod_that_the_server_refuses_fails_its_task_at_once_with_the_servers_words(
+async def test_a_refused_pod_fails_its_task_with_the_message_of_the_api_server(
     rig: ControllerHarness,
 ) -> None:
     fault = Fault(status=422, causes=True, reason="Invalid", method="POST", path="/pods", message="no such volume")
@@ -43,7 +43,7 @@ async def test_a_pod_that_the_server_refuses_fails_its_task_at_once_with_the_ser
     assert "no such volume" in status["message"]
 
 
-async def test_a_pod_of_a_former_taskrun_that_is_lost_with_its_node_is_named(rig: ControllerHarness) -> None:
+async def test_a_pod_of_a_deleted_taskrun_on_a_lost_node_is_named(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
     rig.create("run", python("a"))
     await rig.clock.advance(0.1)

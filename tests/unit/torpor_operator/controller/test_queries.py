@@ -1,18 +1,25 @@
-"""Questions of a plan that nobody can answer at the moment."""
+"""Queries of a plan: who answers them, and what is kept of the answers."""
 
+import json
 from collections.abc import Mapping
 from typing import NoReturn
 
 import pytest
 from torpor_api.client import errors
 from torpor_api.client.api import Api
+from torpor_api.client.resources import CONFIG_MAPS
 from torpor_cel.evaluator import Unavailable
 from torpor_cel.value import JSON
 from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.model.actions import Evaluate
+from torpor_operator.controller.reconciler import without_variables
+from torpor_operator.model.actions import Evaluate, Need
+from torpor_operator.model.snapshot import Answer
+from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 
+from tests.support.builders import NAMESPACE, python
 from tests.support.controller_harness import ControllerHarness
+from tests.support.plan_world import World
 
 
 class NoChildren:
@@ -23,8 +30,75 @@ class NoChildren:
         raise Unavailable(f"no process for {expression} over {len(variables)} values")
 
 
-async def test_a_machine_that_starts_no_process_for_an_expression_is_trouble_and_no_bug() -> None:
+async def test_a_machine_without_processes_makes_an_evaluation_unavailable() -> None:
     rig = ControllerHarness(Settings())
     resolver = QueryResolver(Api(rig.fake, rig.clock), rig.cache, NoChildren())
     with pytest.raises(errors.Unavailable, match="no process for 1 \\+ 1"):
         await resolver.resolve([Evaluate("1 + 1", (), {})])
+
+
+WIDTH = 20
+
+
+def zipped() -> World:
+    """A mapped task each instance of which takes the result of its own index."""
+    expand = [{"name": "n", "over": list(range(WIDTH))}]
+    world = World(
+        python("first", expand=expand),
+        python("second", expand=expand, args={"x": "${tasks.first.results[mapping.index]}"}),
+        parallelism=WIDTH,
+    ).settle()
+    for index in range(WIDTH):
+        world.claim("first", index)
+        world.report_success("first", index, json.dumps("x" * 100))
+    return world
+
+
+def asked(world: World) -> list[Evaluate]:
+    return [need for need in plan(world.snapshot()).needs if isinstance(need, Evaluate)]
+
+
+def test_instances_that_read_the_same_results_share_them() -> None:
+    needs = asked(zipped())
+    assert len(needs) == len(set(needs)) == WIDTH
+    assert len({id(need.variables["tasks"]["first"]["results"]) for need in needs}) == 1  # type: ignore[index, call-overload]
+    assert all(len(str(need.sources)) < 1_000 for need in needs)
+
+
+def test_an_answer_is_kept_without_its_variables() -> None:
+    world = zipped()
+    answers: dict[Need, Answer] = {need: world.api.answer(need) for need in asked(world)}
+    kept = without_variables(answers)
+    assert [need.variables for need in kept if isinstance(need, Evaluate)] == [{}] * WIDTH
+    assert asked_with(world, kept) == []
+
+
+def asked_with(world: World, known: dict[Need, Answer]) -> list[Need]:
+    return [need for need in plan(world.snapshot(known)).needs if need not in known]
+
+
+LOAD = python("load", expand=[{"name": "day", "over": "${variables.days.split(',')}"}])
+
+
+async def test_variables_are_read_from_the_configmap_of_the_workflows_namespace() -> None:
+    async with ControllerHarness(Settings()).running() as rig:
+        rig.fake.serve(CONFIG_MAPS)
+        for namespace, days in ((NAMESPACE, "mon,tue"), ("other", "sat")):
+            metadata = {"name": "settings", "namespace": namespace}
+            rig.fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"days": days}})
+        rig.create("run", LOAD, variablesFrom="settings")
+        await rig.advance(3)
+        assert rig.state("run") == "Succeeded"
+        given = [rig.taskrun("run", "load", index)["spec"]["arguments"] for index in range(2)]
+        assert [[one["value"] for one in arguments] for arguments in given] == [['"mon"'], ['"tue"']]
+
+
+async def test_a_missing_configmap_of_variables_fails_the_tasks_that_use_them() -> None:
+    async with ControllerHarness(Settings()).running() as rig:
+        rig.fake.serve(CONFIG_MAPS)
+        rig.create("run", LOAD, python("other"), variablesFrom="settings")
+        await rig.advance(3)
+        entries = {entry["name"]: entry for entry in rig.workflow("run")["status"]["tasks"]}
+        assert entries["other"]["state"] == "Succeeded"
+        message = "expand day: ConfigMap settings of spec.variablesFrom does not exist"
+        assert (entries["load"]["reason"], entries["load"]["message"]) == ("ExpressionFailed", message)

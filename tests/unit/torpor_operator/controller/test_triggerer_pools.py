@@ -38,7 +38,7 @@ async def looking(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[Triggerer
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_pool_is_served_while_the_lease_of_one_of_its_triggerers_is_renewed() -> None:
+async def test_a_pool_is_served_while_one_of_its_triggerers_renews_its_lease() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
     fake.put(LEASES, lease("default"))
@@ -63,7 +63,7 @@ async def test_the_public_key_of_a_pool_is_in_its_configmap() -> None:
         assert pools.get("default").seal_key == "a2V5"
 
 
-async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
+async def test_every_pool_counts_as_served_before_the_first_read() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
     fake.inject(Fault(method="GET", status=403, times=1))
@@ -84,9 +84,7 @@ async def test_before_the_first_answer_every_pool_counts_as_served() -> None:
         (False, False, False, "unserved"),
     ],
 )
-def test_a_pod_is_told_whether_its_sensors_are_to_defer(
-    served: bool, asked: bool | None, installation: bool, told: str
-) -> None:
+def test_a_pod_knows_whether_its_sensors_defer(served: bool, asked: bool | None, installation: bool, told: str) -> None:
     spec = {} if asked is None else {"deferrable": asked}
     world = World(python("a"), settings=Settings(deferrable=installation), **spec)
     world.api.pools = lambda _: Pool(served=served, seal_key="a2V5")
@@ -96,7 +94,7 @@ def test_a_pod_is_told_whether_its_sensors_are_to_defer(
     assert environment[constants.ENV_SEAL_KEY] == "a2V5"
 
 
-def test_a_wait_that_nobody_looks_at_says_so_and_where_to_look() -> None:
+def test_a_deferral_without_a_triggerer_shows_the_cause() -> None:
     world = World(wait("drop"), triggerPool="tides")
     world.api.pools = lambda name: Pool(served=name != "tides")
     grace = world.settings.unserved_grace
@@ -109,5 +107,5 @@ def test_a_wait_that_nobody_looks_at_says_so_and_where_to_look() -> None:
     assert [event.reason for event in world.events if not event.regarding] == ["PoolUnserved"]
 
 
-def test_a_wait_in_a_pool_that_is_served_says_nothing_of_it() -> None:
+def test_a_deferral_in_a_served_pool_shows_no_cause() -> None:
     assert World(wait("drop")).settle().advance(3600).run("drop").status.reason is None

@@ -31,7 +31,7 @@ class Cluster:
         return found
 
 
-async def test_it_gets_a_condition_and_an_event() -> None:
+async def test_an_unreadable_workflow_gets_a_condition_and_an_event() -> None:
     cluster = Cluster()
     await cluster.reporter.report(cluster.body, "too deep")
     (condition,) = cluster.body["status"]["conditions"]
@@ -39,7 +39,7 @@ async def test_it_gets_a_condition_and_an_event() -> None:
     assert condition["message"] == _STALLED
 
 
-async def test_other_conditions_and_fields_stay() -> None:
+async def test_a_report_keeps_other_conditions_and_fields() -> None:
     cluster = Cluster(state="Running", conditions=[_SUCCEEDED, {"type": "Stalled", "status": "False"}])
     await cluster.reporter.report(cluster.body, "too deep")
     status = cluster.body["status"]
@@ -55,7 +55,7 @@ async def test_the_same_report_is_written_once() -> None:
     assert cluster.body["metadata"]["resourceVersion"] == version
 
 
-async def test_a_workflow_that_has_changed_meanwhile_is_left_to_the_watch(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_conflict_leaves_the_workflow_to_the_watch(caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster()
     stale = cluster.body
     cluster.fake.edit(WORKFLOWS, "ns", "w", {"metadata": {"labels": {"a": "b"}}})
@@ -65,7 +65,7 @@ async def test_a_workflow_that_has_changed_meanwhile_is_left_to_the_watch(caplog
     assert not caplog.records
 
 
-def test_the_observer_neither_holds_nor_forgets_it() -> None:
+def test_the_cache_keeps_the_last_readable_version() -> None:
     cluster = Cluster()
     touched: list[object] = []
     cache = ClusterCache(

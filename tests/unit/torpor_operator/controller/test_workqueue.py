@@ -46,7 +46,7 @@ async def worker(queue: WorkQueue, clock: VirtualClock) -> "Iterator[Worker]":  
     made.stop()
 
 
-async def test_a_key_added_twice_is_handed_out_once(queue: WorkQueue) -> None:
+async def test_a_key_that_is_added_twice_is_processed_once(queue: WorkQueue) -> None:
     queue.add(A)
     queue.add(B)
     queue.add(A)
@@ -57,7 +57,7 @@ async def test_a_key_added_twice_is_handed_out_once(queue: WorkQueue) -> None:
     waiting.cancel()
 
 
-async def test_a_key_added_while_it_is_worked_on_comes_again_afterwards(queue: WorkQueue) -> None:
+async def test_a_key_that_is_added_while_it_is_processed_is_due_again_afterwards(queue: WorkQueue) -> None:
     queue.add(A)
     assert await queue.get() == A
     queue.add(A)
@@ -87,14 +87,16 @@ async def test_the_earliest_of_several_moments_counts(queue: WorkQueue, clock: V
     assert worker.taken == [(A, 15.0)]
 
 
-async def test_keys_come_in_the_order_of_their_moments(queue: WorkQueue, clock: VirtualClock, worker: Worker) -> None:
+async def test_keys_are_due_in_the_order_of_their_moments(
+    queue: WorkQueue, clock: VirtualClock, worker: Worker
+) -> None:
     queue.add_at(B, clock.now() + 20)
     queue.add_at(A, clock.now() + 10)
     await clock.advance(30)
     assert worker.taken == [(A, 10.0), (B, 20.0)]
 
 
-async def test_a_moment_that_comes_while_the_key_is_worked_on_is_not_lost(
+async def test_a_moment_that_passes_while_the_key_is_processed_is_not_lost(
     queue: WorkQueue, clock: VirtualClock
 ) -> None:
     queue.add(A)
@@ -107,7 +109,7 @@ async def test_a_moment_that_comes_while_the_key_is_worked_on_is_not_lost(
     assert await other == A
 
 
-async def test_a_moment_in_the_past_is_now(queue: WorkQueue, clock: VirtualClock, worker: Worker) -> None:
+async def test_a_moment_in_the_past_is_due_now(queue: WorkQueue, clock: VirtualClock, worker: Worker) -> None:
     queue.add_at(A, clock.now() - 5)
     await clock.advance(0)
     assert [key for key, _ in worker.taken] == [A]
@@ -125,7 +127,9 @@ async def test_no_change_is_lost_between_two_workers(queue: WorkQueue, clock: Vi
     other.stop()
 
 
-async def test_who_stops_waiting_leaves_the_others_alone(queue: WorkQueue, clock: VirtualClock, worker: Worker) -> None:
+async def test_a_cancelled_worker_does_not_affect_the_others(
+    queue: WorkQueue, clock: VirtualClock, worker: Worker
+) -> None:
     gone = asyncio.create_task(queue.get())
     await settle()
     gone.cancel()
@@ -134,7 +138,7 @@ async def test_who_stops_waiting_leaves_the_others_alone(queue: WorkQueue, clock
     assert [key for key, _ in worker.taken] == [A]
 
 
-async def test_a_key_that_rests_is_handed_out_once_when_it_has_rested(
+async def test_a_key_in_its_cooldown_is_processed_once_afterwards(
     queue: WorkQueue, clock: VirtualClock, worker: Worker
 ) -> None:
     worker.stop()
@@ -151,9 +155,7 @@ async def test_a_key_that_rests_is_handed_out_once_when_it_has_rested(
     rested.stop()
 
 
-async def test_what_came_while_a_key_was_worked_on_waits_for_its_rest_too(
-    queue: WorkQueue, clock: VirtualClock
-) -> None:
+async def test_a_change_while_a_key_is_processed_waits_for_its_cooldown(queue: WorkQueue, clock: VirtualClock) -> None:
     queue.add(A)
     await queue.get()
     queue.add(A)
@@ -164,7 +166,7 @@ async def test_what_came_while_a_key_was_worked_on_waits_for_its_rest_too(
     late.stop()
 
 
-async def test_a_clock_that_is_set_back_makes_no_rest_longer(queue: WorkQueue, clock: VirtualClock) -> None:
+async def test_a_clock_that_is_set_back_does_not_prolong_a_cooldown(queue: WorkQueue, clock: VirtualClock) -> None:
     queue.add(A)
     queue.done(await queue.get(), cooldown_until=clock.monotonic() + 10)
     clock.jump(-3600)
@@ -177,9 +179,7 @@ async def test_a_clock_that_is_set_back_makes_no_rest_longer(queue: WorkQueue, c
     rested.stop()
 
 
-async def test_a_moment_that_comes_while_a_key_rests_waits_for_the_end_of_its_rest(
-    queue: WorkQueue, clock: VirtualClock
-) -> None:
+async def test_a_moment_within_a_cooldown_waits_for_its_end(queue: WorkQueue, clock: VirtualClock) -> None:
     queue.add(A)
     queue.done(await queue.get(), cooldown_until=clock.monotonic() + 10)
     queue.add_at(A, clock.now() + 3)

@@ -1,60 +1,64 @@
-"""Many Workflows of one namespace, whose expressions take for ever, and the runs of another."""
+"""One Workflow or namespace does not delay the others, and requests are bounded."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
+from itertools import pairwise
 
 import pytest
-from torpor_api.client.resources import WORKFLOWS
+from torpor_api.client.resources import PODS, WORKFLOWS
 from torpor_cel.errors import ExpressionError
 from torpor_cel.evaluator import InProcess
 from torpor_cel.value import JSON, Value
 from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.model.actions import Plan
+from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, python
 from tests.support.controller_harness import ControllerHarness
-from tests.support.fake_api import VirtualClock, settle
+from tests.support.fake_api import Fault, VirtualClock, settle
 
-LOUD = "loud"
-
-
-class Stuck(InProcess):
-    """Never has a value for the loud namespace, as if a thousand slow expressions were before it."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def evaluate(
-        self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
-    ) -> Value | ExpressionError:
-        self.asked.append(share)
-        if share == LOUD:
-            await asyncio.Event().wait()
-        return await super().evaluate(expression, variables)
+BUSY = "busy"
+SIZE = 200
 
 
 @pytest.fixture
 async def rig() -> AsyncIterator[ControllerHarness]:
-    made = ControllerHarness(Settings(reconcilers=2))
-    made.reconciler._resolver._evaluator = Stuck()
-    async with made.running() as running:
+    async with ControllerHarness(Settings()).running() as running:
         yield running
 
 
-async def test_expressions_of_one_namespace_that_take_for_ever_hold_up_no_run_of_another(
-    rig: ControllerHarness,
-) -> None:
+class BlockedEvaluator(InProcess):
+    """Never returns for the busy namespace, as if a thousand slow expressions were queued."""
+
+    def __init__(self) -> None:
+        self.namespaces: list[str] = []
+
+    async def evaluate(
+        self, expression: str, variables: Mapping[str, JSON], *, share: str = ""
+    ) -> Value | ExpressionError:
+        self.namespaces.append(share)
+        if share == BUSY:
+            await asyncio.Event().wait()
+        return await super().evaluate(expression, variables)
+
+
+async def test_slow_expressions_of_one_namespace_do_not_delay_another() -> None:
+    rig = ControllerHarness(Settings(reconcilers=2))
+    evaluator = rig.reconciler._resolver._evaluator = BlockedEvaluator()
     for number in range(30):
         tasks = [python("work", when="params.x > 1")]
         spec = {"image": "i", "params": {"x": 1}, "tasks": tasks}
-        rig.fake.put(WORKFLOWS, {"metadata": {"name": f"w{number}", "namespace": LOUD}, "spec": spec})
-    await rig.advance(1)
-    rig.create("run", python("work", when="1 < 2"))
-    await rig.advance(3)
-    assert rig.state("run") == "Succeeded"
-    asked = rig.reconciler._resolver._evaluator.asked  # type: ignore[attr-defined]
-    assert set(asked) == {LOUD, NAMESPACE}
-    assert asked.count(LOUD) < 30, "a namespace has only so many Workflows under way"
+        rig.fake.put(WORKFLOWS, {"metadata": {"name": f"w{number}", "namespace": BUSY}, "spec": spec})
+    async with rig.running():
+        await rig.advance(1)
+        rig.create("run", python("work", when="1 < 2"))
+        await rig.advance(3)
+        assert rig.state("run") == "Succeeded"
+    assert set(evaluator.namespaces) == {BUSY, NAMESPACE}
+    assert evaluator.namespaces.count(BUSY) < 30, "the queue bounds the Workflows of a namespace"
 
 
 async def test_namespaces_take_turns_in_the_queue() -> None:
@@ -65,7 +69,7 @@ async def test_namespaces_take_turns_in_the_queue() -> None:
     assert [(await queue.get()).name for _ in range(4)] == ["a1", "b1", "a2", "a3"]
 
 
-async def test_only_so_many_keys_of_a_namespace_are_worked_on_at_a_time() -> None:
+async def test_the_keys_of_a_namespace_that_are_processed_at_a_time_are_bounded() -> None:
     queue = WorkQueue(VirtualClock(), keys_per_namespace=2)
     for name in ("a1", "a2", "a3"):
         queue.add(Key("a", name))
@@ -76,3 +80,33 @@ async def test_only_so_many_keys_of_a_namespace_are_worked_on_at_a_time() -> Non
     queue.done(second)
     assert (await third).name == "a3"
     queue.done(first)
+
+
+async def test_a_large_workflow_is_planned_at_intervals_that_grow_with_its_size(
+    rig: ControllerHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments: list[float] = []
+
+    def counted(snapshot: Snapshot) -> Plan:
+        if len(snapshot.taskruns) == SIZE:
+            moments.append(snapshot.now)
+        return plan(snapshot)
+
+    monkeypatch.setattr("torpor_operator.controller.reconciler.plan", counted)
+    rig.create("run", python("load", expand=[{"name": "n", "over": list(range(SIZE))}]), parallelism=SIZE)
+    await rig.advance(3)
+    assert rig.state("run") == "Succeeded"
+    assert len(moments) > 3
+    assert min(later - earlier for earlier, later in pairwise(moments)) >= SIZE / 10_000 - 1e-6
+
+
+async def test_a_failing_status_write_is_retried_with_backoff_and_delays_no_action(
+    rig: ControllerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.fake.inject(Fault(status=503, method="PATCH", path="/run/status", times=100))
+    rig.create("run", python("a"), python("b", after=["a"]))
+    await rig.advance(60)
+    assert len(rig.fake.all(PODS)) == 2
+    tried = [request for request in rig.fake.writes() if request.path.endswith("/run/status")]
+    assert 4 <= len(tried) <= 16
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

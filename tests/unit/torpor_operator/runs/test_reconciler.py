@@ -22,7 +22,7 @@ async def rig() -> AsyncIterator[ControllerHarness]:
         yield running
 
 
-async def test_two_tasks_run_to_their_end(rig: ControllerHarness) -> None:
+async def test_two_tasks_run_to_completion(rig: ControllerHarness) -> None:
     rig.script = lambda task, _: '{"rows": 3}' if task == "list" else None
     rig.create("run", python("list"), python("load", args={"rows": "${tasks.list.result.rows}"}))
     await rig.advance(3)
@@ -51,7 +51,7 @@ async def test_a_status_is_written_at_most_once_in_its_interval(rig: ControllerH
     assert 3 <= len(statuses) <= 8
 
 
-async def test_retries_and_failures_come_to_their_end(rig: ControllerHarness) -> None:
+async def test_retries_and_failures_run_to_completion(rig: ControllerHarness) -> None:
     def script(task: str, attempt: int) -> str | None:
         if task == "bad" or attempt == 1:
             raise RuntimeError(f"{task} broke in attempt {attempt}")
@@ -83,7 +83,7 @@ async def test_a_deleted_run_is_cancelled_and_then_gone(rig: ControllerHarness) 
     assert rig.fake.all(TASKRUNS) == []
 
 
-async def test_a_finished_run_is_deleted_after_its_time_to_live(rig: ControllerHarness) -> None:
+async def test_a_finished_workflow_is_deleted_after_its_ttl(rig: ControllerHarness) -> None:
     rig.create("run", python("a"), ttlAfterFinished="60s")
     await rig.advance(50)
     assert rig.state("run") == "Succeeded"
@@ -91,7 +91,7 @@ async def test_a_finished_run_is_deleted_after_its_time_to_live(rig: ControllerH
     assert rig.fake.all(WORKFLOWS) == rig.fake.all(TASKRUNS) == rig.fake.all(PODS) == []
 
 
-async def test_a_lost_race_on_every_patch_is_harmless_and_no_reason_to_hurry(rig: ControllerHarness) -> None:
+async def test_a_conflict_on_every_patch_is_harmless_and_causes_no_retry_loop(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     rig.fake.inject(Fault(status=422, method="PATCH", path="/taskruns/", times=5))
     await rig.advance(20)
@@ -102,7 +102,7 @@ async def test_a_lost_race_on_every_patch_is_harmless_and_no_reason_to_hurry(rig
     assert len(rig.writes("taskruns", "PATCH")) == 6
 
 
-async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: ControllerHarness) -> None:
+async def test_an_unavailable_api_server_is_retried_with_backoff(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=8))
     rig.create("run", python("a"))
     await rig.advance(30)
@@ -112,7 +112,7 @@ async def test_what_is_unavailable_is_asked_for_with_growing_delays(rig: Control
     assert len(rig.writes("taskruns", "POST")) == 9
 
 
-async def test_after_trouble_has_passed_the_delays_begin_anew(rig: ControllerHarness) -> None:
+async def test_a_success_resets_the_backoff(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=4))
     rig.create("run", python("a"), python("b", after=["a"]))
     await rig.advance(60)
@@ -123,7 +123,7 @@ async def test_after_trouble_has_passed_the_delays_begin_anew(rig: ControllerHar
     assert rig.state("other") == "Succeeded"
 
 
-async def test_a_create_whose_answer_is_lost_is_found_done(rig: ControllerHarness) -> None:
+async def test_a_create_without_a_response_is_found_done(rig: ControllerHarness) -> None:
     rig.fake.inject(Fault(commit=True, method="POST", path="/taskruns"))
     rig.fake.inject(Fault(commit=True, method="POST", path="/pods"))
     rig.create("run", python("a"))
@@ -150,7 +150,7 @@ async def test_a_failed_creation_in_the_middle_of_many_is_not_taken_for_a_deleti
     assert rig.state("run") == "Succeeded"
 
 
-async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tried_again(
+async def test_a_refused_taskrun_is_reported_on_the_workflow_and_retried(
     rig: ControllerHarness,
 ) -> None:
     fault = Fault(status=403, reason="Forbidden", method="POST", path="/taskruns", message="exceeded quota", times=2)
@@ -163,7 +163,7 @@ async def test_a_taskrun_that_the_server_refuses_is_said_on_the_workflow_and_tri
     assert rig.taskrun("run", "a")["status"]["state"] == "Succeeded"
 
 
-async def test_a_bug_in_the_plan_of_one_workflow_does_not_stop_another(
+async def test_an_unexpected_error_of_one_workflow_does_not_stop_another(
     rig: ControllerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     tries = 0
@@ -184,7 +184,7 @@ async def test_a_bug_in_the_plan_of_one_workflow_does_not_stop_another(
     assert 4 <= tries <= 10
 
 
-async def test_an_api_server_that_cannot_answer_a_question_is_trouble_and_no_bug(
+async def test_a_query_without_an_answer_is_an_expected_error(
     rig: ControllerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.create("run", python("a"), python("b"), suspend=True)
@@ -225,7 +225,7 @@ async def test_a_deleted_taskrun_is_noticed_at_once(rig: ControllerHarness) -> N
     assert rig.workflow("run")["status"]["tasks"][0]["reason"] == "Deleted"
 
 
-async def test_a_pod_that_vanishes_is_noticed_at_once(rig: ControllerHarness) -> None:
+async def test_a_pod_that_is_gone_is_noticed_at_once(rig: ControllerHarness) -> None:
     rig.create("run", container("count"))
     await rig.clock.advance(0.5)
     (pod,) = rig.fake.all(PODS)
@@ -235,7 +235,7 @@ async def test_a_pod_that_vanishes_is_noticed_at_once(rig: ControllerHarness) ->
     assert rig.taskrun("run", "count")["status"]["reason"] == "Lost"
 
 
-async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: ControllerHarness) -> None:
+async def test_a_pod_whose_taskrun_is_gone_is_released(rig: ControllerHarness) -> None:
     rig.create("run", container("count"))
     await rig.clock.advance(2)
     assert rig.fake.all(PODS)[0]["metadata"]["finalizers"] == [constants.POD_FINALIZER]
@@ -244,7 +244,7 @@ async def test_a_pod_whose_taskrun_is_gone_is_let_go(rig: ControllerHarness) -> 
     assert rig.fake.all(PODS) == []
 
 
-async def test_a_controller_that_is_idle_asks_for_nothing(rig: ControllerHarness) -> None:
+async def test_an_idle_controller_sends_no_requests(rig: ControllerHarness) -> None:
     rig.create("run", {"name": "drop", "trigger": {"class": "http"}})
     await rig.advance(5)
     before = len(rig.fake.writes())
@@ -252,7 +252,7 @@ async def test_a_controller_that_is_idle_asks_for_nothing(rig: ControllerHarness
     assert len(rig.fake.writes()) == before
 
 
-async def test_a_run_that_goes_and_comes_again_under_its_name_is_another_run(rig: ControllerHarness) -> None:
+async def test_a_workflow_that_is_deleted_and_created_again_is_another_run(rig: ControllerHarness) -> None:
     rig.create("run", python("a"))
     await rig.advance(3)
     rig.fake.remove(WORKFLOWS, NAMESPACE, "run")
@@ -263,7 +263,7 @@ async def test_a_run_that_goes_and_comes_again_under_its_name_is_another_run(rig
     assert len(rig.writes("taskruns", "POST")) == 2
 
 
-async def test_a_workflow_that_vanished_unseen_is_forgotten_at_the_next_resync(rig: ControllerHarness) -> None:
+async def test_a_workflow_whose_deletion_was_missed_is_dropped_at_the_next_resync(rig: ControllerHarness) -> None:
     rig.create("run", python("a"))
     await rig.advance(5)
     body = rig.fake.get(WORKFLOWS, NAMESPACE, "run")

@@ -29,7 +29,7 @@ def container(world: World, task: str) -> dict[str, Any]:
     return found
 
 
-def test_what_has_not_begun_takes_the_new_image_and_params() -> None:
+def test_tasks_that_have_not_started_take_the_new_image_and_params() -> None:
     args = {"day": "${params.day}"}
     world = World(python("a", args=args), python("b", args=args, after=["a"]), params={"day": 1}, image="old").settle()
     world.change(params={"day": 2}, image="new").succeed("a")
@@ -38,7 +38,7 @@ def test_what_has_not_begun_takes_the_new_image_and_params() -> None:
     assert [world.arguments(name) for name in ("a", "b")] == [{"day": "1"}, {"day": "2"}]
 
 
-def test_a_failed_task_is_mended_and_cleared() -> None:
+def test_a_failed_task_is_fixed_and_cleared() -> None:
     world = World(python("a", args={"n": "${params.n + 1}"}), params={"n": 1}, image="old").settle().fail("a")
     mend(world.change(params={"n": 10}), "a", image="new", pod=MEMORY)
     assert world.run("a").spec.image == "old"
@@ -48,7 +48,7 @@ def test_a_failed_task_is_mended_and_cleared() -> None:
     assert container(world, "a")["resources"] == MEMORY["resources"]
 
 
-def test_the_next_attempt_of_what_has_begun_takes_the_new_resources_and_keeps_its_image() -> None:
+def test_the_next_attempt_of_a_started_task_takes_the_new_resources_and_keeps_its_image() -> None:
     retried = python("a", image="old", retries={"limit": 1, "delay": "10s"})
     world = World(retried).settle().fail("a")
     mend(world, "a", image="new", pod=MEMORY)
@@ -58,7 +58,7 @@ def test_the_next_attempt_of_what_has_begun_takes_the_new_resources_and_keeps_it
     assert (made["image"], made["resources"]) == ("old", MEMORY["resources"])
 
 
-def test_instances_that_were_made_keep_what_they_were_given() -> None:
+def test_existing_instances_keep_their_arguments() -> None:
     task = python("load", expand=[{"name": "n", "over": "${params.list}"}], maxActive=1)
     world = World(task, params={"list": [1, 2, 3]}).settle().succeed("load", "1", 0)
     world.change(params={"list": [10, 20, 30, 40]})
@@ -76,7 +76,7 @@ def test_a_shorter_list_ends_a_task_with_the_instances_that_it_has() -> None:
     assert world.task("load").succeeded == 2
 
 
-def test_a_task_that_was_skipped_stays_so_once_others_have_begun_on_it() -> None:
+def test_a_skipped_task_stays_skipped_once_a_dependent_has_started() -> None:
     skipped = python("a", when="params.wanted")
     world = World(skipped, python("b", after=["a"], rule="none_failed"), params={"wanted": False}).settle()
     assert world.tasks() == {"a": "Skipped", "b": "Running"}
@@ -86,14 +86,14 @@ def test_a_task_that_was_skipped_stays_so_once_others_have_begun_on_it() -> None
     assert world.has("a")
 
 
-def test_a_task_that_was_skipped_is_asked_again_while_nothing_has_begun_on_it() -> None:
+def test_a_skipped_task_is_decided_again_while_no_dependent_has_started() -> None:
     world = World(python("a", when="params.wanted"), python("z"), params={"wanted": False}).settle()
     assert not world.has("a")
     assert world.change(params={"wanted": True}).has("a")
 
 
 @pytest.mark.parametrize("text", ["failed", "a"])
-def test_a_change_that_makes_no_sense_ends_what_runs_and_can_be_mended(text: str) -> None:
+def test_an_invalid_change_fails_the_run_and_can_be_fixed(text: str) -> None:
     late = python("b", after=["a"], args={"n": "${params.n}"})
     world = World(python("a"), late, params={"n": 1}).settle()
     world.change(params={})
@@ -105,7 +105,7 @@ def test_a_change_that_makes_no_sense_ends_what_runs_and_can_be_mended(text: str
     assert world.condition()[0] == "True"
 
 
-def test_a_change_that_makes_no_sense_counts_what_ended_skipped_as_skipped() -> None:
+def test_an_invalid_change_keeps_skipped_tasks_skipped() -> None:
     mapped = python("a", expand=[{"name": "n", "over": [1, 2, 3]}])
     world = World(mapped, python("b", after=["a"], args={"n": "${params.n}"}), params={"n": 1}).settle()
     world.skip("a", index=0).succeed("a", "1", 1).settle()

@@ -1,14 +1,46 @@
-"""kopf reads lists and watches through the decoder that bounds the nesting of objects."""
+"""kopf uses the credentials of Torpor's client, and reads responses by the bounded decoder."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import kopf
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from torpor_operator.controller import kopf_session
+from torpor_api.client.api import Api
+from torpor_operator.controller import kopf_handlers, kopf_session
+from torpor_operator.controller.cache import ClusterCache
+
+from tests.support.fake_api import FakeApi, VirtualClock
+
+
+@pytest.mark.parametrize(("named", "asked"), [("/some/kubeconfig", ["kubeconfig"]), ("", ["account", "kubeconfig"])])
+async def test_kubeconfig_takes_precedence_over_the_service_account(
+    monkeypatch: pytest.MonkeyPatch, named: str, asked: list[str]
+) -> None:
+    said: list[str] = []
+    monkeypatch.setenv("KUBECONFIG", named)
+    monkeypatch.setattr(kopf, "login_with_kubeconfig", lambda **_: said.append("kubeconfig"))
+    monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: said.append("account"))
+    clock = VirtualClock()
+    cache = ClusterCache(
+        Api(FakeApi(clock), clock), enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
+    )
+    registry = kopf.OperatorRegistry()
+    kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report)
+    login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
+    await login()  # type: ignore[call-arg, misc]
+    assert said == asked
+
+
+async def _stop() -> None:
+    return None
+
+
+async def _report(body: Mapping[str, Any], trouble: str) -> None:
+    return None
+
 
 DEEP = "[" * 1_100 + "]" * 1_100
 OBJECT = '{"metadata": {"name": "NAME"}, "spec": SPEC}'
@@ -49,9 +81,7 @@ async def test_a_list_with_an_object_that_is_too_deep_is_read(session: kopf.Aioh
 
 
 @pytest.mark.parametrize("events", [1, 2])
-async def test_a_watch_is_read_by_lines_and_may_be_left_at_any_of_them(
-    session: kopf.AiohttpSession, events: int
-) -> None:
+async def test_a_watch_is_read_by_lines_and_may_be_closed_after_any(session: kopf.AiohttpSession, events: int) -> None:
     seen = []
     async with session.aiohttp_session.get(session.server, params={"watch": "true"}) as response:
         async for line in response.content.iter_chunked(1024 * 1024):

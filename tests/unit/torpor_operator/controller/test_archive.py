@@ -1,13 +1,19 @@
-"""What the operator knows of the archive, and when it knows it."""
+"""The operator finds the archive, and reports why an upload failed."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import pytest
 from torpor_api.client.api import Api
+from torpor_api.client.archive import ArchiveClient
 from torpor_api.client.resources import CONFIG_MAPS
-from torpor_operator.controller.archive import Archive
+from torpor_archive import tls
+from torpor_operator.controller.archive import Archive, ArchiveUploader, NotArchivedError
 from torpor_wire import constants
 from torpor_wire.archive_endpoint import ArchiveEndpoint
 
@@ -44,7 +50,7 @@ async def _never(endpoint: ArchiveEndpoint, path: str, objects: Sequence[dict[st
     raise AssertionError("nothing is put here")
 
 
-async def test_nothing_is_known_before_it_has_looked() -> None:
+async def test_the_endpoint_is_unknown_before_discovery() -> None:
     rig = Rig()
     await rig.publish(_SAID)
     discovered = asyncio.create_task(rig.archive.discovered())
@@ -55,14 +61,14 @@ async def test_nothing_is_known_before_it_has_looked() -> None:
         assert rig.archive.endpoint() == ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
-async def test_that_there_is_none_is_known_too() -> None:
+async def test_discovery_without_an_archive_ends() -> None:
     rig = Rig()
     async with rig.looking():
         await rig.archive.discovered()
         assert rig.archive.endpoint() is None
 
 
-async def test_an_archive_that_withdraws_its_address_is_none() -> None:
+async def test_an_archive_that_withdraws_its_address_is_gone() -> None:
     rig = Rig()
     await rig.publish(_SAID)
     async with rig.looking():
@@ -71,3 +77,19 @@ async def test_an_archive_that_withdraws_its_address_is_none() -> None:
         await rig.api.patch(CONFIG_MAPS, "torpor-system", constants.ARCHIVE_CONFIG, ops)
         await rig.clock.advance(10.0)
         assert rig.archive.endpoint() is None
+
+
+async def test_the_same_failure_has_the_same_message(tmp_path: Path) -> None:
+    """The words stand in a condition: were they others each time, each try would write the status."""
+    trusted = tls.make("127.0.0.1", datetime.now(UTC)).certificate
+    (token := tmp_path / "token").write_text("t")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    endpoint = ArchiveEndpoint(url=f"https://127.0.0.1:{port}", certificate=trusted)
+    said: list[str] = []
+    for _ in range(2):
+        with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:
+            await ArchiveUploader(ArchiveClient(str(token)))(endpoint, "/v1/runs", [])
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert " at 0x" not in said[0]
