@@ -1,6 +1,7 @@
-"""What a task's pod may do where its author does not say: Pod Security `restricted`, and less than that.
+"""Security context, /tmp and resources of a task pod: Pod Security `restricted`, and stricter by default. Pure.
 
-The root file system is read-only with an emptyDir at /tmp, the group is none of root's, memory has a limit. Pure.
+By default the root file system is read-only with an emptyDir at /tmp, the group is not root, and memory has a limit.
+The author of a task can change these.
 """
 
 from dataclasses import dataclass, field
@@ -9,14 +10,14 @@ from typing import Any
 from torpor_api.models.pod_fields import PodFields, SecurityContext
 
 SCRATCH = "torpor-tmp"
-_FOLDER = "/tmp"  # noqa: S108 - where Python and most programs look for room
+_FOLDER = "/tmp"  # noqa: S108 - the directory of temporary files in Python and most programs
 _REQUESTS = {"cpu": "10m", "memory": "32Mi"}
 _UNSET = SecurityContext()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodDefaults:
-    """What an installation sets for every task pod. `limits` by resource, `scratch` the size of /tmp."""
+    """The defaults of an installation. `limits`: by resource. `scratch`: the size limit of /tmp."""
 
     group: int = 65532
     read_only: bool = True
@@ -25,20 +26,20 @@ class PodDefaults:
 
 
 def of_pod(chosen: PodFields) -> dict[str, Any]:
-    """`securityContext` of the pod."""
-    asked = chosen.security_context or _UNSET
+    """The `securityContext` of the pod."""
+    context = chosen.security_context or _UNSET
     fixed = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    return fixed | ({} if asked.fs_group is None else {"fsGroup": asked.fs_group})
+    return fixed | ({} if context.fs_group is None else {"fsGroup": context.fs_group})
 
 
 def of_container(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
-    """`securityContext` of its container.
+    """The `securityContext` of its container.
 
-    User and group stand here: containerd refuses the sandbox of a pod that has a group and no user, while a
-    container's user is the image's.
+    User and group are set here and not on the pod: containerd rejects a pod with a group and no user, while the user
+    of a container comes from its image.
     """
-    asked = chosen.security_context or _UNSET
-    ids = {"runAsUser": asked.run_as_user, "runAsGroup": asked.run_as_group or defaults.group or None}
+    context = chosen.security_context or _UNSET
+    ids = {"runAsUser": context.run_as_user, "runAsGroup": context.run_as_group or defaults.group or None}
     return {name: value for name, value in ids.items() if value is not None} | {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
@@ -47,30 +48,30 @@ def of_container(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
 
 
 def scratch(defaults: PodDefaults, chosen: PodFields) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The volume of /tmp and its mount; none where the author has one there, or the root can be written."""
-    own = any(mount.mount_path.rstrip("/") == _FOLDER for mount in chosen.volume_mounts)
-    if own or not _read_only(defaults, chosen):
+    """The volume of /tmp and its mount. None if the author mounts one there, or the root file system is writable."""
+    mounted = any(mount.mount_path.rstrip("/") == _FOLDER for mount in chosen.volume_mounts)
+    if mounted or not _read_only(defaults, chosen):
         return [], []
     size = {"sizeLimit": defaults.scratch} if defaults.scratch else {}
     return [{"name": SCRATCH, "emptyDir": size}], [{"name": SCRATCH, "mountPath": _FOLDER}]
 
 
 def resources(defaults: PodDefaults, chosen: PodFields) -> dict[str, dict[str, str]]:
-    """Requests and limits of the container: the author's, and a limit for each resource that they do not speak of.
+    """Requests and limits of the container: the author's, plus default limits of resources that they do not mention.
 
-    A limit brings its request, since the API server would take the limit for it.
+    A default limit brings a request, since the API server would otherwise use the limit as the request.
     """
-    asked = chosen.resources
-    requests = dict(asked.requests) if asked else dict(_REQUESTS)
-    limits = dict(asked.limits) if asked else {}
-    named = {*asked.requests, *asked.limits} if asked else set()
+    own = chosen.resources
+    requests = dict(own.requests) if own else dict(_REQUESTS)
+    limits = dict(own.limits) if own else {}
+    mentioned = {*own.requests, *own.limits} if own else set()
     for name, limit in defaults.limits.items():
-        if name not in named:
+        if name not in mentioned:
             limits[name] = limit
             requests.setdefault(name, _REQUESTS.get(name, limit))
     return {name: values for name, values in (("requests", requests), ("limits", limits)) if values}
 
 
 def _read_only(defaults: PodDefaults, chosen: PodFields) -> bool:
-    asked = chosen.security_context.read_only_root_filesystem if chosen.security_context else None
-    return defaults.read_only if asked is None else asked
+    own = chosen.security_context.read_only_root_filesystem if chosen.security_context else None
+    return defaults.read_only if own is None else own

@@ -1,6 +1,6 @@
-"""The whole controller over an API server in memory, in virtual time; a kubelet and workers by script.
+"""The whole controller with an API server in memory, in virtual time, and with scripted pods.
 
-What is left out is kopf: a reflector reports Workflows in its place.
+A reflector reports Workflows instead of kopf.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ from tests.support.builders import NAMESPACE, Body
 from tests.support.fake_api import FakeApi, Request, VirtualClock, settle
 
 Script = Callable[[str, int], str | None]
-"""What a task's function does: its result as JSON text, or it raises; given the task and the attempt."""
+"""The function of a task, by task and attempt: returns the result as JSON text, or raises RuntimeError."""
 
 
 class ControllerHarness:
-    """One controller, its API server, and what happens there."""
+    """One controller and its API server."""
 
     def __init__(self, settings: Settings) -> None:
         self.clock = VirtualClock()
@@ -62,12 +62,12 @@ class ControllerHarness:
         self._workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=self._saw, jitter=lambda: 0.5)
 
     def create(self, name: str, *tasks: Body, **spec: Any) -> None:
-        """Somebody creates a Workflow."""
+        """Create a Workflow."""
         metadata = {"name": name, "namespace": NAMESPACE}
         self.fake.put(WORKFLOWS, {"metadata": metadata, "spec": {"image": "i", "tasks": list(tasks), **spec}})
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass; the pods do their work in steps of a tenth of a second."""
+        """Advance the clock; the pods work in steps of a tenth of a second."""
         for _ in range(round(seconds * 10)):
             await self.clock.advance(0.1)
             self._work()
@@ -103,7 +103,7 @@ class ControllerHarness:
             run_invariants.check(own, its, workflow["spec"].get("parallelism", 50))
 
     def _run_pod(self, body: Body) -> None:
-        """A pod claims, does what the script says, and reports; one that is not the TaskRun's present pod exits."""
+        """Claim, run the script and report; a pod that is not the present one of its TaskRun exits."""
         name = body["metadata"]["name"]
         runs = {run.metadata.uid: run for run in map(taskruns.parse, self.fake.all(TASKRUNS))}
         run = runs.get(pods.parse(body).owner_uid)
@@ -139,7 +139,7 @@ class ControllerHarness:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["ControllerHarness"]:
-        """The controller at work, as its leader."""
+        """Run the controller as the leader."""
         reflectors: list[Reflector[Any]] = [self.cache.taskruns, self.cache.pods, self._workflows]
         tasks: list[asyncio.Task[Any]] = [asyncio.create_task(reflector.run()) for reflector in reflectors]
         await settle()

@@ -1,7 +1,7 @@
-"""The course of a run: random graphs, tasks that behave by chance, and events in any order.
+"""Random runs: random graphs, tasks with random outcomes, and events in random order.
 
-What a task does depends on the seed and on which attempt and segment it is, never on when it is asked: so two courses
-of one graph must end alike, however their events interleave and wherever the operator was cut short.
+The outcome of a task depends on the seed, the attempt and the segment, never on the time. So two runs of one graph must
+end alike, in whatever order their events come and wherever the operator crashes.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Move = Callable[[], object]
 
 
 def tasks(chance: Random, count: int) -> list[Body]:
-    """Tasks that come only after earlier ones: any graph without a cycle."""
+    """Tasks that depend on earlier ones only: any acyclic graph."""
     return [_task(chance, number) for number in range(count)]
 
 
@@ -41,7 +41,7 @@ def _task(chance: Random, number: int) -> Body:
 
 
 class RandomRun:
-    """One course of one graph: `seed` says what the tasks do, `order` what happens when."""
+    """One run of one graph. `seed` determines the outcomes of tasks, `order` the order of events."""
 
     def __init__(self, world: World, seed: int, order: Random) -> None:
         self.world = world
@@ -49,7 +49,7 @@ class RandomRun:
         self._order = order
 
     def run(self) -> World:
-        """Let happen what can, one thing at a time, until the run is over."""
+        """Make one random possible move after the other until the run ends."""
         for _ in range(MOVES):
             self._operate()
             moves = self._moves()
@@ -59,10 +59,10 @@ class RandomRun:
                 return self.world
             elif not self._moves():
                 self._sleep()
-        raise AssertionError("the run does not come to an end")
+        raise AssertionError("the run does not end")
 
     def _operate(self) -> None:
-        """The operator plans and applies, as far as it comes before it is killed."""
+        """The operator plans and executes, and may crash in between."""
         made = self.world.plan()
         actions = list(made.actions)
         if self._order.random() < 0.5:
@@ -74,29 +74,29 @@ class RandomRun:
 
     def _sleep(self) -> None:
         again_at = self.world.plan().again_at
-        assert again_at is not None, "nothing can happen, and nobody will look again"
+        assert again_at is not None, "no move is possible, and no pass is scheduled"
         assert again_at > self.world.now
         self.world.now = again_at
 
     def _moves(self) -> list[Move]:
-        """What worker, triggerer and kubelet could do next."""
-        found: list[Move] = []
+        """The possible next moves of worker, triggerer and kubelet."""
+        moves: list[Move] = []
         for name in sorted(self.world.taskruns):
             run = self.world.by_name(name)
             at = run.spec.task, run.spec.map_index
             live = pod.name_of(run) in self.world.live_pods(*at)
             match run.status.state:
                 case State.RUNNING if live and run.spec.container:
-                    found += self._of_container(run)
+                    moves += self._container_moves(run)
                 case State.SCHEDULED | State.RUNNING if live and not run.spec.container:
-                    found.append(self._of_pod(run))
+                    moves.append(self._pod_move(run))
                 case State.DEFERRED if self._chance(run).random() < 0.9:
-                    found.append(self._of_wait(run))
+                    moves.append(self._deferral_move(run))
                 case _:
                     pass
-        return found
+        return moves
 
-    def _of_pod(self, run: TaskRun) -> Move:
+    def _pod_move(self, run: TaskRun) -> Move:
         world, at = self.world, (run.spec.task, run.spec.map_index)
         chance = self._chance(run).random()
         if chance < 0.1 and run.status.launch < LAUNCHES:
@@ -113,8 +113,8 @@ class RandomRun:
             return lambda: world.report_deferral(*at, timeout=100)
         return lambda: world.report_success(*at)
 
-    def _of_container(self, run: TaskRun) -> list[Move]:
-        """The kubelet says how the program ended; it says nothing of a pod that is still gated."""
+    def _container_moves(self, run: TaskRun) -> list[Move]:
+        """The kubelet reports how the program ended. It does not start a pod with a scheduling gate."""
         at = run.spec.task, run.spec.map_index
         if pod.parse(self.world.pods[pod.name_of(run)]).gated:
             return []
@@ -126,7 +126,7 @@ class RandomRun:
         phase = "Failed" if code else "Succeeded"
         return [lambda: self.world.write_pod(*at, {"phase": phase, "containerStatuses": [{"state": state}]})]
 
-    def _of_wait(self, run: TaskRun) -> Move:
+    def _deferral_move(self, run: TaskRun) -> Move:
         world, at = self.world, (run.spec.task, run.spec.map_index)
         if self._chance(run).random() < 0.1:
             return lambda: world.report_skip(*at)
@@ -139,7 +139,7 @@ class RandomRun:
 
 
 def in_order_of_index(actions: list[Action]) -> list[Action]:
-    """The actions, with creations in the order of the index, as the contract of a plan asks."""
+    """The actions with creations in the order of their index, which a plan guarantees."""
     creations = iter(
         sorted(
             (it for it in actions if isinstance(it, CreateTaskRun)), key=lambda it: it.body["spec"].get("mapIndex", -1)
@@ -149,5 +149,5 @@ def in_order_of_index(actions: list[Action]) -> list[Action]:
 
 
 def ending(world: World) -> object:
-    """How a run ended, without its times."""
+    """The outcome of a run without its times."""
     return world.condition(), world.status.progress, [entry.to_json() for entry in world.status.tasks]

@@ -1,4 +1,4 @@
-"""What must never be, whatever happens and whoever is slow."""
+"""Invariants of a run that hold at every moment."""
 
 from collections.abc import Iterable
 
@@ -11,16 +11,16 @@ from tests.support.builders import Body
 
 
 def check(taskrun_bodies: Iterable[Body], pod_bodies: Iterable[Body], parallelism: int) -> None:
-    """No TaskRun has two live pods, and no more of them hold one than the parallelism allows.
+    """Assert that no TaskRun has two live pods, and that live pods do not exceed the parallelism.
 
-    A pod that has deferred or failed and has not exited yet is its TaskRun's former one, and holds no slot.
+    A pod that has reported and not exited yet belongs to a former segment, and does not count.
     """
     runs = {run.metadata.uid: run for run in map(taskruns.parse, taskrun_bodies)}
     live = [pod for pod in map(pods.parse, pod_bodies) if not pod.terminal]
     owners = [pod.owner_uid for pod in live]
     assert len(owners) == len(set(owners)), f"two live pods of one TaskRun: {sorted(pod.name for pod in live)}"
     occupied = [pod for pod in live if _is_current(pod, runs.get(pod.owner_uid))]
-    assert len(occupied) <= parallelism, f"{len(occupied)} pods are too many"
+    assert len(occupied) <= parallelism, f"{len(occupied)} pods exceed the parallelism"
 
 
 def _is_current(pod: pods.Pod, run: TaskRun | None) -> bool:

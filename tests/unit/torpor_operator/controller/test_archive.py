@@ -19,11 +19,11 @@ from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
-_SAID = {"url": "https://archive:8443/", "ca.crt": "PEM"}
+_CONFIG = {"url": "https://archive:8443/", "ca.crt": "PEM"}
 
 
-class Rig:
-    """An API server and an operator that looks."""
+class ArchiveHarness:
+    """An API server and the archive client of an operator."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -37,7 +37,7 @@ class Rig:
         await self.api.create(CONFIG_MAPS, "torpor-system", {"metadata": metadata, "data": data})
 
     @asynccontextmanager
-    async def looking(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
         task = asyncio.create_task(self.archive.run())
         try:
             yield
@@ -47,49 +47,49 @@ class Rig:
 
 
 async def _never(endpoint: ArchiveEndpoint, path: str, objects: Sequence[dict[str, Any]]) -> None:
-    raise AssertionError("nothing is put here")
+    raise AssertionError("nothing is uploaded here")
 
 
 async def test_the_endpoint_is_unknown_before_discovery() -> None:
-    rig = Rig()
-    await rig.publish(_SAID)
-    discovered = asyncio.create_task(rig.archive.discovered())
+    harness = ArchiveHarness()
+    await harness.publish(_CONFIG)
+    discovered = asyncio.create_task(harness.archive.discovered())
     await asyncio.sleep(0)
     assert not discovered.done()
-    async with rig.looking():
+    async with harness.running():
         await discovered
-        assert rig.archive.endpoint() == ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
+        assert harness.archive.endpoint() == ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
 async def test_discovery_without_an_archive_ends() -> None:
-    rig = Rig()
-    async with rig.looking():
-        await rig.archive.discovered()
-        assert rig.archive.endpoint() is None
+    harness = ArchiveHarness()
+    async with harness.running():
+        await harness.archive.discovered()
+        assert harness.archive.endpoint() is None
 
 
 async def test_an_archive_that_withdraws_its_address_is_gone() -> None:
-    rig = Rig()
-    await rig.publish(_SAID)
-    async with rig.looking():
-        await rig.archive.discovered()
+    harness = ArchiveHarness()
+    await harness.publish(_CONFIG)
+    async with harness.running():
+        await harness.archive.discovered()
         ops = [{"op": "add", "path": "/data", "value": {}}]
-        await rig.api.patch(CONFIG_MAPS, "torpor-system", constants.ARCHIVE_CONFIG, ops)
-        await rig.clock.advance(10.0)
-        assert rig.archive.endpoint() is None
+        await harness.api.patch(CONFIG_MAPS, "torpor-system", constants.ARCHIVE_CONFIG, ops)
+        await harness.clock.advance(10.0)
+        assert harness.archive.endpoint() is None
 
 
 async def test_the_same_failure_has_the_same_message(tmp_path: Path) -> None:
-    """The words stand in a condition: were they others each time, each try would write the status."""
+    """The message is in a condition: if it differed at each try, each try would write the status."""
     trusted = tls.make("127.0.0.1", datetime.now(UTC)).certificate
     (token := tmp_path / "token").write_text("t")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     endpoint = ArchiveEndpoint(url=f"https://127.0.0.1:{port}", certificate=trusted)
-    said: list[str] = []
+    messages: list[str] = []
     for _ in range(2):
         with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:
             await ArchiveUploader(ArchiveClient(str(token)))(endpoint, "/v1/runs", [])
-        said.append(str(caught.value))
-    assert said[0] == said[1]
-    assert " at 0x" not in said[0]
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert " at 0x" not in messages[0]

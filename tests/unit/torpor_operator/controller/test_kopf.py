@@ -15,14 +15,16 @@ from torpor_operator.controller.cache import ClusterCache
 from tests.support.fake_api import FakeApi, VirtualClock
 
 
-@pytest.mark.parametrize(("named", "asked"), [("/some/kubeconfig", ["kubeconfig"]), ("", ["account", "kubeconfig"])])
+@pytest.mark.parametrize(
+    ("kubeconfig", "expected"), [("/some/kubeconfig", ["kubeconfig"]), ("", ["account", "kubeconfig"])]
+)
 async def test_kubeconfig_takes_precedence_over_the_service_account(
-    monkeypatch: pytest.MonkeyPatch, named: str, asked: list[str]
+    monkeypatch: pytest.MonkeyPatch, kubeconfig: str, expected: list[str]
 ) -> None:
-    said: list[str] = []
-    monkeypatch.setenv("KUBECONFIG", named)
-    monkeypatch.setattr(kopf, "login_with_kubeconfig", lambda **_: said.append("kubeconfig"))
-    monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: said.append("account"))
+    sources: list[str] = []
+    monkeypatch.setenv("KUBECONFIG", kubeconfig)
+    monkeypatch.setattr(kopf, "login_with_kubeconfig", lambda **_: sources.append("kubeconfig"))
+    monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: sources.append("account"))
     clock = VirtualClock()
     cache = ClusterCache(
         Api(FakeApi(clock), clock), enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
@@ -31,14 +33,14 @@ async def test_kubeconfig_takes_precedence_over_the_service_account(
     kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report)
     login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
     await login()  # type: ignore[call-arg, misc]
-    assert said == asked
+    assert sources == expected
 
 
 async def _stop() -> None:
     return None
 
 
-async def _report(body: Mapping[str, Any], trouble: str) -> None:
+async def _report(body: Mapping[str, Any], cause: str) -> None:
     return None
 
 

@@ -1,4 +1,4 @@
-"""A namespace that is not set up: found out by asking twice, said on its Workflows, and nothing is created there."""
+"""A namespace that is not set up gets no objects, and its Workflows show the cause."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,14 +23,14 @@ class Authorizer:
     """An API server that answers reviews, and nothing else."""
 
     allowed: set[str] = field(default_factory=set)
-    asked: list[str] = field(default_factory=list)
+    reviewed: list[str] = field(default_factory=list)
 
     async def request(
         self, method: str, path: str, *, query: Any = None, body: Any = None, content_type: str = JSON
     ) -> Response:
         assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
         namespace = body["spec"]["resourceAttributes"]["namespace"]
-        self.asked.append(namespace)
+        self.reviewed.append(namespace)
         return Response(201, body | {"status": {"allowed": namespace in self.allowed}})
 
     def stream(self, path: str, *, query: Any) -> NoReturn:
@@ -39,17 +39,17 @@ class Authorizer:
 
 @dataclass(kw_only=True)
 class Case:
-    """Namespaces, whom they tell, and those that have Workflows."""
+    """Namespaces with the calls of `on_change`, and the namespaces in use."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     authorizer: Authorizer = field(default_factory=Authorizer)
     used: set[str] = field(default_factory=lambda: {"team"})
-    told: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Namespaces]:
         made = Namespaces(
-            Api(self.authorizer, self.clock), "torpor-system", in_use=lambda: self.used, on_change=self.told.append
+            Api(self.authorizer, self.clock), "torpor-system", in_use=lambda: self.used, on_change=self.changed.append
         )
         task = asyncio.create_task(made.run())
         await settle()
@@ -65,7 +65,7 @@ async def test_a_namespace_without_refusals_is_not_checked() -> None:
     async with case.running() as namespaces:
         await case.clock.advance(60)
         assert namespaces.why_not_ready("team") == ""
-    assert case.authorizer.asked == []
+    assert case.authorizer.reviewed == []
 
 
 async def test_two_negative_checks_make_a_namespace_not_ready_until_it_is_set_up() -> None:
@@ -73,17 +73,19 @@ async def test_two_negative_checks_make_a_namespace_not_ready_until_it_is_set_up
     async with case.running() as namespaces:
         namespaces.check("team")
         await case.clock.advance(5)
-        assert case.told == ["team"]
-        said = namespaces.why_not_ready("team")
-        assert said.startswith("namespace team is not set up for workflows")
-        assert said.endswith("--clusterrole=torpor-operator-namespace --serviceaccount=torpor-system:torpor-operator")
+        assert case.changed == ["team"]
+        message = namespaces.why_not_ready("team")
+        assert message.startswith("namespace team is not set up for workflows")
+        assert message.endswith(
+            "--clusterrole=torpor-operator-namespace --serviceaccount=torpor-system:torpor-operator"
+        )
         assert namespaces.why_not_ready("another") == ""
         case.authorizer.allowed.add("team")
         await case.clock.advance(5)
-        assert (namespaces.why_not_ready("team"), case.told) == ("", ["team", "team"])
-        asked = len(case.authorizer.asked)
+        assert (namespaces.why_not_ready("team"), case.changed) == ("", ["team", "team"])
+        reviews = len(case.authorizer.reviewed)
         await case.clock.advance(60)
-        assert len(case.authorizer.asked) == asked
+        assert len(case.authorizer.reviewed) == reviews
 
 
 async def test_one_negative_check_changes_nothing() -> None:
@@ -93,7 +95,7 @@ async def test_one_negative_check_changes_nothing() -> None:
         await case.clock.advance(2)
         case.authorizer.allowed.add("team")
         await case.clock.advance(10)
-        assert case.told == []
+        assert case.changed == []
 
 
 async def test_a_round_checks_a_few_namespaces_and_drops_those_without_workflows() -> None:
@@ -102,34 +104,36 @@ async def test_a_round_checks_a_few_namespaces_and_drops_those_without_workflows
         for name in case.used:
             namespaces.check(name)
         await case.clock.advance(2)
-        assert len(case.authorizer.asked) <= 20
+        assert len(case.authorizer.reviewed) <= 20
         await case.clock.advance(60)
         assert all(namespaces.why_not_ready(name) for name in case.used)
         case.used.clear()
         await case.clock.advance(2)
-        asked = len(case.authorizer.asked)
+        reviews = len(case.authorizer.reviewed)
         await case.clock.advance(60)
-        assert len(case.authorizer.asked) == asked
+        assert len(case.authorizer.reviewed) == reviews
 
 
 def test_a_workflow_in_a_namespace_that_is_not_ready_creates_nothing_and_shows_the_cause() -> None:
     workflow = builders.workflow([builders.python("a")], {}, 1_700_000_000.0)
     workflow["metadata"]["finalizers"] = [constants.FINALIZER]
-    said = "namespace team is not set up for workflows: run this"
-    snapshot = builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_000.0, not_ready=said)
+    message = "namespace team is not set up for workflows: run this"
+    snapshot = builders.snapshot(
+        workflow, [], [], known={}, settings=Settings(), now=1_700_000_000.0, not_ready=message
+    )
 
     held = planner.plan(snapshot)
 
     assert held.status is not None
     assert not any(isinstance(action, CreateTaskRun) for action in held.actions)
-    stands = {one.type: (one.status, one.reason, one.message) for one in held.status.conditions}
-    assert stands["Succeeded"] == ("Unknown", "NamespaceNotReady", said)
-    assert stands["Stalled"] == ("True", "NamespaceNotReady", said)
-    assert [(event.reason, event.message) for event in held.events] == [("NamespaceNotReady", said)]
+    conditions = {one.type: (one.status, one.reason, one.message) for one in held.status.conditions}
+    assert conditions["Succeeded"] == ("Unknown", "NamespaceNotReady", message)
+    assert conditions["Stalled"] == ("True", "NamespaceNotReady", message)
+    assert [(event.reason, event.message) for event in held.events] == [("NamespaceNotReady", message)]
 
     workflow["status"] = held.status.to_json()
     again = planner.plan(
-        builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_100.0, not_ready=said)
+        builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_100.0, not_ready=message)
     )
     assert again.status == held.status
     ready = planner.plan(builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_200.0))

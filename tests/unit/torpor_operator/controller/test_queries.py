@@ -1,4 +1,4 @@
-"""Queries of a plan: who answers them, and what is kept of the answers."""
+"""Queries of a plan: errors, variables, and what the reconciler keeps of the answers."""
 
 import json
 from collections.abc import Mapping
@@ -31,8 +31,8 @@ class NoChildren:
 
 
 async def test_a_machine_without_processes_makes_an_evaluation_unavailable() -> None:
-    rig = ControllerHarness(Settings())
-    resolver = QueryResolver(Api(rig.fake, rig.clock), rig.cache, NoChildren())
+    harness = ControllerHarness(Settings())
+    resolver = QueryResolver(Api(harness.fake, harness.clock), harness.cache, NoChildren())
     with pytest.raises(errors.Unavailable, match="no process for 1 \\+ 1"):
         await resolver.resolve([Evaluate("1 + 1", (), {})])
 
@@ -54,12 +54,12 @@ def zipped() -> World:
     return world
 
 
-def asked(world: World) -> list[Evaluate]:
+def evaluations(world: World) -> list[Evaluate]:
     return [need for need in plan(world.snapshot()).needs if isinstance(need, Evaluate)]
 
 
 def test_instances_that_read_the_same_results_share_them() -> None:
-    needs = asked(zipped())
+    needs = evaluations(zipped())
     assert len(needs) == len(set(needs)) == WIDTH
     assert len({id(need.variables["tasks"]["first"]["results"]) for need in needs}) == 1  # type: ignore[index, call-overload]
     assert all(len(str(need.sources)) < 1_000 for need in needs)
@@ -67,13 +67,13 @@ def test_instances_that_read_the_same_results_share_them() -> None:
 
 def test_an_answer_is_kept_without_its_variables() -> None:
     world = zipped()
-    answers: dict[Need, Answer] = {need: world.api.answer(need) for need in asked(world)}
+    answers: dict[Need, Answer] = {need: world.api.answer(need) for need in evaluations(world)}
     kept = without_variables(answers)
     assert [need.variables for need in kept if isinstance(need, Evaluate)] == [{}] * WIDTH
-    assert asked_with(world, kept) == []
+    assert unanswered(world, kept) == []
 
 
-def asked_with(world: World, known: dict[Need, Answer]) -> list[Need]:
+def unanswered(world: World, known: dict[Need, Answer]) -> list[Need]:
     return [need for need in plan(world.snapshot(known)).needs if need not in known]
 
 
@@ -81,24 +81,24 @@ LOAD = python("load", expand=[{"name": "day", "over": "${variables.days.split(',
 
 
 async def test_variables_are_read_from_the_configmap_of_the_workflows_namespace() -> None:
-    async with ControllerHarness(Settings()).running() as rig:
-        rig.fake.serve(CONFIG_MAPS)
+    async with ControllerHarness(Settings()).running() as harness:
+        harness.fake.serve(CONFIG_MAPS)
         for namespace, days in ((NAMESPACE, "mon,tue"), ("other", "sat")):
             metadata = {"name": "settings", "namespace": namespace}
-            rig.fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"days": days}})
-        rig.create("run", LOAD, variablesFrom="settings")
-        await rig.advance(3)
-        assert rig.state("run") == "Succeeded"
-        given = [rig.taskrun("run", "load", index)["spec"]["arguments"] for index in range(2)]
+            harness.fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"days": days}})
+        harness.create("run", LOAD, variablesFrom="settings")
+        await harness.advance(3)
+        assert harness.state("run") == "Succeeded"
+        given = [harness.taskrun("run", "load", index)["spec"]["arguments"] for index in range(2)]
         assert [[one["value"] for one in arguments] for arguments in given] == [['"mon"'], ['"tue"']]
 
 
 async def test_a_missing_configmap_of_variables_fails_the_tasks_that_use_them() -> None:
-    async with ControllerHarness(Settings()).running() as rig:
-        rig.fake.serve(CONFIG_MAPS)
-        rig.create("run", LOAD, python("other"), variablesFrom="settings")
-        await rig.advance(3)
-        entries = {entry["name"]: entry for entry in rig.workflow("run")["status"]["tasks"]}
+    async with ControllerHarness(Settings()).running() as harness:
+        harness.fake.serve(CONFIG_MAPS)
+        harness.create("run", LOAD, python("other"), variablesFrom="settings")
+        await harness.advance(3)
+        entries = {entry["name"]: entry for entry in harness.workflow("run")["status"]["tasks"]}
         assert entries["other"]["state"] == "Succeeded"
         message = "expand day: ConfigMap settings of spec.variablesFrom does not exist"
         assert (entries["load"]["reason"], entries["load"]["message"]) == ("ExpressionFailed", message)

@@ -70,7 +70,7 @@ def start(name: str) -> CreateTaskRun:
     return CreateTaskRun(body=body)
 
 
-class Woken:
+class WaitingWorkflows:
     """An allocator with one slot and two Workflows that wait for it, after its holder has ended."""
 
     def __init__(self) -> None:
@@ -96,18 +96,18 @@ class Woken:
 
 
 @pytest.mark.parametrize(
-    "wants_nothing", [lambda allocator: allocator.admit(ONE, []), lambda allocator: allocator.forget(ONE)]
+    "drop_demand", [lambda allocator: allocator.admit(ONE, []), lambda allocator: allocator.forget(ONE)]
 )
 async def test_a_slot_that_the_first_workflow_no_longer_demands_is_offered_to_the_next(
-    wants_nothing: Any,
+    drop_demand: Any,
 ) -> None:
-    woken = Woken()
-    running = asyncio.create_task(woken.allocator.run())
-    await woken.begin()
-    wants_nothing(woken.allocator)
-    await woken.clock.advance(1)
-    assert woken.keys == [ONE, TWO]
-    assert woken.allocator.admit(TWO, [start("second")])
+    waiting = WaitingWorkflows()
+    running = asyncio.create_task(waiting.allocator.run())
+    await waiting.begin()
+    drop_demand(waiting.allocator)
+    await waiting.clock.advance(1)
+    assert waiting.keys == [ONE, TWO]
+    assert waiting.allocator.admit(TWO, [start("second")])
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 
@@ -118,16 +118,16 @@ async def test_a_namespace_that_is_added_during_a_read_is_read_next() -> None:
     for namespace in (NAMESPACE, "other"):
         metadata = {"name": constants.POOLS_CONFIG, "namespace": namespace}
         fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"gpu": "1"}})
-    other, woken = Key("other", "run"), list[Key]()
+    other, enqueued = Key("other", "run"), list[Key]()
 
-    def wake(key: Key) -> None:
-        woken.append(key)
+    def enqueue(key: Key) -> None:
+        enqueued.append(key)
         allocator.free(other, "gpu")
 
-    allocator = SlotAllocator(Api(fake, clock), lambda _: (), lambda _: False, wake)
+    allocator = SlotAllocator(Api(fake, clock), lambda _: (), lambda _: False, enqueue)
     allocator.free(ONE, "gpu")
     running = asyncio.create_task(allocator.run())
     await clock.advance(1)
-    assert woken == [ONE, other]
+    assert enqueued == [ONE, other]
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

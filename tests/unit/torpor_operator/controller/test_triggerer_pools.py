@@ -1,4 +1,4 @@
-"""Which pools are served: read off the triggerers' Leases, and told to pods that are about to start."""
+"""Triggerer pools are read from Leases, and pods and deferrals depend on whether a pool is served."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ def lease(pool: str, holder: str = "replica") -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def looking(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[TriggererPools]:
+async def running(fake: FakeApi, clock: VirtualClock) -> AsyncIterator[TriggererPools]:
     pools = TriggererPools(Api(fake, clock, jitter=lambda: 0.5), SYSTEM)
     task = asyncio.create_task(pools.run())
     await settle()
@@ -42,7 +42,7 @@ async def test_a_pool_is_served_while_one_of_its_triggerers_renews_its_lease() -
     clock = VirtualClock()
     fake = FakeApi(clock)
     fake.put(LEASES, lease("default"))
-    async with looking(fake, clock) as pools:
+    async with running(fake, clock) as pools:
         assert pools.get("default") == Pool(served=True)
         assert pools.get("gpu") == Pool(served=False)
         await clock.advance(10)
@@ -59,7 +59,7 @@ async def test_the_public_key_of_a_pool_is_in_its_configmap() -> None:
     fake.serve(CONFIG_MAPS)
     metadata = {"name": "torpor-seal-default", "namespace": SYSTEM, "labels": {constants.LABEL_POOL: "default"}}
     fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {constants.SEAL_DATA: "a2V5"}})
-    async with looking(fake, clock) as pools:
+    async with running(fake, clock) as pools:
         assert pools.get("default").seal_key == "a2V5"
 
 
@@ -67,14 +67,14 @@ async def test_every_pool_counts_as_served_before_the_first_read() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
     fake.inject(Fault(method="GET", status=403, times=1))
-    async with looking(fake, clock) as pools:
+    async with running(fake, clock) as pools:
         assert pools.get("default") == Pool(served=True)
         await clock.advance(6)
         assert pools.get("default") == Pool(served=False)
 
 
 @pytest.mark.parametrize(
-    ("served", "asked", "installation", "told"),
+    ("served", "chosen", "installation", "expected"),
     [
         (True, None, True, "true"),
         (True, None, False, "false"),
@@ -84,13 +84,15 @@ async def test_every_pool_counts_as_served_before_the_first_read() -> None:
         (False, False, False, "unserved"),
     ],
 )
-def test_a_pod_knows_whether_its_sensors_defer(served: bool, asked: bool | None, installation: bool, told: str) -> None:
-    spec = {} if asked is None else {"deferrable": asked}
+def test_a_pod_knows_whether_its_sensors_defer(
+    served: bool, chosen: bool | None, installation: bool, expected: str
+) -> None:
+    spec = {} if chosen is None else {"deferrable": chosen}
     world = World(python("a"), settings=Settings(deferrable=installation), **spec)
     world.api.pools = lambda _: Pool(served=served, seal_key="a2V5")
     (pod,) = world.settle().pods.values()
     environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
-    assert environment[constants.ENV_DEFERRABLE] == told
+    assert environment[constants.ENV_DEFERRABLE] == expected
     assert environment[constants.ENV_SEAL_KEY] == "a2V5"
 
 

@@ -1,4 +1,4 @@
-"""A Workflow that cannot be read says so, once, and keeps what else its status holds."""
+"""An unreadable Workflow is reported once, and keeps the rest of its status."""
 
 import logging
 from typing import Any
@@ -67,9 +67,9 @@ async def test_a_conflict_leaves_the_workflow_to_the_watch(caplog: pytest.LogCap
 
 def test_the_cache_keeps_the_last_readable_version() -> None:
     cluster = Cluster()
-    touched: list[object] = []
+    enqueued: list[object] = []
     cache = ClusterCache(
-        Api(cluster.fake, cluster.clock), enqueue=touched.append, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
+        Api(cluster.fake, cluster.clock), enqueue=enqueued.append, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
     )
     body = cluster.body | {UNREADABLE: "spec: nested more than 100 levels deep"}
     assert cache.store_workflow(body) == "spec: nested more than 100 levels deep"

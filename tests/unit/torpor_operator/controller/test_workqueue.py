@@ -1,4 +1,4 @@
-"""The work queue: each key once, in time, and never by two workers at a time."""
+"""The work queue: each key once, in time, and never processed twice at a time."""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def queue(clock: VirtualClock) -> WorkQueue:
 
 
 class Worker:
-    """Takes what it can get, and says when."""
+    """Takes the keys that are due, and records when."""
 
     def __init__(self, queue: WorkQueue, clock: VirtualClock) -> None:
         self.taken: list[tuple[Key, float]] = []

@@ -25,7 +25,7 @@ SIZE = 200
 
 
 @pytest.fixture
-async def rig() -> AsyncIterator[ControllerHarness]:
+async def harness() -> AsyncIterator[ControllerHarness]:
     async with ControllerHarness(Settings()).running() as running:
         yield running
 
@@ -46,17 +46,17 @@ class BlockedEvaluator(InProcess):
 
 
 async def test_slow_expressions_of_one_namespace_do_not_delay_another() -> None:
-    rig = ControllerHarness(Settings(reconcilers=2))
-    evaluator = rig.reconciler._resolver._evaluator = BlockedEvaluator()
+    harness = ControllerHarness(Settings(reconcilers=2))
+    evaluator = harness.reconciler._resolver._evaluator = BlockedEvaluator()
     for number in range(30):
         tasks = [python("work", when="params.x > 1")]
         spec = {"image": "i", "params": {"x": 1}, "tasks": tasks}
-        rig.fake.put(WORKFLOWS, {"metadata": {"name": f"w{number}", "namespace": BUSY}, "spec": spec})
-    async with rig.running():
-        await rig.advance(1)
-        rig.create("run", python("work", when="1 < 2"))
-        await rig.advance(3)
-        assert rig.state("run") == "Succeeded"
+        harness.fake.put(WORKFLOWS, {"metadata": {"name": f"w{number}", "namespace": BUSY}, "spec": spec})
+    async with harness.running():
+        await harness.advance(1)
+        harness.create("run", python("work", when="1 < 2"))
+        await harness.advance(3)
+        assert harness.state("run") == "Succeeded"
     assert set(evaluator.namespaces) == {BUSY, NAMESPACE}
     assert evaluator.namespaces.count(BUSY) < 30, "the queue bounds the Workflows of a namespace"
 
@@ -83,7 +83,7 @@ async def test_the_keys_of_a_namespace_that_are_processed_at_a_time_are_bounded(
 
 
 async def test_a_large_workflow_is_planned_at_intervals_that_grow_with_its_size(
-    rig: ControllerHarness, monkeypatch: pytest.MonkeyPatch
+    harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments: list[float] = []
 
@@ -93,20 +93,20 @@ async def test_a_large_workflow_is_planned_at_intervals_that_grow_with_its_size(
         return plan(snapshot)
 
     monkeypatch.setattr("torpor_operator.controller.reconciler.plan", counted)
-    rig.create("run", python("load", expand=[{"name": "n", "over": list(range(SIZE))}]), parallelism=SIZE)
-    await rig.advance(3)
-    assert rig.state("run") == "Succeeded"
+    harness.create("run", python("load", expand=[{"name": "n", "over": list(range(SIZE))}]), parallelism=SIZE)
+    await harness.advance(3)
+    assert harness.state("run") == "Succeeded"
     assert len(moments) > 3
     assert min(later - earlier for earlier, later in pairwise(moments)) >= SIZE / 10_000 - 1e-6
 
 
 async def test_a_failing_status_write_is_retried_with_backoff_and_delays_no_action(
-    rig: ControllerHarness, caplog: pytest.LogCaptureFixture
+    harness: ControllerHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig.fake.inject(Fault(status=503, method="PATCH", path="/run/status", times=100))
-    rig.create("run", python("a"), python("b", after=["a"]))
-    await rig.advance(60)
-    assert len(rig.fake.all(PODS)) == 2
-    tried = [request for request in rig.fake.writes() if request.path.endswith("/run/status")]
+    harness.fake.inject(Fault(status=503, method="PATCH", path="/run/status", times=100))
+    harness.create("run", python("a"), python("b", after=["a"]))
+    await harness.advance(60)
+    assert len(harness.fake.all(PODS)) == 2
+    tried = [request for request in harness.fake.writes() if request.path.endswith("/run/status")]
     assert 4 <= len(tried) <= 16
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

@@ -1,4 +1,4 @@
-"""Image, params and pod of a run are changed while it goes: what has a TaskRun stays, what has none takes the new."""
+"""Changing the image, params and pod of a running Workflow: only tasks without a TaskRun take the new values."""
 
 from typing import Any
 

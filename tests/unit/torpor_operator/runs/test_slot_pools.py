@@ -48,57 +48,57 @@ def mapped(count: int, **fields: object) -> Body:
 
 
 async def test_workflows_share_the_slots_of_a_pool_and_never_exceed_them() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="4")
-    async with rig.running():
+    harness = SlowPods()
+    harness.pools(gpu="4")
+    async with harness.running():
         for name in ("one", "two"):
-            rig.create(name, mapped(8, pool="gpu"))
-        await rig.advance(40)
-        assert [rig.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
-    assert rig.most == 4
-    assert rig.each["two"] >= 2
+            harness.create(name, mapped(8, pool="gpu"))
+        await harness.advance(40)
+        assert [harness.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
+    assert harness.most == 4
+    assert harness.each["two"] >= 2
 
 
 async def test_a_task_without_a_pool_does_not_wait_for_tasks_that_need_a_slot() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="1")
-    async with rig.running():
-        rig.create("holder", mapped(30, pool="gpu"))
-        await rig.advance(6)
-        rig.create("run", mapped(5, pool="gpu"), python("free"), parallelism=1)
-        await rig.advance(6)
-        free = rig.taskrun("run", "free")
+    harness = SlowPods()
+    harness.pools(gpu="1")
+    async with harness.running():
+        harness.create("holder", mapped(30, pool="gpu"))
+        await harness.advance(6)
+        harness.create("run", mapped(5, pool="gpu"), python("free"), parallelism=1)
+        await harness.advance(6)
+        free = harness.taskrun("run", "free")
         assert free["status"]["state"] == "Succeeded"
-        assert rig.state("run") == "Running"
+        assert harness.state("run") == "Running"
 
 
 async def test_tasks_of_an_unknown_pool_start_once_it_is_created() -> None:
-    rig = SlowPods()
-    async with rig.running():
-        rig.create("run", mapped(2, pool="gpu"))
-        await rig.advance(7)
-        (task,) = rig.workflow("run")["status"]["tasks"]
+    harness = SlowPods()
+    async with harness.running():
+        harness.create("run", mapped(2, pool="gpu"))
+        await harness.advance(7)
+        (task,) = harness.workflow("run")["status"]["tasks"]
         assert (task["state"], task["reason"]) == ("Pending", "PoolUnknown")
         assert "torpor-pools" in task["message"]
-        assert rig.fake.all(TASKRUNS) == []
-        rig.pools(gpu="1")
-        await rig.advance(20)
-        assert rig.state("run") == "Succeeded"
-    assert rig.most == 1
+        assert harness.fake.all(TASKRUNS) == []
+        harness.pools(gpu="1")
+        await harness.advance(20)
+        assert harness.state("run") == "Succeeded"
+    assert harness.most == 1
 
 
 async def test_a_pool_that_shrinks_starts_nothing_until_slots_are_free() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="3")
-    async with rig.running():
-        rig.create("run", mapped(40, pool="gpu"))
-        await rig.advance(6)
-        rig.fake.edit(CONFIG_MAPS, NAMESPACE, constants.POOLS_CONFIG, {"data": {"gpu": "1"}})
-        await rig.advance(6)
-        rig.most = 0
-        await rig.advance(40)
-        assert rig.state("run") == "Succeeded"
-    assert rig.most == 1
+    harness = SlowPods()
+    harness.pools(gpu="3")
+    async with harness.running():
+        harness.create("run", mapped(40, pool="gpu"))
+        await harness.advance(6)
+        harness.fake.edit(CONFIG_MAPS, NAMESPACE, constants.POOLS_CONFIG, {"data": {"gpu": "1"}})
+        await harness.advance(6)
+        harness.most = 0
+        await harness.advance(40)
+        assert harness.state("run") == "Succeeded"
+    assert harness.most == 1
 
 
 @pytest.mark.parametrize(
@@ -132,35 +132,35 @@ def test_a_resume_without_a_pool_slot_does_not_take_the_runs_only_slot() -> None
 
 
 async def test_a_plan_counts_the_free_slots_of_a_pool_once() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="2")
-    async with rig.running():
-        rig.create("one", python("a", pool="gpu"), suspend=True)
-        await rig.advance(6)
+    harness = SlowPods()
+    harness.pools(gpu="2")
+    async with harness.running():
+        harness.create("one", python("a", pool="gpu"), suspend=True)
+        await harness.advance(6)
         key = Key(NAMESPACE, "one")
-        seen = rig.cache.snapshot(key, {}, Settings(), rig.clock.now())
+        seen = harness.cache.snapshot(key, {}, Settings(), harness.clock.now())
         assert seen is not None
         assert seen.slots("gpu") == 2
         started = CreateTaskRun(body={"metadata": {"name": "x"}, "spec": {"pool": "gpu", "task": "a"}})
-        assert rig.cache.slots.admit(key, [started])
+        assert harness.cache.slots.admit(key, [started])
         assert seen.slots("gpu") == 2
-        assert rig.cache.slots.free(key, "gpu") == 1
+        assert harness.cache.slots.free(key, "gpu") == 1
 
 
 async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="1")
-    async with rig.running():
-        rig.create("one", python("a", pool="gpu"))
-        rig.create("two", python("a", pool="gpu"))
-        await rig.advance(10)
-        assert [rig.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
-        assert rig.cache.taskruns.store.indexed(index_key(PoolKey(NAMESPACE, "gpu"))) == []
-        assert rig.cache.slots.free(Key(NAMESPACE, "one"), "gpu") == 1
+    harness = SlowPods()
+    harness.pools(gpu="1")
+    async with harness.running():
+        harness.create("one", python("a", pool="gpu"))
+        harness.create("two", python("a", pool="gpu"))
+        await harness.advance(10)
+        assert [harness.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
+        assert harness.cache.taskruns.store.indexed(index_key(PoolKey(NAMESPACE, "gpu"))) == []
+        assert harness.cache.slots.free(Key(NAMESPACE, "one"), "gpu") == 1
 
 
 async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig, broken = SlowPods(), set[str]()
+    harness, broken = SlowPods(), set[str]()
 
     def planned(snapshot: Snapshot) -> Plan:
         if snapshot.workflow.metadata.name in broken:
@@ -168,75 +168,75 @@ async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.Mon
         return plan(snapshot)
 
     monkeypatch.setattr("torpor_operator.controller.reconciler.plan", planned)
-    rig.pools(gpu="1")
-    async with rig.running():
-        rig.create("holder", python("a", pool="gpu"))
-        await rig.advance(0.3)
-        rig.create("first", python("a", pool="gpu"))
-        await rig.advance(0.2)
-        rig.create("second", python("a", pool="gpu"))
+    harness.pools(gpu="1")
+    async with harness.running():
+        harness.create("holder", python("a", pool="gpu"))
+        await harness.advance(0.3)
+        harness.create("first", python("a", pool="gpu"))
+        await harness.advance(0.2)
+        harness.create("second", python("a", pool="gpu"))
         broken.add("first")
-        rig.fake.edit(WORKFLOWS, NAMESPACE, "first", {"spec": {"parallelism": 7}})
-        await rig.advance(8)
-        assert rig.state("holder") == rig.state("second") == "Succeeded"
+        harness.fake.edit(WORKFLOWS, NAMESPACE, "first", {"spec": {"parallelism": 7}})
+        await harness.advance(8)
+        assert harness.state("holder") == harness.state("second") == "Succeeded"
 
 
-def end_deferral(rig: SlowPods, name: str) -> None:
+def end_deferral(harness: SlowPods, name: str) -> None:
     """The triggerer ends a wait."""
-    run = taskruns.parse(rig.fake.get(TASKRUNS, NAMESPACE, name))
-    rig._patch(name, transitions.succeed(run.pin(), "1", now=rig.clock.now()))
+    run = taskruns.parse(harness.fake.get(TASKRUNS, NAMESPACE, name))
+    harness._patch(name, transitions.succeed(run.pin(), "1", now=harness.clock.now()))
 
 
-def deferred(rig: SlowPods) -> list[str]:
-    return [run["metadata"]["name"] for run in rig.fake.all(TASKRUNS) if run["status"]["state"] == "Deferred"]
+def deferred(harness: SlowPods) -> list[str]:
+    return [run["metadata"]["name"] for run in harness.fake.all(TASKRUNS) if run["status"]["state"] == "Deferred"]
 
 
 async def test_a_deferred_taskrun_holds_a_slot_only_if_its_pool_says_so() -> None:
-    rig = SlowPods()
-    rig.pools(**{"few": "1", "few.deferred": "true", "many": "1"})
-    async with rig.running():
-        rig.create("one", wait("first", pool="few"), wait("second", pool="few"))
-        rig.create("two", wait("first", pool="many"), wait("second", pool="many"))
-        await rig.advance(8)
-        assert sorted(name.partition("-")[0] for name in deferred(rig)) == ["one", "two", "two"]
-        (name,) = [name for name in deferred(rig) if name.startswith("one")]
-        end_deferral(rig, name)
-        await rig.advance(3)
-        assert [other for other in deferred(rig) if other.startswith("one")] != [name]
+    harness = SlowPods()
+    harness.pools(**{"few": "1", "few.deferred": "true", "many": "1"})
+    async with harness.running():
+        harness.create("one", wait("first", pool="few"), wait("second", pool="few"))
+        harness.create("two", wait("first", pool="many"), wait("second", pool="many"))
+        await harness.advance(8)
+        assert sorted(name.partition("-")[0] for name in deferred(harness)) == ["one", "two", "two"]
+        (name,) = [name for name in deferred(harness) if name.startswith("one")]
+        end_deferral(harness, name)
+        await harness.advance(3)
+        assert [other for other in deferred(harness) if other.startswith("one")] != [name]
 
 
 async def test_a_slot_is_free_after_its_taskrun_was_deleted() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="1")
-    async with rig.running():
-        rig.create("one", wait("hold", pool="gpu"), python("a", pool="gpu"))
-        rig.create("two", python("a", pool="gpu"))
-        rig.create("three", python("a", pool="gpu"))
-        await rig.advance(0.5)
-        (held,) = [run["metadata"]["name"] for run in rig.fake.all(TASKRUNS) if "-a-" in run["metadata"]["name"]]
-        rig.fake.remove(TASKRUNS, NAMESPACE, held)
-        await rig.advance(6)
-        others = {run["metadata"]["name"].partition("-")[0] for run in rig.fake.all(TASKRUNS)}
+    harness = SlowPods()
+    harness.pools(gpu="1")
+    async with harness.running():
+        harness.create("one", wait("hold", pool="gpu"), python("a", pool="gpu"))
+        harness.create("two", python("a", pool="gpu"))
+        harness.create("three", python("a", pool="gpu"))
+        await harness.advance(0.5)
+        (held,) = [run["metadata"]["name"] for run in harness.fake.all(TASKRUNS) if "-a-" in run["metadata"]["name"]]
+        harness.fake.remove(TASKRUNS, NAMESPACE, held)
+        await harness.advance(6)
+        others = {run["metadata"]["name"].partition("-")[0] for run in harness.fake.all(TASKRUNS)}
         assert others == {"one", "two", "three"}
 
 
 async def test_a_slot_is_free_after_its_run_was_cancelled() -> None:
-    rig = SlowPods()
-    rig.pools(gpu="1")
-    async with rig.running():
-        rig.create("one", mapped(30, pool="gpu"))
-        await rig.advance(3)
-        rig.create("two", python("a", pool="gpu"))
-        rig.fake.edit(WORKFLOWS, NAMESPACE, "one", {"spec": {"cancel": True}})
-        await rig.advance(5)
-        assert rig.state("two") == "Succeeded"
+    harness = SlowPods()
+    harness.pools(gpu="1")
+    async with harness.running():
+        harness.create("one", mapped(30, pool="gpu"))
+        await harness.advance(3)
+        harness.create("two", python("a", pool="gpu"))
+        harness.fake.edit(WORKFLOWS, NAMESPACE, "one", {"spec": {"cancel": True}})
+        await harness.advance(5)
+        assert harness.state("two") == "Succeeded"
 
 
 async def test_a_pool_belongs_to_its_namespace() -> None:
-    rig = SlowPods()
+    harness = SlowPods()
     metadata = {"name": constants.POOLS_CONFIG, "namespace": "other"}
-    rig.fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"gpu": "1"}})
-    async with rig.running():
-        rig.create("one", python("a", pool="gpu"))
-        await rig.advance(7)
-        assert rig.workflow("one")["status"]["tasks"][0]["reason"] == "PoolUnknown"
+    harness.fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"gpu": "1"}})
+    async with harness.running():
+        harness.create("one", python("a", pool="gpu"))
+        await harness.advance(7)
+        assert harness.workflow("one")["status"]["tasks"][0]["reason"] == "PoolUnknown"
