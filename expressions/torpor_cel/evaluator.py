@@ -79,12 +79,12 @@ class _Request:
         try:
             frame = ipc.encode({"expression": self.expression, "variables": self.variables})
         except UnicodeEncodeError:
-            return errors.failed("the values hold half a surrogate pair, which is no text")
+            return errors.failed("the values contain an unpaired surrogate")
         except RecursionError:
             return errors.failed("the values are nested too deep")
         if len(frame) > _REQUEST_MAX:
             size, most = f"{len(frame) // 1024:,} kB", f"{_REQUEST_MAX // 1024:,} kB"
-            return errors.too_expensive(f"the values that it uses have {size} of JSON; {most} are allowed")
+            return errors.too_expensive(f"its values are {size} of JSON; {most} are allowed")
         return frame
 
 
@@ -142,11 +142,11 @@ class Evaluator:
                 try:
                     if not request.answer.done():
                         await _serve(child, request)
-                except Exception:  # noqa: BLE001 - a border: one expression never stops those of others
+                except Exception:  # noqa: BLE001 - a boundary: one expression must not stop others
                     _LOG.exception("%s: an expression cannot be evaluated", share)
                     await child.end()
                     if not request.answer.done():
-                        request.answer.set_result(errors.failed("it cannot be evaluated; the log has the error"))
+                        request.answer.set_result(errors.failed("internal error; see the log of the operator"))
                 finally:
                     request.answer.cancel()
                     self._done(share, child.charge())
@@ -163,7 +163,7 @@ class Evaluator:
     def _done(self, share: str, seconds: float) -> None:
         if self._queue.done(share, seconds, asyncio.get_running_loop().time()):
             _LOG.warning(
-                "%s: expressions used more than %g s of processor time in a minute; others are evaluated first",
+                "%s: expressions used more than %g s of CPU time in a minute; others are evaluated first",
                 share,
                 self._budget,
             )
@@ -201,7 +201,11 @@ class _Child:
 
     async def evaluate(self, frame: bytes) -> Value | ExpressionError:
         """Return the answer of the child. A crash that neither time nor memory explains is retried once."""
-        return await self._once(frame) or await self._once(frame) or errors.failed("the expression crashes CEL")
+        return (
+            await self._once(frame)
+            or await self._once(frame)
+            or errors.failed("the expression crashed the CEL library")
+        )
 
     def charge(self) -> float:
         """Return the CPU seconds since the last call."""
@@ -242,14 +246,14 @@ class _Child:
             str(self._memory_bytes),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # A terminal's Ctrl-C is for the parent, which ends its children.
+            start_new_session=True,  # Ctrl-C is handled by the parent, which ends its children.
         )
         _, answers = _pipes(process)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await ipc.receive(answers)
         except (TimeoutError, asyncio.IncompleteReadError) as error:
-            raise Unavailable(f"it ended at its start with status {await self.end()}") from error
+            raise Unavailable(f"it ended at start-up with status {await self.end()}") from error
         return process
 
     async def _ended(self) -> int | None:

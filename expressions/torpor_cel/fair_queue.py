@@ -47,7 +47,7 @@ class FairQueue(Generic[T]):
         if chosen is None:
             return None
         share = self._shares.pop(chosen)
-        self._shares[chosen] = share  # Behind the others that have used as little.
+        self._shares[chosen] = share  # Behind the shares with the same usage.
         share.running += 1
         return chosen, share.waiting.popleft()
 

@@ -153,13 +153,13 @@ def _json(value: cel.Value) -> JSON:
 def _finite(number: float) -> float:
     if math.isfinite(number):
         return number
-    raise _NotJSONError(errors.failed(f"the result holds {number}, which is not JSON"))
+    raise _NotJSONError(errors.failed(f"the result contains {number}, which is not JSON"))
 
 
 def _key(key: object) -> str:
     if isinstance(key, str):
         return key
-    raise _NotJSONError(errors.failed(f"the result has the key {key!r}; keys of JSON are strings"))
+    raise _NotJSONError(errors.failed(f"the result has the key {key!r}; JSON keys must be strings"))
 
 
 def _timestamp(moment: dt.datetime) -> str:
@@ -181,7 +181,7 @@ def _unfit(value: JSON, path: str) -> ExpressionError | None:
         case int():
             if -_INT64 <= value < _INT64:
                 return None
-            return errors.failed(f"{path} is {errors.shorten(str(value), 40)}, which is beyond 64 bits")
+            return errors.failed(f"{path} is {errors.shorten(str(value), 40)}, which exceeds 64 bits")
         case str():
             return _unfit_text(value, path)
         case list():
@@ -193,7 +193,7 @@ def _unfit(value: JSON, path: str) -> ExpressionError | None:
 
 def _unfit_text(text: str, path: str) -> ExpressionError | None:
     if "\0" in text:
-        return errors.failed(f"{path} holds a NUL character, which expressions cannot carry")
+        return errors.failed(f"{path} contains a NUL character, which expressions do not support")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        return errors.failed(f"{path} holds half a surrogate pair, which is no text")
+        return errors.failed(f"{path} contains an unpaired surrogate")
     return None

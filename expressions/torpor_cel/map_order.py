@@ -18,7 +18,7 @@ from torpor_cel.protobuf import field
 SORTED = "@sorted"
 
 _EXPRESSION = "expression"
-# Which fields of a message of the tree hold messages of the tree, by the numbers of cel.expr.Expr.
+# The fields that contain nodes, by the field numbers of cel.expr.Expr.
 _FIELDS = {
     _EXPRESSION: {5: "select", CALL: "call", LIST: "list", 8: "struct", COMPREHENSION: "comprehension"},
     "select": {1: _EXPRESSION},

@@ -21,9 +21,9 @@ _REWORDED = (
     (re.compile(r"^Index error: index=(-?\d+) size=(\d+)"), r"no item \1 in a list of \2"),
     (
         re.compile(r"^No matching overloads found : <iter_range>"),
-        "a macro runs over a value that is no list and no map",
+        "a macro needs a list or a map",
     ),
-    (re.compile(r"^Applying SELECT to non-message type"), "a field is taken of a value that is not an object"),
+    (re.compile(r"^Applying SELECT to non-message type"), "a field is selected from a value that is not an object"),
 )
 _OVERLOADS = (
     re.compile(r"^found no matching overload for '(.*)' applied to '\((.*)\)'"),
@@ -37,11 +37,11 @@ def raised(error: Exception) -> ExpressionError:
     if isinstance(error, MemoryError) or "bad_alloc" in text:
         return errors.too_expensive("the expression needs too much memory")
     if "Iteration budget exceeded" in text:
-        return errors.too_expensive("the expression takes more than 10,000 steps of loops (map, filter, all, exists)")
+        return errors.too_expensive("the expression needs more than 10,000 loop steps (map, filter, all, exists)")
     if "recursion" in text or "Cannot parse serialized" in text:
-        return errors.too_expensive("the expression is nested or chained more than 32 deep")
+        return errors.too_expensive("the expression has more than 32 levels of nesting or chaining")
     if "Unable to convert" in text:
-        return errors.failed("the result is an optional value, which is not JSON; end it with .orValue(…)")
+        return errors.failed("the result is an optional value, which is not JSON; append .orValue(…)")
     found = _PLACED.search(text)
     if found is None:
         return at_run_time(text)
@@ -72,5 +72,5 @@ def _reworded(message: str) -> str:
 
 def _overload(function: str, types: str) -> str:
     name = function.replace("_", "") if not function.strip("_").isidentifier() else function
-    hint = "; both branches need one type, or dyn(…) around one" if name == _CONDITIONAL else ""
+    hint = "; both branches need the same type, or dyn(…) around one" if name == _CONDITIONAL else ""
     return f"{name.removeprefix('@')} is not defined for ({types}){hint}"

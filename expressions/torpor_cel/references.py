@@ -40,7 +40,7 @@ class References:
     params: frozenset[str]
     roots: frozenset[str]
     fields: frozenset[TaskField]
-    parts: frozenset[tuple[str, str, str | None]]  # each root with the first field taken of it, and that one's
+    parts: frozenset[tuple[str, str, str | None]]  # each root with two levels of fields
 
 
 def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
@@ -99,6 +99,6 @@ def _named(uses: Iterable[Use]) -> list[tuple[Use, str]]:
 def _computed(expression: str, use: Use) -> ExpressionError:
     where = syntax.position(expression, use.name.at)
     return errors.invalid(
-        f"'tasks' at {where} needs the name of a task written out, as in tasks.load or tasks['load']: "
-        "what a task depends on is read before anything is computed"
+        f"'tasks' at {where} needs a literal task name, such as tasks.load or tasks['load']: "
+        "dependencies are read before evaluation"
     )

@@ -17,8 +17,8 @@ MAX_LENGTH = 1024
 MAX_MACRO_DEPTH = 2
 MAX_OPTIONAL_MACROS = 3
 
-# These macros write what they are applied to twice, so a chain of 25 of them, in 350 characters, is a tree of gigabytes
-# before there is anything to measure. Hence looked for in the text.
+# These macros duplicate their operand: a chain of 25 of them, in 350 characters, expands to gigabytes before the tree
+# can be measured. So they are counted in the text.
 _DOUBLING = re.compile(r"\bopt(?:Flat)?Map\b")
 
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"})
@@ -65,7 +65,9 @@ def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | Express
     if len(expression) > MAX_LENGTH:
         return errors.too_expensive(f"the expression has {len(expression):,} characters; {MAX_LENGTH:,} are allowed")
     if len(_DOUBLING.findall(expression)) > MAX_OPTIONAL_MACROS:
-        return errors.too_expensive(f"optMap and optFlatMap may be used {MAX_OPTIONAL_MACROS} times in one expression")
+        return errors.too_expensive(
+            f"optMap and optFlatMap may be used up to {MAX_OPTIONAL_MACROS} times in an expression"
+        )
     serialized = library.parse(expression)
     if isinstance(serialized, ExpressionError):
         return serialized
@@ -118,7 +120,7 @@ def _unknown(expression: str, uses: tuple[Use, ...], roots: frozenset[str]) -> E
         if use.root not in known:
             where = position(expression, use.name.at)
             names = ", ".join(sorted(roots)) or "no names at all"
-            return errors.invalid(f"unknown name {use.root!r} at {where}; known here: {names}")
+            return errors.invalid(f"unknown name {use.root!r} at {where}; known names: {names}")
     return None
 
 

@@ -65,7 +65,7 @@ def parse(text: str) -> Template | ExpressionError:
             return errors.invalid(f"'${{' at column {opening + 1} has no closing '}}'; write $${{ for a literal ${{")
         source = text[opening + len(OPENING) : end].strip()
         if not source:
-            return errors.invalid(f"'${{}}' at column {opening + 1} holds no expression; write $${{ for a literal ${{")
+            return errors.invalid(f"'${{}}' at column {opening + 1} is empty; write $${{ for a literal ${{")
         parts += [literal, Expression(source=source)] if literal else [Expression(source=source)]
         literal, at = "", end + 1
     rest = literal + text[at:]

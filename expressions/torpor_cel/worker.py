@@ -28,15 +28,15 @@ def main() -> None:
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     _send(answers, ipc.encode({"ready": True}))
     while (body := ipc.read(requests)) is not None:
-        # Of its own time, not the clock's: a crowded node must not fail an innocent expression. The default action of
+        # CPU time, not wall time: a busy node must not fail an expression. The default action of
         # SIGPROF ends the process even inside native code, where a handler would wait.
         began = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, seconds)
         frame = _answer(body)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        # What it has taken it may not give back, and the next expression would pay for it.
+        # It may not release its memory, which would count for the next expression.
         ends = _address_space() > memory // 2
-        # An expression after which a child must be replaced costs the start of a child, too.
+        # The expression also pays for the start of the next child.
         used = time.process_time() - (0.0 if ends else began)
         _send(answers, frame + ipc.encode({"used": used, "ends": ends}))
         if ends:
@@ -48,7 +48,7 @@ def _address_space() -> int:
     try:
         pages = Path("/proc/self/statm").read_text().split()[0]
     except OSError:
-        return 0  # Without a /proc, as on macOS, the limit alone protects.
+        return 0  # Without /proc, as on macOS, only the limit protects.
     return int(pages) * resource.getpagesize()
 
 

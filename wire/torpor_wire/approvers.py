@@ -32,17 +32,19 @@ class Approvers(NamedTuple):
 def parse(value: object) -> Approvers:
     """Return the approvers of `{users: [...], groups: [...]}`. Raises ValueError."""
     if not isinstance(value, Mapping) or not value or not set(value) <= set(_FIELDS):
-        raise ValueError("approvers takes {users: [...], groups: [...]}, one of them or both")
+        raise ValueError("approvers must be {users: [...], groups: [...]}, or one of them")
     users, groups = (_names(field, value.get(field, ())) for field in _FIELDS)
     if not users and not groups:
-        raise ValueError("approvers names nobody, so nobody could answer; leave it out to let everybody who may")
+        raise ValueError(
+            "approvers is empty, so no user could answer; omit it to allow every user who may patch the TaskRun"
+        )
     return Approvers(users, groups)
 
 
 def _names(field: str, names: object) -> tuple[str, ...]:
     if not isinstance(names, list | tuple) or len(names) > NAMES_MAX:
-        raise ValueError(f"approvers: {field} is a list of {NAMES_MAX} names at most")
+        raise ValueError(f"approvers: {field} must be a list of up to {NAMES_MAX} names")
     for name in names:
         if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= NAME_MAX:
-            raise ValueError(f"approvers: {field} holds {name!r:.100}, which is no name of 1 to {NAME_MAX} characters")
+            raise ValueError(f"approvers: {field} contains {name!r:.100}; a name has 1 to {NAME_MAX} characters")
     return tuple(names)

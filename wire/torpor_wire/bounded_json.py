@@ -27,7 +27,7 @@ def loads(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
         raise TooDeepError(_too_deep(max_depth))
     try:
         return json.loads(data)
-    except RecursionError as error:  # unbalanced brackets, which the check leaves to the decoder
+    except RecursionError as error:  # unbalanced brackets: the decoder reports them
         raise TooDeepError(_too_deep(max_depth)) from error
 
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 _FIXED_MIN, _FIXED_MAX = -6, 21
-_TOO_DEEP = "the value refers to itself or is nested too deeply"
-_BITS_MAX = 4096  # well below the 4,300 digits at which Python refuses to write an integer
+_TOO_DEEP = "the value contains itself or is nested too deeply"
+_BITS_MAX = 4096  # well below 4,300 digits, the limit of Python
 
 
 class NotJsonError(ValueError):
@@ -56,11 +56,11 @@ def _checked(value: object, path: str) -> Json:
             return _string(value, path)
         case int():
             if value.bit_length() > _BITS_MAX:
-                raise NotJsonError(f"{path} is an integer of {value.bit_length()} bits; {_BITS_MAX} can be written")
+                raise NotJsonError(f"{path} is an integer of {value.bit_length()} bits; {_BITS_MAX} are allowed")
             return int(value)
         case float():
             if not math.isfinite(value):
-                raise NotJsonError(f"{path} is {value}, which JSON cannot say")
+                raise NotJsonError(f"{path} is {value}, which is not JSON")
             return float(value)
         case list() | tuple():
             return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
@@ -69,21 +69,21 @@ def _checked(value: object, path: str) -> Json:
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case _:
-            raise NotJsonError(f"{path} is a {type(value).__name__}, which JSON cannot say")
+            raise NotJsonError(f"{path} is a {type(value).__name__}, which is not JSON")
 
 
 def _key(key: object, path: str) -> str:
     if not isinstance(key, str):
-        raise NotJsonError(f"{path} has the key {key!r}, and JSON's keys are strings")
+        raise NotJsonError(f"{path} has the key {key!r}; JSON keys must be strings")
     return _string(key, path)
 
 
 def _string(value: str, path: str) -> str:
     try:
-        # Not str(value): an enumeration of strings would give its name.
+        # Not str(value), which would return the name of a StrEnum member.
         return value.encode().decode()
     except UnicodeEncodeError as error:
-        raise NotJsonError(f"{path} holds half of a surrogate pair, which UTF-8 cannot say") from error
+        raise NotJsonError(f"{path} contains an unpaired surrogate, which UTF-8 cannot encode") from error
 
 
 def _text(value: Json) -> str:

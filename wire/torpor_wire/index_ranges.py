@@ -44,12 +44,12 @@ class Indexes:
         for part in filter(None, text.split(",")):
             found = _RANGE.fullmatch(part)
             if found is None:
-                raise ValueError(f"{part!r} is no range of instances")
+                raise ValueError(f"{part!r} is not a range of instances")
             first, last = int(found[1]), int(found[2] or found[1])
             if last < first:
                 raise ValueError(f"{part!r} ends before it begins")
             if last >= constants.MAP_MAX:
-                raise ValueError(f"{part!r} is beyond the instances that there may be")
+                raise ValueError(f"{part!r} exceeds the maximum number of instances")
             bits |= ((1 << (last - first + 1)) - 1) << first
         return cls(bits)
 

@@ -37,12 +37,12 @@ def parse(said: str, depth: int) -> frozenset[Path]:
     found: set[Path] = set()
     for box in filter(None, said.split(",")):
         if _BOX.fullmatch(box) is None:
-            raise ValueError(f"{box!r} is no range of instances")
+            raise ValueError(f"{box!r} is not a range of instances")
         sides = [_side(part) for part in box.split(".")]
         if len(sides) != depth:
-            raise ValueError(f"{box!r} has {len(sides)} levels, and instances here have {depth}")
+            raise ValueError(f"{box!r} has {len(sides)} levels instead of {depth}")
         if len(found) + prod(map(len, sides)) > constants.MAP_MAX:
-            raise ValueError(f"{box!r} is beyond the instances that there may be")
+            raise ValueError(f"{box!r} exceeds the maximum number of instances")
         found.update(product(*sides))
     return frozenset(found)
 

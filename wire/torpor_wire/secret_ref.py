@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 UNMARKED = (
-    "holds a secretRef that came as data, and only a reference that an author wrote is followed: a task writes "
+    "contains a secretRef that came as data; only a reference by the author is resolved: a task writes "
     "torpor.SecretRef('NAME', 'KEY'), a Workflow spells {secretRef: {name: NAME, key: KEY}} out in trigger.kwargs"
 )
 
@@ -70,7 +70,7 @@ class SecretRef(Mapping[str, Mapping[str, str]]):
 def of_parts(parts: object) -> SecretRef:
     """Return the reference of `{name, key}`. Raises ValueError."""
     if not isinstance(parts, Mapping) or set(parts) != _PARTS:
-        raise ValueError("a secretRef is {secretRef: {name: ..., key: ...}}, and nothing else")
+        raise ValueError("a secretRef must be {secretRef: {name: ..., key: ...}}")
     return SecretRef(parts["name"], parts["key"])
 
 

@@ -82,7 +82,7 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
 def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
     """Running or Deferred to Succeeded, with JSON text or the description of an archived result (adr/0012)."""
     if result is not None and stored is not None:
-        raise ValueError("a result stands on the TaskRun or in the archive, not in both")
+        raise ValueError("a result is on the TaskRun or in the archive, not both")
     wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()
     sets: dict[str, Json] = {"result": result, **_completion(pin, now)}
     if stored is not None:
@@ -90,7 +90,7 @@ def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) ->
     return _transition(pin, State.SUCCEEDED, sets=sets, clears=(*wait, "message", "reason"))
 
 
-def fail(  # noqa: PLR0913 - what is said of a failure
+def fail(  # noqa: PLR0913 - the fields of a failure
     pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float, log: str = ""
 ) -> Patch:
     """To UpForRetry while the policy allows another attempt, else to Failed. `Policy()` allows none."""
@@ -173,12 +173,12 @@ def shorten(message: str, limit: int = constants.MESSAGE_MAX) -> str:
 def _expect(pin: Pin, *states: State) -> None:
     """Check the state, because three transitions lead to Scheduled."""
     if pin.state not in states:
-        raise ValueError(f"{pin.state} is not {' or '.join(states)}, which this edge leads out of")
+        raise ValueError(f"the state is {pin.state}, not {' or '.join(states)}")
 
 
 def _transition(pin: Pin, to: State, *, sets: dict[str, Json], clears: tuple[str, ...]) -> Patch:
     if (pin.state, to) not in EDGES:
-        raise ValueError(f"{pin.state} -> {to} is not an edge of the state machine")
+        raise ValueError(f"{pin.state} -> {to} is not a valid transition")
     cleared: dict[str, Json] = dict.fromkeys(clears)
     return [*_tests(pin), *_values(pin, to, {"state": to} | cleared | sets)]
 

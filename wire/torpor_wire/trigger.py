@@ -55,7 +55,7 @@ class Trigger(NamedTuple):
         }
 
 
-def build(  # noqa: PLR0913 - what a key is made of
+def build(  # noqa: PLR0913 - the parts of a key
     class_name: str,
     kwargs: Mapping[str, canonical.Json],
     *,
@@ -77,7 +77,7 @@ def build(  # noqa: PLR0913 - what a key is made of
         raise TriggerError(f"the kwargs of trigger {class_name} are not JSON: {error}") from error
     if len(text.encode()) > constants.KWARGS_MAX:
         raise TriggerError(
-            f"the kwargs of trigger {class_name} are {len(text.encode())} bytes; {constants.KWARGS_MAX} fit"
+            f"the kwargs of trigger {class_name} have {len(text.encode())} bytes; the limit is {constants.KWARGS_MAX}"
         )
     wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account, taskrun=taskrun)
     words = describe(class_name, kwargs)
@@ -141,7 +141,7 @@ def _entries(kwargs: Mapping[str, canonical.Json]) -> Mapping[str, canonical.Jso
 def _ending(kwargs: Mapping[str, canonical.Json], now: float) -> tuple[str, Mapping[str, canonical.Json]]:
     try:
         if set(kwargs) != {"duration"}:
-            raise ValueError(f"it takes one kwarg, `duration`, and got {sorted(kwargs)}")
+            raise ValueError(f"it has one argument, `duration`, but got {sorted(kwargs)}")
         return "time", {"at": times.rfc3339(now + _length(kwargs["duration"]))}
     except (ValueError, OverflowError) as error:
         raise TriggerError(f"trigger duration: {error}") from error
@@ -158,7 +158,7 @@ def _length(duration: canonical.Json) -> float:
             raise ValueError(f"`duration` is {said}; write 30s, 5m, 1h30m or 7d, or a number of seconds")
 
 
-def key(  # noqa: PLR0913 - what a key is made of
+def key(  # noqa: PLR0913 - the parts of a key
     class_name: str,
     kwargs: Mapping[str, canonical.Json],
     *,
@@ -194,7 +194,7 @@ def answered_by(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Approv
     found = set(_approvers(class_name, kwargs))
     if len(found) > 1:
         raise TriggerError(
-            f"trigger {class_name}: the approvals in it are answered as one; give all the same approvers"
+            f"trigger {class_name}: one answer applies to all its approvals; give them the same approvers"
         )
     return next(iter(found), None)
 

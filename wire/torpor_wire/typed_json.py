@@ -78,7 +78,7 @@ def _readable_entries(inner: Any, depth: int) -> Any:
 
 def _encoded(value: object, at: str, depth: int) -> Any:
     if depth > DEPTH_MAX:
-        raise canonical.NotJsonError(f"{at[:_DIGITS_MAX]} is {_DEEP}, or refers to itself")
+        raise canonical.NotJsonError(f"{at[:_DIGITS_MAX]} is {_DEEP} or contains itself")
     match value:
         case str() | int() | float() | None:
             return value
@@ -122,13 +122,13 @@ def _of_other_modules(value: object, at: str) -> Any:
 
         if isinstance(value, UUID):
             return _typed("uuid", str(value))
-    raise canonical.NotJsonError(f"{at} is a {type(value).__name__}, which JSON cannot say")
+    raise canonical.NotJsonError(f"{at} is a {type(value).__name__}, which is not JSON")
 
 
 def _moment(value: datetime) -> str:
     try:
         return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat()
-    except OverflowError:  # within a day of the first and the last moment that there is
+    except OverflowError:  # within a day of datetime.min and datetime.max
         return value.isoformat()
 
 
@@ -176,7 +176,7 @@ def _read(written: Mapping[str, Any], depth: int) -> Any:
             return _of_text(name, str(found))
         case _:
             raise ValueError(
-                f"{_TYPE} {name!r:.100} with a {type(found).__name__}: there are {', '.join(_TEXTS)} as text, tuple, "
+                f"{_TYPE} {name!r:.100} with a {type(found).__name__}: it must be {', '.join(_TEXTS)} as text, tuple, "
                 "set and frozenset as a list, dict, and timedelta in seconds"
             )
 
@@ -192,7 +192,7 @@ def _of_text(name: str, found: str) -> Any:
     try:
         return _TEXTS[name](found)
     except ArithmeticError:
-        raise ValueError(f"{found[:100]!r} is no {name}") from None
+        raise ValueError(f"{found[:100]!r} is not a {name}") from None
 
 
 def _duration(seconds: float) -> timedelta:
@@ -203,15 +203,15 @@ def _duration(seconds: float) -> timedelta:
 
 
 def _decimal(found: str) -> Any:
-    from decimal import Decimal  # noqa: PLC0415 - only who has one pays
+    from decimal import Decimal  # noqa: PLC0415 - only such values pay for the import
 
     if len(found) > _DIGITS_MAX:
-        raise ValueError(f"a decimal of {len(found)} characters; {_DIGITS_MAX} are read")
+        raise ValueError(f"a decimal of {len(found)} characters; {_DIGITS_MAX} are allowed")
     return Decimal(found)
 
 
 def _uuid(found: str) -> Any:
-    from uuid import UUID  # noqa: PLC0415 - only who has one pays
+    from uuid import UUID  # noqa: PLC0415 - only such values pay for the import
 
     return UUID(found)
 

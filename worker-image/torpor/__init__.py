@@ -38,11 +38,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Results":
-        from torpor.results import Results  # noqa: PLC0415 - paid for only where it is named
+        from torpor.results import Results  # noqa: PLC0415 - imported on first use
 
         return Results
     if name not in {"BaseSensor", "PokeResult"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from torpor import sensors  # noqa: PLC0415 - paid for only where a sensor is used
+    from torpor import sensors  # noqa: PLC0415 - imported on first use
 
     return getattr(sensors, name)

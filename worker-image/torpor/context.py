@@ -32,7 +32,7 @@ class Context(Mapping[str, "str | int | tuple[int, ...]"]):
 
     __slots__ = _FIELDS
 
-    def __init__(  # noqa: PLR0913 - one value an identity has
+    def __init__(  # noqa: PLR0913 - the parts of an identity
         self,
         *,
         namespace: str,
@@ -92,12 +92,12 @@ class RemoteContext(Context):
         if name not in _FIELDS:
             raise AttributeError(name)
         raise LookupError(
-            f"there is no {name} in the triggerer, where one poke may serve many TaskRuns: take it as an argument of "
-            "the sensor, or set runs_in_triggerer = False on its class"
+            f"context.{name} is not available in the triggerer, where one poke may serve many TaskRuns: pass it as an "
+            "argument of the sensor, or set runs_in_triggerer = False on its class"
         )
 
     def __repr__(self) -> str:
-        return f"Elsewhere({self.namespace!r})"
+        return f"RemoteContext({self.namespace!r})"
 
 
 class _Process:

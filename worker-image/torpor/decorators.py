@@ -23,7 +23,7 @@ def task(function: CallableT) -> CallableT:
     Airflow). Raises TypeError for anything that cannot be called.
     """
     if not callable(function):
-        raise TypeError(f"@task marks a function or a class, not a {type(function).__name__}")
+        raise TypeError(f"@task decorates a function or a class, not a {type(function).__name__}")
     setattr(function, _MARK, True)
     return function
 

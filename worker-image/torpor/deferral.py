@@ -48,7 +48,7 @@ class TaskDeferred(BaseException):
     It is not an Exception, so `except Exception` does not catch it. The arguments are those of `BaseOperator.defer`.
     """
 
-    def __init__(  # noqa: PLR0913 - by name alone, Airflow's and ours
+    def __init__(  # noqa: PLR0913 - keyword-only, as in Airflow
         self,
         *,
         trigger: Trigger,
@@ -128,15 +128,15 @@ def reference(function: object, said: str = "then") -> str:
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not callable(function) or isinstance(function, type) or not isinstance(module, str) or not isinstance(name, str):
-        raise DeferralError(f"{said}= takes a function, not an object of type {type(function).__name__}")
+        raise DeferralError(f"{said}= must be a function, not an object of type {type(function).__name__}")
     if "<" in name:
-        raise DeferralError(f"{said}={name} is a lambda or stands inside a function: move it to the top of its module")
+        raise DeferralError(f"{said}={name} is a lambda or a nested function: define it at the top level of its module")
     found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is not function:
         hint = "for a method, raise TaskDeferred or call self.defer" if hasattr(function, "__self__") else "rename it"
-        raise DeferralError(f"{said}={module}:{name} does not lead to the given function: {hint}")
+        raise DeferralError(f"{said}={module}:{name} does not name the given function: {hint}")
     return f"{module}:{name}"
 
 

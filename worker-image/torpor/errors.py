@@ -3,7 +3,7 @@
 from torpor_wire.reason import Reason
 
 
-class TaskFailed(Exception):  # noqa: N818 - a statement about the task, named as the reason that kubectl shows
+class TaskFailed(Exception):  # noqa: N818 - named after the state of the task
     """Raise it to fail the task without a retry, as Airflow's `AirflowFailException`.
 
         raise TaskFailed(f"no such table: {table}")
@@ -18,7 +18,7 @@ class TaskFailed(Exception):  # noqa: N818 - a statement about the task, named a
         self.retryable = retryable
 
 
-class TaskSkipped(Exception):  # noqa: N818 - a statement about the task, named as the state that kubectl shows
+class TaskSkipped(Exception):  # noqa: N818 - named after the state of the task
     """Raise it to end the task Skipped, without a retry, as Airflow's `AirflowSkipException`.
 
     `why` is the message on the TaskRun.

@@ -73,7 +73,7 @@ class Results(Sequence[Any]):
             while len(self._there) <= at and self._looked_at < len(self._positions):
                 self._look()
             if not 0 <= at < len(self._there):
-                raise IndexError(f"there are {len(self._there)} results, and none at {place}")
+                raise IndexError(f"there is no result {place}: the task has {len(self._there)}")
             return self._value(self._there[at])
 
     def __iter__(self) -> Iterator[Any]:
@@ -90,10 +90,10 @@ class Results(Sequence[Any]):
     def __eq__(self, other: object) -> bool:
         return _equal(self, other)
 
-    __hash__ = None  # type: ignore[assignment]  # as a list's: it is compared by its values
+    __hash__ = None  # type: ignore[assignment]  # like a list, it is compared by value
 
     def __repr__(self) -> str:
-        return f"<results of {len(self._positions)} instances, read one by one; list(...) reads them all>"
+        return f"<results of {len(self._positions)} instances, read one at a time; list(...) reads all>"
 
     def _look(self) -> None:
         position = self._positions[self._looked_at]
@@ -105,7 +105,7 @@ class Results(Sequence[Any]):
 
     def _value(self, position: Position) -> Any:
         if self._kept is None or self._kept[0] != position:
-            self._kept = None  # one is held at a time, this one or the next
+            self._kept = None  # release the former value before loading the next
             self._kept = position, self._load(position)()
         return self._kept[1]
 
@@ -114,7 +114,7 @@ class Results(Sequence[Any]):
             return self._last[1]
         load = self._find(position)
         if load is None:
-            raise LookupError(f"the result at position {position} was there when this task began, and is gone")
+            raise LookupError(f"the result at position {position} was deleted while this task was running")
         return load
 
 
@@ -144,7 +144,7 @@ class Part(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{len(self)} results, read one by one; list(...) reads them all>"
+        return f"<{len(self)} results, read one at a time; list(...) reads all>"
 
 
 def path(position: Position) -> tuple[int, ...]:

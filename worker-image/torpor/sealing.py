@@ -73,11 +73,11 @@ def unseal(text: object, private_key: str, use: For) -> Any:
     private = library.PrivateKey(_key(private_key, "private"))
     own = key_id(_text(bytes(private.public_key)))
     if box.key != own:
-        raise SealError(f"it is sealed to key {box.key}, and the pool's key is {own}: defer anew")
+        raise SealError(f"it is sealed with key {box.key}, but the key of the pool is {own}: defer again")
     try:
         content = library.SealedBox(private).decrypt(box.data)
-    except Exception:  # noqa: BLE001 - the library's own errors, and ValueErrors, by what is wrong with the box
-        raise SealError("it does not open: the box was changed after it was sealed") from None
+    except Exception:  # noqa: BLE001 - the library raises its own errors and ValueError
+        raise SealError("it cannot be opened: it was modified after it was sealed") from None
     return _content(use, content)
 
 
@@ -89,7 +89,7 @@ def seal_kwargs(class_name: str, kwargs: Mapping[str, Any], key: str | None, nam
 
     def sealed(name: str, value: Any, use: For) -> tuple[str, Any]:
         if not key:
-            raise SealError("the pool of triggerers has published no key yet")
+            raise SealError("the triggerer pool has not published a key yet")
         return name, seal(value, key, use)
 
     return _kwargs(kwargs, For(namespace, class_name, ""), sealed)
@@ -137,7 +137,7 @@ def _changed(value: Any, at: For, change: _Change) -> Any:
     for name, inner in value.items():
         new, content = _entry(name, inner, _within(at, str(name)), change)
         if new in found:
-            raise SealError(f"{new} is given twice, once of them as {trigger.SEALED}{new}")
+            raise SealError(f"{new} is given twice, also as {trigger.SEALED}{new}")
         found[new] = content
     return found
 
@@ -167,9 +167,9 @@ def _box_of(text: object) -> _Box:
             try:
                 return _Box(named[:_ID_DIGITS], base64.b64decode(data, validate=True))
             except ValueError:
-                raise SealError("it is no sealed value: its box is not base64") from None
+                raise SealError("it is not a sealed value: its box is not base64") from None
         case _:
-            raise SealError(f"it is no sealed value, which begins with `{_PREFIX}:`")
+            raise SealError(f"it is not a sealed value, which begins with `{_PREFIX}:`")
 
 
 def _named(use: For) -> dict[str, str]:
@@ -181,12 +181,12 @@ def _content(use: For, content: bytes) -> Any:
         found = json.loads(content)
         value = found.pop("value")
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
-        raise SealError("what it holds is not what torpor seals") from None
+        raise SealError("its contents are not a sealed value of torpor") from None
     if found.keys() != _named(use).keys():
-        raise SealError("it does not say for which class and argument it was sealed: use the torpor of this version")
+        raise SealError("it does not name its class and argument: seal it with this version of torpor")
     for field, wanted in _named(use).items():
         if found[field] != wanted:
-            raise SealError(f"it was sealed {_ELSEWHERE[field]}, and opens there only")
+            raise SealError(f"it was sealed {_ELSEWHERE[field]} and opens only there")
     return value
 
 
@@ -206,7 +206,7 @@ def _text(data: bytes) -> str:
 
 def _library() -> Any:
     try:
-        from nacl import public  # noqa: PLC0415 - 60 ms, and an extra that few images have
+        from nacl import public  # noqa: PLC0415 - 60 ms, and an optional extra
     except ImportError as error:
-        raise SealError("torpor[seal] is not installed: `pip install 'torpor[seal]'` in the image") from error
+        raise SealError("torpor[seal] is not installed: run `pip install 'torpor[seal]'` in the image") from error
     return public

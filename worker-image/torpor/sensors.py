@@ -92,19 +92,19 @@ class BaseSensor(BaseOperator):
         """
         raise NotImplementedError(f"{type(self).__name__} has no poke(context)")
 
-    def timed_out(self, context: Context) -> Any:  # noqa: ARG002 - for who overrides it
+    def timed_out(self, context: Context) -> Any:  # noqa: ARG002 - for subclasses
         """Called when the timeout is over. Fails the task without a retry; override it to return a result instead."""
-        raise TaskFailed(f"{type(self).__name__} was not done within {self.timeout:g} seconds")
+        raise TaskFailed(f"{type(self).__name__} timed out after {self.timeout:g} seconds")
 
-    def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - of a wait that came first
+    def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - the event of a `trigger:` of the task
         """Poke until the condition holds and return the value; a coroutine if `poke` is async."""
         return self._wait(context, None if self.timeout is None else time.time() + self.timeout)
 
-    def poke_again(self, context: Context, event: object, until: float | None) -> Any:  # noqa: ARG002 - a moment
+    def poke_again(self, context: Context, event: object, until: float | None) -> Any:  # noqa: ARG002 - the event is only a time
         """Resume in a new pod for the next poke."""
         return self._wait(context, until)
 
-    def poked(self, context: Context, event: object) -> Any:  # noqa: ARG002 - for who overrides it
+    def poked(self, context: Context, event: object) -> Any:  # noqa: ARG002 - for subclasses
         """Resume after the triggerer found that the condition holds; returns the event, which is the value."""
         return event
 
@@ -115,7 +115,9 @@ class BaseSensor(BaseOperator):
         """
         positional, named = self._given
         if positional:
-            raise DeferralError(f"{type(self).__name__} can be made again only of arguments that are given by name")
+            raise DeferralError(
+                f"{type(self).__name__} must be created with keyword arguments, so that the triggerer can recreate it"
+            )
         return f"{type(self).__module__}.{type(self).__qualname__}", named
 
     def bind(self, services: Services) -> None:
@@ -133,7 +135,7 @@ class BaseSensor(BaseOperator):
         async def look() -> PokeResult | None:
             nonlocal looks
             found, looks = _result(await self.poke(context)), looks + 1
-            self.last_look = f"not so when it was poked last, {looks} times by now"
+            self.last_look = f"not done after {looks} pokes"
             return found if found.done else None
 
         interval = max(self.poke_interval, polling.INTERVAL_MIN)
@@ -153,7 +155,7 @@ class BaseSensor(BaseOperator):
         return found.value
 
     async def _wait_async(self, context: Context, until: float | None, returned: "CoroutineType[Any, Any, Any]") -> Any:
-        import asyncio  # noqa: PLC0415 - 25 ms that only async sensors pay
+        import asyncio  # noqa: PLC0415 - 25 ms, only for async sensors
 
         while not (found := _result(await returned)).done:
             pause = self._pause(until)
@@ -194,14 +196,14 @@ class BaseSensor(BaseOperator):
         _, named = self._given
         try:
             return describe(type(self).__name__, typed_json.encode(named))
-        except (TypeError, ValueError, RecursionError):  # an argument that cannot be written down
+        except (TypeError, ValueError, RecursionError):  # an argument that cannot be serialized
             return type(self).__name__
 
     def _looks_elsewhere(self) -> bool:
         return self.runs_in_triggerer and self._is_async()
 
     def _is_async(self) -> bool:
-        import inspect  # noqa: PLC0415 - 7 ms that only sensors pay
+        import inspect  # noqa: PLC0415 - 7 ms, only for sensors
 
         return inspect.iscoroutinefunction(self.poke)
 

@@ -167,7 +167,7 @@ def _resumed(ended: Suspension, event: Any) -> Resume | None:
     if event is not TIMED_OUT:
         return Resume(ended.method, state, _fired(event))
     if ended.timeout is None:
-        raise AssertionError(f"the wait for {name} has no timeout, so it cannot time out")
+        raise AssertionError(f"the deferral to {name} has no timeout, so it cannot time out")
     if ended.on_timeout is None:
         raise TaskFailed(f"{name} did not fire within {ended.timeout:g} seconds", retryable=not ended.timeout_is_final)
     return Resume(ended.on_timeout, state, None, late=True)
@@ -176,13 +176,15 @@ def _resumed(ended: Suspension, event: Any) -> Resume | None:
 def _next(events: Sequence[Any], waits: Sequence[Wait]) -> Any:
     if len(waits) > len(events):
         last = waits[-1]
-        raise AssertionError(f"the task deferred {len(waits)} times, and {len(events)} events are given; now: {last}")
+        raise AssertionError(
+            f"the task deferred {len(waits)} times, but {len(events)} events are given; the last deferral: {last}"
+        )
     return events[len(waits) - 1]
 
 
 def _all_used(events: Sequence[Any], waits: Sequence[Wait]) -> None:
     if len(waits) < len(events):
-        raise AssertionError(f"the task deferred {len(waits)} times, and {len(events)} events are given")
+        raise AssertionError(f"the task deferred {len(waits)} times, but {len(events)} events are given")
 
 
 def _crossed(value: Any) -> Any:

@@ -29,7 +29,7 @@ class File(NamedTuple):
 
 def shipped(package: str, folder: Path = FILES) -> list[File]:
     """Return the files of an installed package without configuration files; none if the package lists none."""
-    # A package that may be there for several architectures is called name:architecture.
+    # A package that supports several architectures is called name:architecture.
     lists = [folder / f"{package}.md5sums", *sorted(folder.glob(f"{package}:*.md5sums"))]
     lines = [line for each in lists if each.exists() for line in each.read_text(encoding="utf-8").splitlines()]
     return [File(path, md5) for md5, path in (line.split(maxsplit=1) for line in lines)]
@@ -44,7 +44,7 @@ def installed(database: Path = DATABASE) -> list[Package]:
 def _package(fields: dict[str, str]) -> Package | None:
     if not fields.get("Status", "").endswith(" installed"):
         return None
-    # A section may carry its area (contrib/net); what it is about comes last.
+    # A section may have an area (contrib/net); the topic comes last.
     section = fields.get("Section", "unknown").rpartition("/")[2]
     return Package(fields["Package"], section, int(fields.get("Installed-Size", "0")) * _KIB)
 

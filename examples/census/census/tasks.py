@@ -56,7 +56,7 @@ def measure_rest(event: Any, section: str, packages: int, bytes: int) -> Row:  #
 @task
 def report(rows: Sequence[Row]) -> Report:
     """Return a table of all sections, largest first, with totals."""
-    rows = list(rows)  # read once, for the several passes that follow
+    rows = list(rows)  # read once, for several passes
     packages, size = sum(row["packages"] for row in rows), sum(row["bytes"] for row in rows)
     ordered = sorted(rows, key=lambda row: (-row["bytes"], row["section"]))
     lines = [_line(row["section"], row["packages"], row["bytes"]) for row in ordered]

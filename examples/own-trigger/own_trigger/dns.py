@@ -19,12 +19,12 @@ class Resolves(BaseTrigger):
         interval: Seconds between two lookups.
     """
 
-    shareable = True  # asking a resolver changes nothing, so TaskRuns that wait for the same name share one of these
+    shareable = True  # no side effects, so TaskRuns that wait for the same name share one trigger
 
     def __init__(self, host: str, interval: float = 5) -> None:
-        # What is refused here fails the task at once with this message: as early as a mistake can be told.
+        # A ValueError or TypeError here fails the task at once with its message.
         if not interval > 0:
-            raise ValueError(f"interval is {interval!r:.100}; it takes seconds, more than none")
+            raise ValueError(f"interval is {interval!r:.100}; it must be a positive number of seconds")
         self.host = _name(host)
         self.interval = interval
 
@@ -50,6 +50,6 @@ class Resolves(BaseTrigger):
 
 def _name(host: object) -> str:
     if not isinstance(host, str) or not host:
-        raise ValueError(f"host takes a name such as db.example.org, not {host!r:.100}")
-    host.encode("idna")  # raises a ValueError for what no resolver would look up
+        raise ValueError(f"host must be a name such as db.example.org, not {host!r:.100}")
+    host.encode("idna")  # raises ValueError for an invalid name
     return host

@@ -19,7 +19,7 @@ class KeySensor(BaseSensor):
     def poke(self, context: Context) -> bool:
         """Check once. No response and another status both mean "not yet"."""
         try:
-            with urlopen(self.url, timeout=_ANSWER_WITHIN) as answer:  # noqa: S310 - the workflow's author gives it
+            with urlopen(self.url, timeout=_ANSWER_WITHIN) as answer:  # noqa: S310 - the author of the workflow sets it
                 return bool(answer.status == 200)  # noqa: PLR2004 - OK
         except OSError:
             return False

@@ -28,7 +28,7 @@ class Key(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
         """Log nothing, because hundreds of sensors poll."""
 
 

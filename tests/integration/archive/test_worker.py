@@ -173,4 +173,4 @@ def test_an_item_beyond_the_end_fails_the_task_with_the_length(run: Run) -> None
     ended = run.task("same", name="value", source={"task": "table", "field": "result", "item": 2})
 
     assert (ended["state"], ended["reason"]) == ("Failed", "ArgumentsInvalid")
-    assert "has 2 items, and none at 2" in ended["message"]
+    assert "has 2 items, so there is no item 2" in ended["message"]

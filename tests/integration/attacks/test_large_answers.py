@@ -115,7 +115,7 @@ async def test_rows_of_postgresql_that_are_too_large_fail_their_wait_and_no_othe
     other = sql(postgres, "SELECT 1 WHERE false")
     async with trigger_services.waiting(other, sources):
         await trigger_services.looked(other, "no row")
-        with little_memory(), pytest.raises(AnswerTooLargeError, match="the answer is larger than 256 KiB"):
+        with little_memory(), pytest.raises(AnswerTooLargeError, match="the response is larger than 256 KiB"):
             await trigger_services.event(sql(postgres, query), sources)
         await trigger_services.looked(other, "no row")
 
@@ -158,7 +158,7 @@ async def test_a_listing_of_a_store_that_is_too_large_fails_its_wait(count: int)
     sources = trigger_services.sources(answer_bytes=LIMIT)
     async with store(lambda _: listing(count, LARGE // count)) as port:
         with pytest.raises(
-            AnswerTooLargeError, match="s3://drops/in/ may not be looked at: its answer is larger than 2 MiB"
+            AnswerTooLargeError, match="s3://drops/in/ must not be read: its response is larger than 2 MiB"
         ):
             await trigger_services.event(folder(port), sources)
         assert port.sent < LARGE / 2

@@ -155,7 +155,7 @@ async def test_a_request_that_would_be_waited_for_longer_than_the_triggerer_does
     make: type[Http | Webhook],
 ) -> None:
     trigger = make("http://example.org/", timeout=61)
-    with pytest.raises(ValueError, match=r"timeout is 61 seconds; this triggerer waits 60 for one request"):
+    with pytest.raises(ValueError, match=r"timeout is 61 seconds; this triggerer allows 60 for one request"):
         trigger.bind(trigger_services.lent())
     with pytest.raises(ValueError, match="--max-request-timeout"):
         Tcp("example.org", 80, timeout=3600).bind(trigger_services.lent())

@@ -61,7 +61,7 @@ def test_a_sensor_that_is_told_not_to_defer_keeps_its_pod(stage: Stage) -> None:
 
     status = stage.taskrun(name, "key")["status"]
     assert (status["reason"], status["segment"]) == ("Error", 0)
-    assert "Elsewise was not done within 2 seconds" in status["message"]
+    assert "Elsewise timed out after 2 seconds" in status["message"]
 
 
 def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Stage) -> None:

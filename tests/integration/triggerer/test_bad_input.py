@@ -11,7 +11,7 @@ SECRET = {"api_version": "v1", "kind": "Secret", "name": "s"}
 BAD = [
     ("nope", {}, {}, "TriggerUnknown", "no trigger is registered as 'nope'"),
     ("os:system", {"command": "true"}, {}, "TriggerUnknown", "there are "),
-    ("time", {"at": "tomorrow"}, {}, "TriggerInvalid", "'tomorrow' is no moment"),
+    ("time", {"at": "tomorrow"}, {}, "TriggerInvalid", "'tomorrow' is not an RFC 3339 time"),
     ("http", {"uri": "http://x/"}, {}, "TriggerInvalid", "it takes url, method"),
     ("http", {"url": "http://x/", "body_condition": "response.json =="}, {}, "TriggerInvalid", "response.json =="),
     ("kubernetes", {**SECRET, "kind": "Pod", "namespace": "kube-system"}, {}, "TriggerInvalid", "is not the TaskRun's"),

@@ -119,7 +119,7 @@ async def test_what_is_not_allowed_is_said_by_the_door_of_the_triggerer(empty_po
     empty_pool.start()
     refused = {
         "is in no folder that this triggerer opens": ("file", {"path": "/etc/passwd"}),
-        "url holds a password": ("sql", {"url": "postgresql://joe:hunter2@db/app", "query": "SELECT 1"}),
+        "url contains a password": ("sql", {"url": "postgresql://joe:hunter2@db/app", "query": "SELECT 1"}),
         "give one of list and stream": ("redis", {"url": "redis://cache"}),
         "az needs account_name": ("object", {"url": "az://drops/key"}),
     }

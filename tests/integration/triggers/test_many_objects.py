@@ -98,7 +98,7 @@ async def test_many_waits_on_one_folder_are_one_listing_an_interval(
     await trigger_services.until(lambda: len(waits.told()) == 2)
     event = await waits.tasks[f"{folder}/0007"]
     assert event == await trigger_services.event(Object(f"s3://{BUCKET}/{folder}/0007", options=waits.options))
-    assert waits.triggers[f"{folder}/0008"].last_look == f"s3://{BUCKET}/{folder}/0008 is not there"
+    assert waits.triggers[f"{folder}/0008"].last_look == f"s3://{BUCKET}/{folder}/0008 does not exist"
     await waits.rounds(1)
     assert waits.told() == {f"{folder}/0007", f"{folder}/0299"}
 

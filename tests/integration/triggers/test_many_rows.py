@@ -159,7 +159,7 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
         await them.all_looked()
         await trigger_services.until(lambda: all(one.services.looks.tries > 2 for one in them.triggers.values()))  # type: ignore[attr-defined]
         assert len(evaluated) == 100
-        assert them.triggers[5].last_look == "the query finds 1 row; condition is false"
+        assert them.triggers[5].last_look == "the query returns 1 row; condition is false"
         await postgres.execute(f"UPDATE {table} SET state = 'done' WHERE id IN (5, 6)")
         await trigger_services.until(lambda: len(them.told()) == 2)
         assert them.told()[5] == {"count": 1, "rows": [{"state": "done"}]}
@@ -189,7 +189,7 @@ async def test_a_value_that_makes_the_query_slow_holds_up_nobody_for_long(postgr
             them.add(number, sql(postgres, query, params={"id": number}, timeout=0.3, interval=0.2))
         await trigger_services.until(lambda: "statement timeout" in them.triggers[13].last_look)
         await trigger_services.until(
-            lambda: sum(one.last_look == "the query finds no row" for one in them.triggers.values()) == 63
+            lambda: sum(one.last_look == "the query returns no row" for one in them.triggers.values()) == 63
         )
         await postgres.execute(f"INSERT INTO {table} (id) SELECT i FROM generate_series(0, 63) AS i WHERE i <> 13")
         await trigger_services.until(lambda: len(them.told()) == 63)
@@ -200,7 +200,7 @@ async def test_a_value_that_makes_the_query_slow_holds_up_nobody_for_long(postgr
     ("query", "words"),
     [
         ("SELECT id FROM absent WHERE id = :id", 'relation "absent" does not exist'),
-        ("SELECT id FROM {} WHERE id = :other", "the query binds :other, and params has :id"),
+        ("SELECT id FROM {} WHERE id = :other", "the query has the parameters :other, but params has :id"),
         ("DELETE FROM {} WHERE id = :id RETURNING id", "read-only transaction"),
         ("SELECT id FROM {} WHERE id = :id; SELECT 1", "multiple commands"),
     ],

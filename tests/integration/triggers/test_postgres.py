@@ -43,7 +43,7 @@ async def test_it_fires_with_the_row_that_its_parameters_ask_for(postgres: Postg
         params={"day": "2026-11-20", "least": 1, "state": "do'ne"},
     )
     async with trigger_services.waiting(trigger) as wait:
-        await trigger_services.looked(trigger, "the query finds no row")
+        await trigger_services.looked(trigger, "the query returns no row")
         await postgres.execute(
             f"INSERT INTO {table} VALUES (1, '2026-11-20', 0, '{{\"is\": \"do''ne\"}}')",
             f"""INSERT INTO {table}
@@ -65,7 +65,7 @@ async def test_a_condition_is_judged_over_what_a_json_column_holds(postgres: Pos
     await postgres.execute(f'INSERT INTO {table} (id, state) VALUES (1, \'{{"phase": "running"}}\')')
     trigger = sql(postgres, f"SELECT state FROM {table}", condition="rows.all(r, r.state.phase == 'done')")
     async with trigger_services.waiting(trigger) as wait:
-        await trigger_services.looked(trigger, "the query finds 1 row; condition is false")
+        await trigger_services.looked(trigger, "the query returns 1 row; condition is false")
         await postgres.execute(f'UPDATE {table} SET state = \'{{"phase": "done"}}\'')
         assert (await wait)["rows"] == [{"state": {"phase": "done"}}]
 

@@ -47,7 +47,7 @@ async def test_it_fires_with_what_the_store_says_of_the_object(s3: S3, store: S3
     trigger = at(s3, f"{key}/_SUCCESS ü%20+")
     before = time.time()
     async with trigger_services.waiting(trigger) as wait:
-        await trigger_services.looked(trigger, "is not there")
+        await trigger_services.looked(trigger, "does not exist")
         await store.put_async(f"{key}/_SUCCESS", b"another's")
         await store.put_async(f"{key}/_SUCCESS ü%20+", b"hello")
         event = await wait
@@ -84,7 +84,7 @@ async def test_waits_with_the_same_credentials_share_one_client(s3: S3, store: S
         triggers = [at(s3, f"{key}/{number % 2}") for number in range(10)]
         waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
         for one in triggers:
-            await trigger_services.looked(one, "is not there")
+            await trigger_services.looked(one, "does not exist")
         assert len(sources.clients) == 1
         for number in range(2):
             await store.put_async(f"{key}/{number}", b"")
@@ -95,12 +95,12 @@ async def test_waits_with_the_same_credentials_share_one_client(s3: S3, store: S
 async def test_it_outlives_a_server_that_goes_away_and_comes_back(s3: S3, store: S3Store, key: str) -> None:
     trigger = at(s3, key)
     async with trigger_services.waiting(trigger) as wait:
-        await trigger_services.looked(trigger, "is not there")
+        await trigger_services.looked(trigger, "does not exist")
         s3.process.kill()
-        said = await trigger_services.looked(trigger, "cannot be looked at: no connection to")
+        said = await trigger_services.looked(trigger, "cannot be read: no connection to")
         assert f"no connection to 127.0.0.1:{s3.process.port}: " in said
         s3.process.start()
-        await trigger_services.looked(trigger, "is not there")
+        await trigger_services.looked(trigger, "does not exist")
         await store.put_async(key, b"")
         assert (await wait)["path"] == key
 

@@ -91,15 +91,15 @@ def test_expressions_mean_what_cel_says(expression: str, expected: JSON) -> None
         ("params['no such'].x", 'no such key: "no such"'),
         ("params.list[5]", "no item 5 in a list of 1"),
         ("params.one + 1.0", "+ is not defined for (int64, double)"),
-        ("params.one.x", "a field is taken of a value that is not an object"),
+        ("params.one.x", "a field is selected from a value that is not an object"),
         ("params.one / 0", "divide by zero"),
-        ("params.one.map(x, x)", "a macro runs over a value that is no list and no map"),
+        ("params.one.map(x, x)", "a macro needs a list or a map"),
         ("[1, params.one / 0]", "divide by zero"),
         ("params.big + 1", "integer overflow"),
-        ("1.0 / 0.0", "the result holds inf, which is not JSON"),
-        ("[0.0 / 0.0]", "the result holds nan, which is not JSON"),
-        ("{1: 2}", "the result has the key 1; keys of JSON are strings"),
-        ("params.?one", "end it with .orValue(…)"),
+        ("1.0 / 0.0", "the result contains inf, which is not JSON"),
+        ("[0.0 / 0.0]", "the result contains nan, which is not JSON"),
+        ("{1: 2}", "the result has the key 1; JSON keys must be strings"),
+        ("params.?one", "append .orValue(…)"),
         ("type(1)", "the result is a type, which is not JSON"),
         ("int('x')", "cannot convert string to int"),
         ("'a'.matches(params.regex)", "invalid regular expression"),
@@ -123,16 +123,16 @@ def test_what_fails_names_the_expression_as_far_as_a_message_reaches() -> None:
 def test_an_unknown_name_is_refused_by_the_variables_given() -> None:
     found = problem("task.x", params={}, tasks={})
     assert found.reason is Reason.INVALID
-    assert "unknown name 'task' at column 1; known here: params, tasks" in found.message
+    assert "unknown name 'task' at column 1; known names: params, tasks" in found.message
 
 
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ("a\0b", "params.x[0] holds a NUL character"),
-        ("\ud800", "params.x[0] holds half a surrogate pair"),
-        (2**63, "params.x[0] is 9223372036854775808, which is beyond 64 bits"),
-        (-(2**200), "beyond 64 bits"),
+        ("a\0b", "params.x[0] contains a NUL character"),
+        ("\ud800", "params.x[0] contains an unpaired surrogate"),
+        (2**63, "params.x[0] is 9223372036854775808, which exceeds 64 bits"),
+        (-(2**200), "exceeds 64 bits"),
     ],
 )
 def test_a_value_that_cel_would_garble_is_refused_by_its_path(bad: JSON, message: str) -> None:
@@ -185,4 +185,4 @@ def test_lists_keep_their_order_in_macros() -> None:
 def test_many_steps_of_loops_are_too_expensive() -> None:
     found = problem("l.all(a, l.all(b, a + b >= 0))", l=list(range(1000)))
     assert found.reason is Reason.TOO_EXPENSIVE
-    assert "10,000 steps" in found.message
+    assert "10,000 loop steps" in found.message

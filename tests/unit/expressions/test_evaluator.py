@@ -148,7 +148,9 @@ async def test_a_child_that_crashes_each_time_fails_only_its_expression(
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     async with Evaluator(children=1) as pool:
         outcome = await pool.evaluate("666", {})
-        assert outcome == ExpressionError(reason=Reason.FAILED, message="the expression crashes CEL; in 666")
+        assert outcome == ExpressionError(
+            reason=Reason.FAILED, message="the expression crashed the CEL library; in 666"
+        )
         assert await good(pool)
 
 

@@ -35,7 +35,7 @@ def test_lists_are_put_together(expression: str, value: JSON) -> None:
         ("zipLongest(params.a, params.b)", Reason.INVALID, "unknown function or name 'zipLongest' at column 11"),
         ("json('{')", Reason.FAILED, "Expecting property name"),
         ("json('[NaN]')", Reason.FAILED, "not JSON"),
-        ("json('99999999999999999999')", Reason.FAILED, "beyond 64 bits"),
+        ("json('99999999999999999999')", Reason.FAILED, "exceeds 64 bits"),
     ],
 )
 def test_what_does_not_go_together_is_said(expression: str, reason: Reason, said: str) -> None:

@@ -76,13 +76,13 @@ def test_a_task_named_by_a_computation_is_refused(expression: str) -> None:
     found = references.of(expression)
     assert isinstance(found, ExpressionError)
     assert found.reason is Reason.INVALID
-    assert "needs the name of a task written out, as in tasks.load" in found.message
+    assert "needs a literal task name, such as tasks.load" in found.message
 
 
 def test_an_unknown_name_is_refused_naming_the_known_ones() -> None:
     found = references.of("task.load.result")
     assert isinstance(found, ExpressionError)
-    assert "unknown name 'task' at column 1; known here: event, index, item, params, tasks" in found.message
+    assert "unknown name 'task' at column 1; known names: event, index, item, params, tasks" in found.message
 
 
 @given(names, names)

@@ -74,7 +74,7 @@ async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.L
         await pool.evaluate(SLOW, {"s": "ab" * 1200}, share="loud")
         await pool.evaluate("1", {}, share="loud")
     (said,) = caplog.messages
-    assert said.startswith("loud: expressions used more than 0.01 s of processor time in a minute")
+    assert said.startswith("loud: expressions used more than 0.01 s of CPU time in a minute")
 
 
 async def test_who_comes_after_an_expression_that_filled_a_child_is_not_charged_for_its_successor() -> None:

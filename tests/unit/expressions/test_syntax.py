@@ -40,13 +40,13 @@ def test_good_expressions_pass(expression: str) -> None:
         ("1 +* 2", "extraneous input '*' at column 4"),
         ("", "mismatched input end of the expression at column 1"),
         ("1 +\n\n +* 2", "at line 3, column 2"),
-        ("foo.bar", "unknown name 'foo' at column 1; known here: event, index, item, params, tasks, workflow"),
+        ("foo.bar", "unknown name 'foo' at column 1; known names: event, index, item, params, tasks, workflow"),
         ("params.x == task.y", "unknown name 'task' at column 13"),
         ("params.x ==\n  task.y", "unknown name 'task' at line 2, column 3"),
         ("now()", "unknown function or name 'now' at column 4"),
         ("params.x.lowerAsci()", "unknown function or name 'lowerAsci'"),
         ("1 + 1.0", "+ is not defined for (int, double) at column 3"),
-        ("true ? 1 : 'a'", "both branches need one type, or dyn(…) around one"),
+        ("true ? 1 : 'a'", "both branches need the same type, or dyn(…) around one"),
         ("strings", "unknown function or name 'strings'"),
         ("'abc", "token recognition error"),
         ("params.map(x, y)", "unknown name 'y'"),
@@ -65,13 +65,13 @@ def test_bad_expressions_are_refused_with_a_place_and_a_way_out(expression: str,
         ("params.a.all(a, params.a.all(b, params.a.all(c, true)))", "nested 3 deep at column 13"),
         ("[params.a.map(a, [1].map(b, [2].map(c, c)))]", "nested 3 deep"),
         ("params.a.filter(a, params.b.map(b, b.exists(c, c == a)).size() > 0)", "nested 3 deep"),
-        ("params" + ".optMap(v, v)" * 40, "optMap and optFlatMap may be used 3 times"),
-        ("params" + ".optFlatMap(v, " * 4 + "v" + ")" * 4, "optMap and optFlatMap may be used 3 times"),
-        ("(" * 200 + "1" + ")" * 200, "nested or chained more than 32 deep"),
-        ("1" + "+1" * 200, "nested or chained more than 32 deep"),
-        ("params" + ".a" * 200, "nested or chained more than 32 deep"),
-        ("params" + "[0]" * 200, "nested or chained more than 32 deep"),
-        ("true?1:" * 100 + "1", "nested or chained more than 32 deep"),
+        ("params" + ".optMap(v, v)" * 40, "optMap and optFlatMap may be used up to 3 times"),
+        ("params" + ".optFlatMap(v, " * 4 + "v" + ")" * 4, "optMap and optFlatMap may be used up to 3 times"),
+        ("(" * 200 + "1" + ")" * 200, "more than 32 levels of nesting or chaining"),
+        ("1" + "+1" * 200, "more than 32 levels of nesting or chaining"),
+        ("params" + ".a" * 200, "more than 32 levels of nesting or chaining"),
+        ("params" + "[0]" * 200, "more than 32 levels of nesting or chaining"),
+        ("true?1:" * 100 + "1", "more than 32 levels of nesting or chaining"),
     ],
 )
 def test_what_could_cost_too_much_is_refused(expression: str, message: str) -> None:
@@ -95,11 +95,11 @@ def test_binding_an_optional_is_no_loop() -> None:
 def test_a_caller_names_the_roots_it_knows() -> None:
     roots = frozenset({"object"})
     assert syntax.check("object.status.phase == 'Ready'", roots=roots) is None
-    assert "known here: object" in refused("params.x", roots).message
+    assert "known names: object" in refused("params.x", roots).message
 
 
 def test_without_any_root_the_message_says_so() -> None:
-    assert "known here: no names at all" in refused("params.x", frozenset()).message
+    assert "known names: no names at all" in refused("params.x", frozenset()).message
 
 
 tokens = st.sampled_from(

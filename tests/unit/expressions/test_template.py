@@ -114,7 +114,7 @@ def test_an_unclosed_expression_is_refused_with_its_position() -> None:
 
 
 def test_an_empty_expression_is_refused() -> None:
-    assert "column 4 holds no expression" in refused("abc${  }")
+    assert "column 4 is empty" in refused("abc${  }")
 
 
 def test_a_problem_in_a_nested_value_names_its_path() -> None:

@@ -112,14 +112,17 @@ async def test_a_word_on_a_taskrun_answers_no_other() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({}, "nobody has answered yet"),
+        ({}, "no answer yet"),
         ({"approval": "yes", "approval_by": "ann"}, "torpor.dev/approval is 'yes', neither approved nor rejected"),
         ({"approval": "approved"}, "torpor.dev/approval-by is missing"),
-        ({"approval": "approved", "approval_for": "a0-s0"}, "what was approved is an earlier wait of this TaskRun"),
+        (
+            {"approval": "approved", "approval_for": "a0-s0"},
+            "the answer 'approved' is for an earlier deferral of this TaskRun",
+        ),
     ],
 )
 async def test_a_wait_that_nobody_answers_says_how_to_while_it_waits(words: dict[str, str], said: str) -> None:
-    how = "; to answer: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
+    how = "; answer with: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
     async with world() as made:
         await asked(made)
         say(made, **words)
@@ -136,9 +139,9 @@ async def test_among_several_it_says_how_to_as_well() -> None:
         made.taskrun("a", "any_of", {"triggers": parts}, timeout=600)
         await made.start()
         await made.pass_time(20)
-        assert ": nobody has answered yet; to answer: kubectl annotate" in made.status("a")["message"]
+        assert ": no answer yet; answer with: kubectl annotate" in made.status("a")["message"]
         await made.pass_time(600)
-        assert made.status("a")["message"].endswith("; at the last look: nobody has answered yet")
+        assert made.status("a")["message"].endswith("; at the last look: no answer yet")
 
 
 async def test_a_moment_that_has_not_come_yet_is_not_believed() -> None:
@@ -168,7 +171,7 @@ def test_a_wait_is_named_as_its_pod_is() -> None:
 def test_the_question_is_what_people_see() -> None:
     assert Approval().serialize() == ("approval", {})
     assert Approval("Deploy?").serialize() == ("approval", {"question": "Deploy?"})
-    with pytest.raises(TypeError, match="question takes text"):
+    with pytest.raises(TypeError, match="question must be text"):
         Approval(7)  # type: ignore[arg-type]
 
 
@@ -197,5 +200,5 @@ async def test_approvers_that_stand_in_the_kwargs_alone_fail_the_wait_since_no_p
 def test_a_trigger_with_approvers_is_made_again_as_it_was() -> None:
     given: dict[str, Any] = {"question": "Go?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
     assert Approval(**given).serialize() == ("approval", given)
-    with pytest.raises(ValueError, match="names nobody"):
+    with pytest.raises(ValueError, match="is empty"):
         Approval(approvers={"users": []})

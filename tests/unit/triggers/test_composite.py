@@ -124,18 +124,18 @@ async def test_a_wait_that_lasts_too_long_says_what_each_of_them_saw() -> None:
         http = {"class": "http", "kwargs": {"url": "http://x/"}}
         await begun(made, "any_of", http, {"class": "approval"}, timeout=60)
         await made.pass_time(61)
-        assert "http://x/ answered 404; nobody has answered yet" in made.status("a")["message"]
+        assert "http://x/ answered 404; no answer yet" in made.status("a")["message"]
 
 
 @pytest.mark.parametrize(
     ("trigger", "words"),
     [
-        ({"class": "http", "kwargs": {"url": "x"}}, "triggers[1] (http): url 'x' is not an address"),
+        ({"class": "http", "kwargs": {"url": "x"}}, "triggers[1] (http): url 'x' is not a URL"),
         ({"class": "http", "kwargs": {"uri": "x"}}, "triggers[1] (http): "),
         ({"class": "nope"}, "triggers[1] (nope): no trigger is registered as 'nope'"),
         (
             {"class": "taskrun", "kwargs": {"name": "a"}},
-            "triggers[1] (taskrun): TaskRun 'a' would wait for its own end",
+            "triggers[1] (taskrun): TaskRun 'a' cannot wait for its own end",
         ),
         ({"class": "any_of", "kwargs": {"triggers": []}}, "triggers is empty"),
         (odd("x", "is refused"), "triggers[1] (odd): `does` makes no sense"),
@@ -185,16 +185,16 @@ HTTP = Http("http://x/")
 @pytest.mark.parametrize(
     ("triggers", "error", "words"),
     [
-        ({"class": "http"}, TypeError, "triggers takes a list, not dict"),
-        ([], ValueError, "nothing to wait for"),
+        ({"class": "http"}, TypeError, "triggers must be a list, not dict"),
+        ([], ValueError, "triggers is empty"),
         (["http"], ValueError, r"triggers\[0\] is neither a trigger nor \{class"),
         ([HTTP, Http], ValueError, r"triggers\[1\] is neither"),
         ([{"class": "http", "kwarg": {}}], ValueError, r"triggers\[0\] is neither"),
-        ([{"class": "http", "kwargs": []}], TypeError, r"triggers\[0\]: kwargs takes names and values, not list"),
-        ([{"class": "all_of"}], TypeError, "triggers takes a list, not NoneType"),
-        ([HTTP] * 17, ValueError, "triggers are 17 in all; 16 fit"),
-        ([AnyOf([HTTP] * 9), AnyOf([HTTP] * 9)], ValueError, "triggers are 18 in all"),
-        ([AnyOf([AllOf([HTTP])])], ValueError, "triggers are 3 deep"),
+        ([{"class": "http", "kwargs": []}], TypeError, r"triggers\[0\]: kwargs must be a mapping, not list"),
+        ([{"class": "all_of"}], TypeError, "triggers must be a list, not NoneType"),
+        ([HTTP] * 17, ValueError, "there are 17 triggers; 16 are allowed"),
+        ([AnyOf([HTTP] * 9), AnyOf([HTTP] * 9)], ValueError, "there are 18 triggers"),
+        ([AnyOf([AllOf([HTTP])])], ValueError, "triggers are nested 3 levels deep"),
     ],
 )
 def test_what_makes_no_sense_is_refused(triggers: Any, error: type[Exception], words: str) -> None:

@@ -22,10 +22,10 @@ def test_it_reads_back_what_it_wrote() -> None:
     ("kwargs", "error", "words"),
     [
         ({"name": ""}, ValueError, "name is empty"),
-        ({"name": "a,metadata.namespace=b"}, ValueError, "not a name"),
-        ({"name": "../secrets/x"}, ValueError, "not a name"),
-        ({"kind": 1}, TypeError, "kind takes text"),
-        ({"condition": True}, TypeError, "condition takes text"),
+        ({"name": "a,metadata.namespace=b"}, ValueError, "not a valid name"),
+        ({"name": "../secrets/x"}, ValueError, "not a valid name"),
+        ({"kind": 1}, TypeError, "kind must be text"),
+        ({"condition": True}, TypeError, "condition must be text"),
         ({"namespace": ""}, ValueError, "namespace is empty"),
     ],
 )
@@ -37,7 +37,7 @@ def test_what_makes_no_sense_is_refused(kwargs: dict[str, Any], error: type[Exce
 @pytest.mark.parametrize(
     ("kwargs", "words"),
     [
-        ({"namespace": "kube-system"}, "is not the TaskRun's"),
+        ({"namespace": "kube-system"}, "is not that of the TaskRun"),
         ({"condition": "object.status. =="}, "object.status. =="),
         ({"condition": "pod.status == 1"}, "pod"),
         ({"result": "("}, "'\\('"),
@@ -88,7 +88,7 @@ async def test_without_a_condition_it_waits_until_the_object_exists_and_says_tha
         await made.pass_time(61)
         assert made.stands("a") == ("Scheduled", None)
         assert made.stands("b") == ("Failed", "DeferralTimeout")
-        assert "there is no Pod q" in made.status("b")["message"]
+        assert "Pod q does not exist" in made.status("b")["message"]
 
 
 @pytest.mark.parametrize(

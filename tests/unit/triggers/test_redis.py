@@ -37,23 +37,23 @@ def test_it_reads_back_what_it_wrote(kwargs: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("kwargs", "error", "words"),
     [
-        ({"url": 7}, TypeError, "url takes text or a secretRef"),
-        ({"url": "cache:6379"}, ValueError, "no address such as redis://"),
-        ({"url": "unix:///run/redis.sock"}, ValueError, "no address such as redis://"),
-        ({"url": "redis://cache:99999"}, ValueError, "no address such as redis://"),
-        ({"url": "redis://cache/jobs"}, ValueError, "no address such as redis://"),
-        ({"url": "redis://cache/0?ssl_ca_certs=/etc/passwd"}, ValueError, "no parameters"),
+        ({"url": 7}, TypeError, "url must be text or a secretRef"),
+        ({"url": "cache:6379"}, ValueError, "not a URL such as redis://"),
+        ({"url": "unix:///run/redis.sock"}, ValueError, "not a URL such as redis://"),
+        ({"url": "redis://cache:99999"}, ValueError, "not a URL such as redis://"),
+        ({"url": "redis://cache/jobs"}, ValueError, "not a URL such as redis://"),
+        ({"url": "redis://cache/0?ssl_ca_certs=/etc/passwd"}, ValueError, "without parameters"),
         ({"url": "redis://:hunter2@cache"}, ValueError, "put the URL in a Secret"),
-        ({"url": {"secretRef": {}}}, ValueError, "url names a key of a Secret"),
-        ({"list": None}, ValueError, "give one of list and stream"),
-        ({"stream": "events"}, ValueError, "give one of list and stream"),
+        ({"url": {"secretRef": {}}}, ValueError, "url: a secretRef must be"),
+        ({"list": None}, ValueError, "give either list or stream"),
+        ({"stream": "events"}, ValueError, "give either list or stream"),
         ({"list": ""}, ValueError, "list has 0 characters"),
         ({"count": 0}, ValueError, "count is 0"),
-        ({"index": 1.5}, TypeError, "index takes a whole number"),
-        ({"after": "1-1"}, ValueError, "after is of a stream"),
-        ({"list": None, "stream": "events", "count": 2}, ValueError, "count and index are of a list"),
+        ({"index": 1.5}, TypeError, "index must be an integer"),
+        ({"after": "1-1"}, ValueError, "after needs a stream"),
+        ({"list": None, "stream": "events", "count": 2}, ValueError, "count and index need a list"),
         ({"list": None, "stream": "events", "after": "$"}, ValueError, "'\\$' would mean another moment"),
-        ({"list": None, "stream": "events", "after": 17}, TypeError, "after takes the id"),
+        ({"list": None, "stream": "events", "after": 17}, TypeError, "after must be the id"),
         ({"interval": 0}, ValueError, "interval is 0 seconds"),
     ],
 )
@@ -77,5 +77,5 @@ def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
 
 def test_a_password_that_came_from_a_secret_is_taken_and_a_reference_that_nobody_has_read_cannot_run() -> None:
     Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(trigger_services.lent())
-    with pytest.raises(TypeError, match="url takes text"):
+    with pytest.raises(TypeError, match="url must be text"):
         Redis(SECRET, list="jobs").bind(trigger_services.lent())

@@ -48,7 +48,7 @@ def sql(path: Path, query: str = "SELECT * FROM jobs", **given: Any) -> Sql:
 async def test_it_fires_with_the_first_row_there_is(file: Path) -> None:
     trigger = sql(file, "SELECT name, state FROM jobs WHERE state = :state", params={"state": "done"})
     async with trigger_services.waiting(trigger, folders=(str(file.parent),)) as wait:
-        await trigger_services.looked(trigger, "the query finds no row")
+        await trigger_services.looked(trigger, "the query returns no row")
         add(file, "other", "running")
         add(file, "mine")
         assert await wait == {"count": 1, "rows": [{"name": "mine", "state": "done"}]}
@@ -87,8 +87,8 @@ async def test_of_many_rows_a_hundred_are_read_and_as_many_told_as_fit(file: Pat
         ("SELEC 1", "syntax error"),
         ("INSERT INTO jobs VALUES ('x', 'y', 1) RETURNING name", "readonly database"),
         ("SELECT 1; SELECT 2", "one statement"),
-        ("SELECT :a AS a", "the query binds :a, and params has nothing"),
-        ("SELECT x'00' AS b", "column 'b' holds bytes"),
+        ("SELECT :a AS a", "the query has the parameters :a, but params has nothing"),
+        ("SELECT x'00' AS b", "column 'b' contains bytes"),
     ],
 )
 async def test_a_query_that_will_never_do_fails_the_wait(file: Path, query: str, words: str) -> None:
@@ -108,7 +108,7 @@ async def test_a_file_that_is_not_there_yet_is_waited_for(file: Path) -> None:
 async def test_no_link_leads_to_a_database_outside_the_folder(file: Path, tmp_path: Path) -> None:
     add(file, "a")
     move(file, tmp_path / "private.db", leave_link=True)
-    with pytest.raises(PermissionError, match="leads out of"):
+    with pytest.raises(PermissionError, match="is outside of"):
         await trigger_services.event(sql(file), folders=(str(file.parent),))
 
 

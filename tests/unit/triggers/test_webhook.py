@@ -31,7 +31,7 @@ def test_it_reads_back_what_it_wrote() -> None:
 @pytest.mark.parametrize(
     ("kwargs", "words"),
     [
-        ({"url": "example.org"}, "not an address"),
+        ({"url": "example.org"}, "is not a URL"),
         ({"method": "GET"}, "POST, PUT"),
         ({"body": {"at": b"x"}}, r"body is not JSON: \$\.at is a bytes"),
         ({"headers": {"Authorization": "Bearer x"}}, "write {Authorization: {secretRef: "),

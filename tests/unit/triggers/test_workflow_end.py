@@ -85,7 +85,8 @@ async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: st
 
 
 @pytest.mark.parametrize(
-    ("states", "said"), [([], "there is no Workflow other"), (["Running", "Finishing"], "Workflow other is Finishing")]
+    ("states", "said"),
+    [([], "Workflow other does not exist"), (["Running", "Finishing"], "Workflow other is Finishing")],
 )
 async def test_a_wait_that_lasts_too_long_says_how_it_stands(states: list[str], said: str) -> None:
     async with world() as made:
@@ -103,7 +104,7 @@ async def test_a_taskrun_that_would_wait_for_itself_is_told_so() -> None:
         made.taskrun("a", "taskrun", {"name": "a"})
         await made.start()
         assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert "would wait for its own end" in made.status("a")["message"]
+        assert "cannot wait for its own end" in made.status("a")["message"]
 
 
 @pytest.mark.parametrize("state", State)
@@ -125,9 +126,9 @@ def test_only_what_was_given_is_stored() -> None:
     ("kwargs", "error", "words"),
     [
         ({"name": ""}, ValueError, "name has 0 characters"),
-        ({"name": 1}, TypeError, "name takes text"),
-        ({"state": "Failed"}, ValueError, "state is succeeded, or left out"),
-        ({"state": []}, ValueError, "state is succeeded, or left out"),
+        ({"name": 1}, TypeError, "name must be text"),
+        ({"state": "Failed"}, ValueError, "state must be succeeded, or omitted"),
+        ({"state": []}, ValueError, "state must be succeeded, or omitted"),
     ],
 )
 def test_what_makes_no_sense_is_refused(kwargs: Any, error: type[Exception], words: str) -> None:

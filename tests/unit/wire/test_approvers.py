@@ -30,7 +30,7 @@ def test_those_of_an_approval_within_others_do_too() -> None:
 
 def test_several_approvals_with_different_approvers_are_refused() -> None:
     parts = [{"class": "approval", "kwargs": {"approvers": {"users": [name]}}} for name in ("ann", "bob")]
-    with pytest.raises(TriggerError, match="answered as one; give all the same approvers"):
+    with pytest.raises(TriggerError, match="one answer applies to all its approvals"):
         build("any_of", {"triggers": parts})
 
 
@@ -45,16 +45,16 @@ def test_approvers_that_an_encoding_hides_are_seen() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([], "approvers takes"),
-        ({}, "approvers takes"),
-        ("ann", "approvers takes"),
-        ({"user": ["ann"]}, "approvers takes"),
-        ({"users": []}, "names nobody"),
-        ({"users": "ann"}, "users is a list of 32 names"),
-        ({"groups": ["g"] * 33}, "groups is a list of 32 names"),
-        ({"users": [""]}, "no name of 1 to 253 characters"),
-        ({"users": ["a\nb"]}, "no name of 1 to 253 characters"),
-        ({"users": [1]}, "no name of 1 to 253 characters"),
+        ([], "approvers must be"),
+        ({}, "approvers must be"),
+        ("ann", "approvers must be"),
+        ({"user": ["ann"]}, "approvers must be"),
+        ({"users": []}, "is empty"),
+        ({"users": "ann"}, "users must be a list of up to 32 names"),
+        ({"groups": ["g"] * 33}, "groups must be a list of up to 32 names"),
+        ({"users": [""]}, "a name has 1 to 253 characters"),
+        ({"users": ["a\nb"]}, "a name has 1 to 253 characters"),
+        ({"users": [1]}, "a name has 1 to 253 characters"),
     ],
 )
 def test_approvers_that_make_no_sense_are_refused(value: Any, words: str) -> None:

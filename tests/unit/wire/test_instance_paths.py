@@ -32,12 +32,12 @@ def test_whatever_is_written_is_read_again(found: set[Path]) -> None:
 
 @pytest.mark.parametrize("text", ["a", "1.", ".1", "1..2", "3-1.0", "0-1", "0.0.0", "0-99999.0-99999", "0.-1"])
 def test_what_is_no_range_of_two_levels_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"instances|before it begins"):
+    with pytest.raises(ValueError, match=r"instances|before it begins|levels"):
         instance_paths.parse(text, 2)
 
 
 def test_what_another_hand_wrote_is_not_counted_up_before_it_is_refused() -> None:
-    with pytest.raises(ValueError, match="beyond"):
+    with pytest.raises(ValueError, match="exceeds"):
         instance_paths.parse(",".join(["0-999.0-99"] * 50 + ["0-999999.0-999999"]), 2)
 
 

@@ -186,7 +186,7 @@ def test_an_edge_leads_only_out_of_its_own_states(name: str, state: State) -> No
     if state in own:
         assert sets_of(make(pin(state)))["state"] == to
     else:
-        with pytest.raises(ValueError, match="is not"):
+        with pytest.raises(ValueError, match="not"):
             make(pin(state))
 
 
@@ -225,5 +225,5 @@ def test_a_long_message_is_short_on_status_and_condition_alike() -> None:
 
 
 def test_a_result_stands_in_one_place() -> None:
-    with pytest.raises(ValueError, match="not in both"):
+    with pytest.raises(ValueError, match="not both"):
         transitions.succeed(pin(State.RUNNING), "42", now=NOW, stored={"size": 9000})

@@ -84,7 +84,7 @@ class load(BaseOperator):
 
     assert pod.run() == 1
     assert pod.status["reason"] == "DeferralInvalid"
-    assert pod.status["message"] == "load has no method 'completed' to come back to"
+    assert pod.status["message"] == "load has no method 'completed' to resume in"
 
 
 def test_a_method_that_went_away_during_the_wait_is_named(task: Callable[..., Pod]) -> None:

@@ -68,7 +68,7 @@ def test_those_of_several_levels_are_a_sequence_too_and_have_tuples_for_position
 def test_a_place_beyond_them_is_an_index_error(place: int) -> None:
     results = Results(Instances(10, 13).find, range(10, 16))
 
-    with pytest.raises(IndexError, match=f"there are 4 results, and none at {place}"):
+    with pytest.raises(IndexError, match=f"there is no result {place}: the task has 4"):
         results[place]
 
 
@@ -141,7 +141,7 @@ def test_a_result_that_vanished_while_the_task_ran_is_named() -> None:
     results = Results(made.find, range(5), [])
     made.missing = (2,)
 
-    with pytest.raises(LookupError, match="the result at position 2 was there when this task began, and is gone"):
+    with pytest.raises(LookupError, match="the result at position 2 was deleted while this task was running"):
         results[2]
 
 

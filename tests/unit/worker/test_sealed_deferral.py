@@ -55,7 +55,7 @@ def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[.
 
     assert pod.run(pod.launch()._replace(seal_key=PAIR.public)) == 1
     assert pod.status["reason"] == "DeferralInvalid"
-    assert f"bytes; {constants.KWARGS_MAX} fit" in pod.status["message"]
+    assert f"bytes; the limit is {constants.KWARGS_MAX}" in pod.status["message"]
 
 
 def test_a_key_that_is_none_is_told_and_not_the_value(

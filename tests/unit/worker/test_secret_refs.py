@@ -31,7 +31,7 @@ def test_an_answer_that_holds_a_reference_is_not_passed_on_to_a_server(task: Cal
     pod.cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "answer", "value": json.dumps(answer)}]
     assert pod.run(pod.launch()) == 1
     assert pod.status["reason"] == "DeferralInvalid"
-    assert "trigger webhook: the trigger holds a secretRef that came as data" in pod.status["message"]
+    assert "trigger webhook: the trigger contains a secretRef that came as data" in pod.status["message"]
     assert "torpor.SecretRef('NAME', 'KEY')" in pod.status["message"]
 
 

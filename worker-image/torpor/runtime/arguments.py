@@ -89,7 +89,7 @@ class Reader:
         """Return the event, from the archive if it is there. Raises UnreadableError."""
         if not isinstance(event, ArchivedEvent):
             return event
-        from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
+        from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.Stored(event.owner, event.about)
         content = download.value(self._reached(), stored, download.insisting(self._patience))
@@ -107,12 +107,12 @@ class Reader:
         index = constants.UNMAPPED if source.position is None else source.position
         result = self._found(source.task, index, source.group_indexes)
         if result is None:
-            said = f"task {source.task!r} has no result to pass on{_where(index, source.group_indexes)}"
+            said = f"task {source.task!r} has no result{_where(index, source.group_indexes)}"
             raise RejectedError(Reason.ARGUMENTS_INVALID, said)
         return self._value(result) if source.item is None else self._item(source.task, result, source.item)
 
     def _results(self, source: Source) -> "Results":
-        from torpor.results import Results  # noqa: PLC0415 - for those who reduce
+        from torpor.results import Results  # noqa: PLC0415 - only for a reduction
         from torpor.runtime import instance_results  # noqa: PLC0415
 
         seen = _Seen()
@@ -127,7 +127,7 @@ class Reader:
     def _value(self, result: Found) -> Any:
         if result.stored is None:
             return json.loads(result.text or "null")
-        from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
+        from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.Stored(result.uid, result.stored)
         return download.value(self._reached(), stored, download.insisting(self._patience))
@@ -138,19 +138,19 @@ class Reader:
             return _nth(_items(task, json.loads(result.text or "null")), place, f"the result of task {task!r} has")
         if about["type"] not in {"list", "object"}:
             raise _no_items(task, about["type"])
-        from torpor.runtime.archive import download  # noqa: PLC0415 - for those who read something large
+        from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.Stored(result.uid, about)
         try:
             return download.item(self._reached(), stored, place, download.insisting(self._patience))
         except download.OutsideError:
-            said = f"the result of task {task!r} has {about.get('length')} items, and none at {place}"
+            said = f"the result of task {task!r} has {about.get('length')} items, so there is no item {place}"
             raise RejectedError(Reason.ARGUMENTS_INVALID, said) from None
 
     def _reached(self) -> "Archive":
         self._archive = self._archive or self._open()
         if self._archive is None:
-            raise UnreadableError("the result is in the archive, and this pod was not told where that is")
+            raise UnreadableError("the result is in the archive, but this pod has no address of an archive")
         return self._archive
 
     def _found(self, task: str, index: int, groups: tuple[int, ...]) -> Found | None:
@@ -193,11 +193,13 @@ def _items(task: str, value: Any) -> list[Any]:
 
 
 def _no_items(task: str, kind: str) -> RejectedError:
-    return RejectedError(Reason.ARGUMENTS_INVALID, f"task {task!r} returned a {kind}, which has no items")
+    return RejectedError(Reason.ARGUMENTS_INVALID, f"task {task!r} returned a {kind}, not a list or an object")
 
 
 def _nth(items: Any, place: int, said: str) -> Any:
     try:
         return items[place]
     except IndexError:
-        raise RejectedError(Reason.ARGUMENTS_INVALID, f"{said} {len(items)} items, and none at {place}") from None
+        raise RejectedError(
+            Reason.ARGUMENTS_INVALID, f"{said} {len(items)} items, so there is no item {place}"
+        ) from None

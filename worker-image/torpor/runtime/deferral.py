@@ -51,10 +51,10 @@ class Place(NamedTuple):
 def of_deferral(deferral: Deferral, place: Place) -> Suspension:
     """Return a deferral ready to be stored. Raises DeferralError or RejectedError."""
     if deferral.then and "event" in deferral.state:
-        raise DeferralError("the state may not be called `event`: that is what the trigger passes")
+        raise DeferralError("the state must not contain `event`: the trigger passes it")
     timeout = _seconds(deferral.timeout)
     if deferral.on_timeout is not None and timeout is None:
-        raise DeferralError("on_timeout= says what follows a timeout, so timeout= is needed too")
+        raise DeferralError("on_timeout= requires timeout=")
     waiting = _trigger(deferral.trigger, place)
     state = json_text.text(
         dict(deferral.state),
@@ -123,9 +123,9 @@ def _seconds(timeout: Timeout) -> float | None:
             except ValueError as error:
                 raise DeferralError(f"timeout: {error}") from error
         case bool() | _ if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-            raise DeferralError(f"timeout takes a timedelta, seconds or a text such as 6h, not {timeout!r:.100}")
+            raise DeferralError(f"timeout must be a timedelta, seconds or text such as 6h, not {timeout!r:.100}")
         case _:
             seconds = float(timeout)
     if not math.isfinite(seconds) or seconds < 0:
-        raise DeferralError(f"timeout is {seconds} seconds")
+        raise DeferralError(f"timeout is {seconds} seconds; it must be finite and not negative")
     return seconds

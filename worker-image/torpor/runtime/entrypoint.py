@@ -74,7 +74,7 @@ def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
         raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
     if isinstance(made, types.CoroutineType):
         made.close()
-        said = f"argument {name!r}: {reference} is async, and what maps a value is a plain function"
+        said = f"argument {name!r}: {reference} is async; it must be a plain function"
         raise RejectedError(Reason.ARGUMENTS_INVALID, said)
     return made
 
@@ -112,10 +112,8 @@ def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
     name = "execute" if after is None else after.method or "execute"
     method = getattr(operator, name, None)
     if not callable(method):
-        said = (
-            f"{type(operator).__qualname__} has no method {name!r} to go on in: did the image change during the wait?"
-        )
-        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+        message = f"{type(operator).__qualname__} has no method {name!r} to resume in: did the image change meanwhile?"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, message)
     found: Callable[..., object] = method
     return found
 
@@ -125,7 +123,7 @@ def _performed(call: Call, context: Context) -> object:
     try:
         returned = _invoked(call.function, call.positional, call.keywords)
         if isinstance(returned, types.CoroutineType):
-            import asyncio  # noqa: PLC0415 - 25 ms that only async tasks pay
+            import asyncio  # noqa: PLC0415 - 25 ms, only for async tasks
 
             returned = asyncio.run(returned)
     except BaseException as error:
@@ -154,16 +152,14 @@ def _module(name: str, image: str) -> types.ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            said = (
-                f"there is no module {error.name!r} in {image}: is the package installed in it, and in its PYTHONPATH?"
-            )
+            said = f"no module {error.name!r} in {image}: install its package or add it to PYTHONPATH"
         else:
-            said = f"module {name} is there, but what it imports is not: {error} (install it in {image})"
+            said = f"module {name} imports a missing module: {error} (install it in {image})"
         raise RejectedError(Reason.MODULE_NOT_FOUND, said) from error
 
 
 def _no_function(module: types.ModuleType, path: str) -> str:
-    import difflib  # noqa: PLC0415 - only a failing look-up pays
+    import difflib  # noqa: PLC0415 - only a failing lookup pays for the import
 
     first = path.partition(".")[0]
     near = difflib.get_close_matches(first, [name for name in vars(module) if not name.startswith("_")])

@@ -71,6 +71,8 @@ def read(environment: Mapping[str, str], nonce: str) -> Launch:
             archive_ca=environment.get(constants.ENV_ARCHIVE_CA, ""),
         )
     except KeyError as error:
-        raise LaunchError(f"{error.args[0]} is not set: `python -m torpor` runs in pods that Torpor creates") from error
+        raise LaunchError(
+            f"{error.args[0]} is not set: run `python -m torpor` only in pods that Torpor creates"
+        ) from error
     except ValueError as error:
-        raise LaunchError(f"attempt, segment and launch are numbers: {error}") from error
+        raise LaunchError(f"attempt, segment and launch must be numbers: {error}") from error

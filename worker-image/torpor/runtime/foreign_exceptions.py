@@ -15,10 +15,9 @@ SKIPPED = frozenset({"AirflowSkipException"})
 """The task ends Skipped."""
 
 INSTEAD: Mapping[str, str] = {
-    "AirflowRescheduleException": "it has no reschedule_date, a datetime at which the task begins again",
+    "AirflowRescheduleException": "it has no reschedule_date, the datetime at which the task restarts",
     "DownstreamTasksSkipped": (
-        "a task of Torpor chooses what follows it by `branch: true` in the workflow, and returns the names of those "
-        "tasks"
+        "set `branch: true` for the task in the workflow, and return the names of the tasks to run"
     ),
     "DagRunTriggerException": (
         "create a Workflow with a Kubernetes client instead, and wait for it with torpor.triggers.WorkflowEnd"

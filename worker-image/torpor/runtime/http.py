@@ -55,10 +55,10 @@ class Api:
     def __call__(self, method: str, path: str, body: canonical.Json = None) -> Answer:
         """Send a request and return the response. Any error closes the connection."""
         if self._process != os.getpid():
-            # A child that user code forked, and that reads results: connection and lock are its parent's.
+            # A process that user code forked must not use the connection and the lock of its parent.
             self.close()
             self._process, self._turn = os.getpid(), _thread.allocate_lock()
-        with self._turn:  # threads of the user's may read results, even while the report is written
+        with self._turn:  # threads of the user may read results, even during the report
             return self._exchanged(method, path, body)
 
     def _exchanged(self, method: str, path: str, body: canonical.Json) -> Answer:
@@ -72,7 +72,7 @@ class Api:
         except (OSError, ValueError) as error:
             self.close()
             raise UnclearError(f"{method} {path}: {type(error).__name__}: {error}") from error
-        except BaseException:  # a signal, in code of the user's that reads results: the rest of the answer is not read
+        except BaseException:  # a signal while user code reads results: the rest of the response is unread
             self.close()
             raise
         if not keep:
@@ -132,7 +132,7 @@ def read_head(reader: BinaryIO) -> tuple[int, dict[bytes, bytes]]:
     """Return status and lower-case headers. Raises ValueError for an invalid response."""
     version, _, rest = read_line(reader).partition(b" ")
     if not version.startswith(b"HTTP/1."):
-        raise ValueError(f"not an HTTP answer: {version[:40]!r}")
+        raise ValueError(f"not an HTTP response: {version[:40]!r}")
     headers = {}
     while line := read_line(reader):
         name, _, value = line.partition(b":")
@@ -168,10 +168,10 @@ def _chunks(reader: BinaryIO) -> bytes:
 
 def _exactly(reader: BinaryIO, size: int) -> bytes:
     if size > _BODY_MAX:
-        raise ValueError(f"an answer of {size} bytes")
+        raise ValueError(f"a response of {size} bytes")
     content = reader.read(size)
     if len(content) < size:
-        raise ValueError(f"the answer ended after {len(content)} of {size} bytes")
+        raise ValueError(f"the response ended after {len(content)} of {size} bytes")
     return content
 
 
@@ -179,5 +179,5 @@ def read_line(reader: BinaryIO) -> bytes:
     """Return a line without its end. Raises ValueError if it is truncated."""
     line = reader.readline(65_536)
     if not line.endswith(b"\n"):
-        raise ValueError("the answer ended early")
+        raise ValueError("the response ended early")
     return line.rstrip(b"\r\n")

@@ -22,7 +22,9 @@ def told(source: Source) -> Told:
     try:
         return _in_one_frame(source) if source.paths is None else _by_path(source.paths, source.missing)
     except ValueError as error:
-        said = f"the instances of task {source.task!r} are named by another hand than Torpor's: {error}"
+        said = (
+            f"the TaskRun has an invalid list of instances of task {source.task!r} (modified outside Torpor?): {error}"
+        )
         raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
 
 
@@ -52,7 +54,7 @@ def _by_path(ranges: str, missing: str | None) -> Told:
 
 
 def _paths(ranges: str, depth: int) -> Sequence[Position]:
-    from torpor_wire import instance_paths  # noqa: PLC0415 - for those who reduce over several frames
+    from torpor_wire import instance_paths  # noqa: PLC0415 - only for a reduction over several group scopes
 
     found = sorted(instance_paths.parse(ranges, depth))
     return [number for (number,) in found] if depth == 1 else found

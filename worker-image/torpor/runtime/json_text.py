@@ -8,10 +8,10 @@ from torpor_wire.reason import Reason
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import tracebacks
 
-_ADVICE = "store it, and pass on where it is"
+_ADVICE = "store it elsewhere and return its location"
 
 
-def text(  # noqa: PLR0913 - what is said of a value that does not fit
+def text(  # noqa: PLR0913 - the parts of the message
     value: object,
     limit: int,
     reason: Reason,
@@ -23,7 +23,7 @@ def text(  # noqa: PLR0913 - what is said of a value that does not fit
     """Return JSON text of up to `limit` bytes. Raises RejectedError with the reason; `what` names the value."""
     try:
         written = write(value)
-    except UnreadableError:  # of lazy results: another attempt may read them
+    except UnreadableError:  # from lazy results: another attempt may read them
         raise
     except canonical.NotJsonError as error:
         raise RejectedError(reason, f"{what} is not JSON: {error}") from error
@@ -31,5 +31,5 @@ def text(  # noqa: PLR0913 - what is said of a value that does not fit
         raise RejectedError(reason, f"{what} cannot be written as JSON: {tracebacks.describe(error)}") from error
     size = len(written.encode())
     if size > limit:
-        raise RejectedError(reason, f"{what} is {size} bytes of JSON and {limit} fit: {advice}")
+        raise RejectedError(reason, f"{what} has {size} bytes of JSON, above the limit of {limit}: {advice}")
     return written

@@ -34,7 +34,7 @@ def _archive(launched: Launch) -> "Archive | None":
     """Return the archive of the installation, None if there is none."""
     if launched.archive_url is None:
         return None
-    from torpor.runtime.archive import client  # noqa: PLC0415 - for those who have something large
+    from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
 
     return client.at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
 
@@ -67,7 +67,7 @@ def main(start: Callable[[], int]) -> NoReturn:
         code = _SIGNALLED + signal.SIGTERM
     except KeyboardInterrupt:
         code = _SIGNALLED + signal.SIGINT
-    except BaseException as error:  # noqa: BLE001 - exit code 1 says that a failure is stored, and none is
+    except BaseException as error:  # noqa: BLE001 - exit code 1 would mean that a failure is stored
         tracebacks.show(error)
         code = UNABLE
     _leave(code)
@@ -82,7 +82,7 @@ def run(world: World, launched: Launch) -> int:
         case status_patch.Lost():
             return DONE
         case status_patch.Refused(message) | status_patch.Unsettled(message):
-            code = _unable(f"{launched.taskrun} could not be claimed, and no code of the task was run: {message}")
+            code = _unable(f"{launched.taskrun} could not be claimed, so no code of the task ran: {message}")
             return (
                 constants.EXIT_FORBIDDEN
                 if isinstance(claimed, status_patch.Refused) and status_patch.has_no_role(message)
@@ -99,11 +99,11 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     process = os.getpid()
     ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now)
     if os.getpid() != process:
-        os._exit(DONE)  # a child that user code forked and that came back here has nothing to report
+        os._exit(DONE)  # a process that user code forked must not report
     if world.end() and isinstance(ended, Failure):
-        raise runner.Terminated  # what failed because the pod ends must not use up an attempt
+        raise runner.Terminated  # a failure because the pod ends must not count as an attempt
     outcome = ended if isinstance(ended, Success | Suspension | Skipped | Failure) else _kept(world, launched, ended)
-    reader.close()  # anew, where what is kept are results that were passed on
+    reader.close()  # again, because the upload may read lazy results
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)
     patience = world.patience(report.LIMIT_S, report.REPEATS)
@@ -111,14 +111,14 @@ def _run(world: World, launched: Launch, body: Any) -> int:
 
 
 def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
-    from torpor.runtime.archive import upload  # noqa: PLC0415 - for those who have something large
+    from torpor.runtime.archive import upload  # noqa: PLC0415 - only for large values
 
     try:
         to = world.archive(launched)
     except ValueError as error:
         return upload.not_stored(str(error))
     if to is None:
-        return upload.not_stored("this pod was not told where that is")
+        return upload.not_stored("this pod has no address of it")
     return upload.kept(to, body, world.patience(upload.LIMIT_S, report.REPEATS))
 
 
@@ -127,7 +127,7 @@ def _reported(launched: Launch, outcome: Outcome, settled: status_patch.Settled)
         case status_patch.Stored():
             return FAILED if isinstance(outcome, Failure) else DONE
         case status_patch.Lost():
-            _say(f"{launched.taskrun} has moved on while the task ran; its outcome is dropped")
+            _say(f"{launched.taskrun} was changed by another writer while the task ran; its outcome is discarded")
             return DONE
         case status_patch.Refused(message, invalid=True):
             _say(f"the outcome of {launched.taskrun} was refused: {message}")
@@ -142,9 +142,11 @@ def in_pod() -> int:
     """Run the segment of the environment with the credentials of the pod."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if host is None:
-        return _unable("KUBERNETES_SERVICE_HOST is not set: `python -m torpor` runs in pods that Torpor creates")
+        return _unable("KUBERNETES_SERVICE_HOST is not set: run `python -m torpor` only in pods that Torpor creates")
     if not os.path.isdir(constants.CREDENTIALS):  # noqa: PTH112 - pathlib costs 5 ms
-        return _unable(f"{constants.CREDENTIALS} is not mounted: `python -m torpor` runs in pods that Torpor creates")
+        return _unable(
+            f"{constants.CREDENTIALS} is not mounted: run `python -m torpor` only in pods that Torpor creates"
+        )
     try:
         launched = environment.read(os.environ, os.urandom(16).hex())
     except LaunchError as error:
@@ -160,9 +162,9 @@ def world(exchange: http.Api) -> World:
     def begin() -> None:
         exchange.close()
         if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
-            from torpor.runtime import startup_report  # noqa: PLC0415 - for the bench alone
+            from torpor.runtime import startup_report  # noqa: PLC0415 - only for the benchmark
 
-            print(startup_report.line(), flush=True)  # noqa: T201 - the bench reads it from the pod's log
+            print(startup_report.line(), flush=True)  # noqa: T201 - the benchmark reads it from the pod's log
 
     return World(
         exchange=exchange,

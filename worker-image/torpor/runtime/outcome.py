@@ -19,7 +19,7 @@ from torpor.runtime.deferral import Place, Suspension
 if TYPE_CHECKING:
     from torpor.runtime.result_encoding import Body
 
-_NO_ARCHIVE = "no archive is installed, which keeps larger ones: store it yourself, and pass on where it is"
+_NO_ARCHIVE = "install the archive for larger ones, or store it elsewhere and return its location"
 
 
 class Success(NamedTuple):
@@ -54,13 +54,13 @@ def of_return(returned: object, place: Callable[[], Place], *, archived: bool = 
     if isinstance(returned, Deferral):
         return deferral.of_deferral(returned, place())
     if archived:
-        from torpor.runtime import result_encoding  # noqa: PLC0415 - for those who have an archive
+        from torpor.runtime import result_encoding  # noqa: PLC0415 - only with an archive
 
         found = result_encoding.of(returned, constants.RESULT_MAX)
         return Success(found) if isinstance(found, str) else found
     if isinstance(returned, bytes | bytearray | memoryview | os.PathLike):
         said = (
-            f"the result is of type {type(returned).__name__}: bytes and files go to the archive, and none is installed"
+            f"the result is of type {type(returned).__name__}: bytes and files need the archive, which is not installed"
         )
         raise RejectedError(Reason.RESULT_INVALID, said)
     return Success(json_text.text(returned, constants.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))

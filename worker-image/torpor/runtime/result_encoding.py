@@ -116,6 +116,6 @@ def _file(path: str) -> Body:
             raise RejectedError(Reason.RESULT_INVALID, f"the result is a file that cannot be read: {error}") from error
 
     if not os.path.isfile(path):  # noqa: PTH113 - pathlib costs 5 ms
-        said = f"the result is the path {path!r:.300}, where no file is: return an existing file, or str(path)"
+        said = f"the result is the path {path!r:.300}, which is not a file: return an existing file, or str(path)"
         raise RejectedError(Reason.RESULT_INVALID, said)
     return Body("file", _BYTES, pieces, os.path.basename(path))  # noqa: PTH119 - pathlib costs 5 ms

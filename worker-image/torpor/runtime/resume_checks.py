@@ -20,7 +20,7 @@ def of_exception(deferred: TaskDeferred, operator: object, function: object) -> 
     """Return the deferral that a method of `operator`, or without it `function`, raised."""
     kwargs = {} if deferred.kwargs is None else deferred.kwargs
     if not isinstance(kwargs, Mapping):
-        raise DeferralError(f"kwargs= takes a dict, not an object of type {type(kwargs).__name__}")
+        raise DeferralError(f"kwargs= must be a dict, not an object of type {type(kwargs).__name__}")
     then = _named(deferred.method_name, "method_name", operator, function)
     late = deferred.on_timeout
     on_timeout = None if late is None else _named(late, "on_timeout", operator, function)
@@ -30,7 +30,7 @@ def of_exception(deferred: TaskDeferred, operator: object, function: object) -> 
 
 def from_the_beginning(moment: datetime, after: Resume | None) -> Deferral:
     """Return a deferral that restarts the task at a time, with the event of its `trigger:`, if it has one."""
-    from torpor.triggers.time import Time  # noqa: PLC0415 - only who asks for it pays
+    from torpor.triggers.time import Time  # noqa: PLC0415 - only rescheduled tasks pay for the import
 
     state = {"event": after.event} if after is not None and not after.method else {}
     return Deferral(Time(moment if moment.tzinfo else moment.replace(tzinfo=UTC)), "", state, None)
@@ -49,15 +49,15 @@ def checked(given: Deferral, operator: object, context: Context) -> Deferral:
 def _named(name: object, said: str, operator: object, function: object) -> str:
     """Return the value for `status.next`: a method, or `module:function` if the task is a function."""
     if not isinstance(name, str):
-        raise DeferralError(f"{said}= takes a name, not an object of type {type(name).__name__}")
+        raise DeferralError(f"{said}= must be a name, not an object of type {type(name).__name__}")
     if operator is not None:
         if not callable(getattr(operator, name, None)):
-            raise DeferralError(f"{type(operator).__name__} has no method {name!r} to come back to")
+            raise DeferralError(f"{type(operator).__name__} has no method {name!r} to resume in")
         return name
     module = str(getattr(function, "__module__", None))
     found = vars(importlib.import_module(module)).get(name)
     if found is None:
-        raise DeferralError(f"module {module} has no function {name!r} to come back to")
+        raise DeferralError(f"module {module} has no function {name!r} to resume in")
     return deferral.reference(found, said)
 
 
@@ -65,7 +65,7 @@ def _call(name: str, keywords: Mapping[str, Any], operator: object, context: Con
     function = _found(name, operator)
     misfit = signatures.misfit(function, () if ":" in name else (context,), keywords)
     if misfit is not None:
-        raise DeferralError(f"the task could not go on in {name}: {misfit}")
+        raise DeferralError(f"the task could not resume in {name}: {misfit}")
 
 
 def _found(name: str, operator: object) -> Callable[..., Any]:
@@ -74,6 +74,6 @@ def _found(name: str, operator: object) -> Callable[..., Any]:
     for part in (path or module).split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise DeferralError(f"there is no {name} to go on in; a deferral is made by defer(...) or self.defer(...)")
+        raise DeferralError(f"there is no {name} to resume in; defer with defer(...) or self.defer(...)")
     function: Callable[..., Any] = found
     return function

@@ -35,7 +35,7 @@ def perform(
     try:
         if run.problem:
             raise RejectedError(Reason.STATUS_INVALID, run.problem)
-        # A function that goes on after a wait gets its state and the event, and no arguments.
+        # A function that resumes gets its state and the event, and no arguments.
         wanted = run.resume is None or ":" not in run.resume.method
         values = reader.resolve() if wanted else {}
         resume = None if run.resume is None else run.resume._replace(event=reader.event(run.resume.event))

@@ -17,7 +17,7 @@ _START_TIME = 19
 def line() -> str:
     """Return the report on this process."""
     now = time.clock_gettime(time.CLOCK_BOOTTIME)
-    with open("/proc/self/stat", encoding="utf-8") as file:  # noqa: PTH123 - pathlib would be in the figure
+    with open("/proc/self/stat", encoding="utf-8") as file:  # noqa: PTH123 - pathlib would count in the measurement
         ticks = int(file.read().rpartition(")")[2].split()[_START_TIME])
     started = ticks / os.sysconf("SC_CLK_TCK")
     report = {

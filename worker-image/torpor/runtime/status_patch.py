@@ -121,7 +121,7 @@ def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patienc
         return said
     match look(said.body):
         case Verdict.OPEN:
-            return Unsettled("the answer was lost, and the write too")
+            return Unsettled("there was no response, and the write is not stored")
         case Verdict.MINE:
             return said
         case Verdict.OTHERS:

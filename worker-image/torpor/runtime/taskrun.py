@@ -101,7 +101,7 @@ def parse(body: Any) -> TaskRun:
     try:
         resume = _resume(status, body["metadata"]["uid"], waits_first="trigger" in spec)
     except (ValueError, RecursionError) as error:
-        problem = f"the event or next.kwargs in its status is written by another hand than Torpor's: {error}"
+        problem = f"invalid status: event or next.kwargs (modified outside Torpor?): {error}"
     return TaskRun(
         workflow=spec["workflow"]["name"],
         workflow_uid=spec["workflow"]["uid"],
@@ -187,7 +187,7 @@ def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
     late = following.get("onTimeout") if status.get("timedOut") else None
     state = typed_json.decode(json.loads(following.get("kwargs") or "{}"))
     if not isinstance(state, dict):
-        raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - as what is no JSON
+        raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - handled as invalid JSON
     method = late or following["method"]
     return Resume(method, state, event, late is not None) if method else begun_again(state)
 

@@ -41,7 +41,7 @@ def said(error: BaseException) -> str:
     try:
         return str(error)[:_TEXT_MAX]
     except Exception:  # noqa: BLE001 - any exception's __str__ is user code
-        return "(its text cannot be had)"
+        return "(its text is not available)"
 
 
 def show(error: BaseException) -> None:
@@ -57,7 +57,7 @@ def show(error: BaseException) -> None:
         if error.__cause__ is None or not _frames(error.__cause__.__traceback__):
             return
         error = error.__cause__
-    import traceback  # noqa: PLC0415 - 3 ms that only a failure pays
+    import traceback  # noqa: PLC0415 - 3 ms, only for failures
 
     try:
         traceback.print_exception(error.with_traceback(_outside(error.__traceback__)))
@@ -75,7 +75,7 @@ def _frames(found: TracebackType | None) -> list[str]:
         found = found.tb_next
     if not every:
         return []
-    # What calls the task, such as asyncio or importlib, is of the standard library; what it calls first is its own.
+    # The callers of the task are in the standard library (asyncio, importlib); the first other frame is its own.
     home = _package(next((frame.file for frame in every if not frame.file.startswith(_STANDARD)), every[0].file))
     own = [frame for frame in every if _is_own(frame.file, home)]
     shown = [str(frame) for frame in own[-_FRAMES:][::-1]]

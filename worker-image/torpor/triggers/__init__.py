@@ -74,6 +74,6 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - paid for only where a trigger is used
+    from importlib import import_module  # noqa: PLC0415 - imported on first use
 
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -46,11 +46,11 @@ class Approval(BaseTrigger):
     def asks(self) -> str:  # type: ignore[override]
         """The command with which a person answers."""
         who = "" if self.approvers is None else f", as {self.approvers.shown()}"
-        return f"to answer{who}: {command(self.services.namespace, self.services.taskrun)}"
+        return f"answer{who} with: {command(self.services.namespace, self.services.taskrun)}"
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the TaskRun now and after each change."""
-        from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
+        from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
 
         name = self.services.taskrun.name
         looked = self.services.versions(constants.API_VERSION, "TaskRun", name, managed=True)
@@ -77,7 +77,7 @@ class Approval(BaseTrigger):
         """Return why this user may not answer. Only the policy knows the members of groups."""
         if self.approvers is None or self.approvers.groups or by in self.approvers.users:
             return ""
-        return f"{by[:_BY_MAX]} answered, and only {self.approvers.shown()} may"
+        return f"{by[:_BY_MAX]} answered, but only {self.approvers.shown()} may"
 
 
 def wait_name(taskrun: TaskRunRef) -> str:
@@ -102,10 +102,10 @@ def _problem(written: Mapping[str, str], taskrun: TaskRunRef) -> str:
     """Return why the annotations do not answer this deferral; empty if they do."""
     word = written.get(constants.APPROVAL)
     if word is None:
-        return "nobody has answered yet"
+        return "no answer yet"
     named = written.get(constants.APPROVAL_FOR, wait_name(taskrun) if _is_first(taskrun) else "")
     if named != wait_name(taskrun):
-        return f"what was {word[:20]} is an earlier wait of this TaskRun"
+        return f"the answer {word[:20]!r} is for an earlier deferral of this TaskRun"
     if word not in WORDS:
         return f"{constants.APPROVAL} is {word[:20]!r}, neither approved nor rejected"
     return "" if written.get(constants.APPROVAL_BY) else f"{constants.APPROVAL_BY} is missing"

@@ -35,17 +35,17 @@ def parse(triggers: object) -> list[Part]:
     """
     found = _parts(triggers)
     if (depth := _depth(found)) > DEPTH_MAX:
-        raise ValueError(f"triggers are {depth} deep; any_of and all_of hold each other {DEPTH_MAX} deep at most")
+        raise ValueError(f"triggers are nested {depth} levels deep; {DEPTH_MAX} are allowed")
     if (count := _count(found)) > COUNT_MAX:
-        raise ValueError(f"triggers are {count} in all; {COUNT_MAX} fit")
+        raise ValueError(f"there are {count} triggers; {COUNT_MAX} are allowed")
     return found
 
 
 def _parts(triggers: object) -> list[Part]:
     if not isinstance(triggers, list | tuple):
-        raise TypeError(f"triggers takes a list, not {type(triggers).__name__}")
+        raise TypeError(f"triggers must be a list, not {type(triggers).__name__}")
     if not triggers:
-        raise ValueError("triggers is empty: there is nothing to wait for")
+        raise ValueError("triggers is empty")
     return [_part(number, one) for number, one in enumerate(triggers)]
 
 
@@ -59,7 +59,7 @@ def _part(number: int, one: object) -> Part:
         case _:
             raise ValueError(f"triggers[{number}] is neither a trigger nor {{class: ..., kwargs: ...}}")
     if not isinstance(kwargs, Mapping):
-        raise TypeError(f"triggers[{number}]: kwargs takes names and values, not {type(kwargs).__name__}")
+        raise TypeError(f"triggers[{number}]: kwargs must be a mapping, not {type(kwargs).__name__}")
     return Part(class_name, kwargs)
 
 
@@ -128,7 +128,7 @@ class _Several(BaseTrigger):
         return [one for number, one in enumerate(self._made) if number not in self._ended]
 
     async def _tell(self, method: str, made: Sequence[Any]) -> None:
-        from torpor.triggers.support import concurrent  # noqa: PLC0415 - a task pod has no use for it
+        from torpor.triggers.support import concurrent  # noqa: PLC0415 - not needed in a task pod
 
         failures = await concurrent.tell(made, method)
         if failures:
@@ -164,7 +164,7 @@ class AnyOf(_Several):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Run them concurrently until one fires. Raises PartFailedError when all have failed."""
-        from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - a task pod has no use for it
+        from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - not needed in a task pod
 
         running = Beside(self._made)
         failed: PartFailedError | None = None
@@ -203,7 +203,7 @@ class AllOf(_Several):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Run them concurrently until all have fired. Raises PartFailedError for the first that fails."""
-        from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - a task pod has no use for it
+        from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - not needed in a task pod
 
         events: list[Any] = [None] * len(self._made)
         running = Beside(self._made)
@@ -219,9 +219,9 @@ class AllOf(_Several):
 
 
 def _warn(failed: PartFailedError) -> None:
-    import logging  # noqa: PLC0415 - a task pod has no use for it
+    import logging  # noqa: PLC0415 - not needed in a task pod
 
-    logging.getLogger(__name__).warning("%s; the others are still waited for", failed)
+    logging.getLogger(__name__).warning("%s; waiting for the others", failed)
 
 
 def _fitting(events: list[Any]) -> dict[str, Any]:

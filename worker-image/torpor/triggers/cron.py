@@ -49,7 +49,7 @@ class Cron(BaseTrigger):
         """Compute the tick. Raises ValueError for an expression without a tick and for an unknown time zone."""
         super().bind(services)
         if self._zone is None:
-            raise ValueError(f"timezone {self.timezone!r}: this machine knows no time zones; install tzdata")
+            raise ValueError(f"timezone {self.timezone!r}: no time zone database; install tzdata")
         self._due = _tick(
             self.expression, self._zone, services.now() if self.after is None else times.epoch(self.after)
         )
@@ -72,10 +72,10 @@ class Cron(BaseTrigger):
 def _expression(value: object) -> str:
     fields = arguments.text(value, "expression", most=200).split()
     if len(fields) != len(FIELDS):
-        raise ValueError(f"expression {value!r} has {len(fields)} fields; it takes five: {', '.join(FIELDS)}")
+        raise ValueError(f"expression {value!r} has {len(fields)} fields; it must have five: {', '.join(FIELDS)}")
     for name, field in zip(FIELDS, fields, strict=True):
         if not _FIELD.fullmatch(field):
-            raise ValueError(f"expression {value!r}: {field!r} is nothing that the {name} can be")
+            raise ValueError(f"expression {value!r}: {field!r} is not valid for the {name}")
     return " ".join(fields)
 
 
@@ -90,21 +90,21 @@ def _zone(name: str) -> tzinfo | None:
     """Return the zone; None if this image has no time zone database, so that the triggerer checks it."""
     if name == "UTC":
         return UTC
-    import zoneinfo  # noqa: PLC0415 - paid for only where it is used
+    import zoneinfo  # noqa: PLC0415 - imported on first use
 
     try:
         return zoneinfo.ZoneInfo(name)
     except (ValueError, OSError) as error:
-        raise ValueError(f"timezone {name!r} is no name such as Europe/Berlin") from error
+        raise ValueError(f"timezone {name!r} is not a name such as Europe/Berlin") from error
     except zoneinfo.ZoneInfoNotFoundError as error:
         if not zoneinfo.available_timezones():
             return None
-        raise ValueError(f"timezone {name!r} is not known; names are such as Europe/Berlin") from error
+        raise ValueError(f"timezone {name!r} is unknown; use a name such as Europe/Berlin") from error
 
 
 def _tick(expression: str, zone: tzinfo, after: float) -> float:
     """Return the first tick after a time. In a repeated hour, the library may return a tick of the first pass again."""
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415 - a task pod has no use for it
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415 - not needed in a task pod
 
     try:
         ticks = CronSim(expression, datetime.fromtimestamp(after, zone))

@@ -51,7 +51,7 @@ class File(BaseTrigger):
         try:
             found = file_access.matching(self.path, self._folder)
         except OSError as error:
-            self.last_look = f"{self.path} cannot be looked at: {error.strerror}"
+            self.last_look = f"{self.path} cannot be read: {error.strerror}"
             return None
         self.last_look = f"{len(found)} of {self.count} files match {self.path}"
         if len(found) < self.count:

@@ -50,7 +50,7 @@ class Http(BaseTrigger):
 
     poll_at_once = 100_000
 
-    def __init__(  # noqa: PLR0913 - what an HTTP request has, each with a default
+    def __init__(  # noqa: PLR0913 - the parts of an HTTP request, each with a default
         self,
         url: str | Reference,
         *,
@@ -114,7 +114,7 @@ class Http(BaseTrigger):
             answer = await first.ask(services, known, _SMALL)
             if not answer.truncated:
                 return await cls._answered(waits, answer, known)
-        # Few large answers are read and judged at a time, so that they do not fill the memory of all.
+        # Limits how many large responses are in memory.
         async with services.answering():
             answer = await first.ask(services, known, _LARGE)
             for one in waits:

@@ -31,7 +31,7 @@ class Kubernetes(BaseTrigger):
         result: A CEL expression over `object`, whose value is `result` in the event.
     """
 
-    def __init__(  # noqa: PLR0913 - what names an object, and what is asked of it
+    def __init__(  # noqa: PLR0913 - the identity of an object and its conditions
         self,
         api_version: str,
         kind: str,
@@ -48,7 +48,7 @@ class Kubernetes(BaseTrigger):
         self.namespace = None if namespace is None else _text(namespace, "namespace")
         self.result = None if result is None else _text(result, "result")
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"name {self.name[:100]!r} is not a name that a Kubernetes object can have")
+            raise ValueError(f"name {self.name[:100]!r} is not a valid name of a Kubernetes object")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
@@ -67,17 +67,17 @@ class Kubernetes(BaseTrigger):
         super().bind(services)
         if self.namespace not in {None, services.namespace}:
             raise ValueError(
-                f"namespace {self.namespace!r} is not the TaskRun's: a workflow in {services.namespace!r} can only "
-                f"wait for objects of {services.namespace!r}"
+                f"namespace {self.namespace!r} is not that of the TaskRun: a workflow can only wait for objects of "
+                f"its own namespace {services.namespace!r}"
             )
         for expression in filter(None, (self.condition, self.result)):
             services.check(expression, ROOTS)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the object now and after each change."""
-        from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
+        from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
 
-        self.last_look = f"there is no {self.kind} {self.name}"
+        self.last_look = f"{self.kind} {self.name} does not exist"
         async with aclosing(self.services.versions(self.api_version, self.kind, self.name)) as versions:
             async for version in versions:
                 if await self._meets(version):
@@ -110,7 +110,7 @@ class Kubernetes(BaseTrigger):
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name} takes text, not {type(value).__name__}")
+        raise TypeError(f"{name} must be text, not {type(value).__name__}")
     if not value:
         raise ValueError(f"{name} is empty")
     return value

@@ -79,7 +79,7 @@ class Object(BaseTrigger):
         self.options = _options(options, self.place)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         if self.count is not None and not self.place.is_folder:
-            raise ValueError("count is of a prefix: end url with a slash")
+            raise ValueError("count needs a prefix: end url with a slash")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
@@ -93,10 +93,12 @@ class Object(BaseTrigger):
             file_access.folder_of(f"/{self.place.key}", services.folders)
         lent = services.lends_identity and not object_clients.signs(self.options) and not self.options.get("anonymous")
         if lent and "endpoint" in self.options:
-            raise ValueError("with an endpoint give credentials, or anonymous: true: the triggerer's are not for it")
+            raise ValueError(
+                "an endpoint needs credentials or anonymous: true, because it must not get those of the triggerer"
+            )
         missing = [name for name, value in self.options.items() if secret_refs.is_reference(value)]
         if missing:
-            raise TypeError(f"options: {missing[0]} is a secretRef that was not read")
+            raise TypeError(f"options: {missing[0]} is a secretRef that was not resolved")
 
     @property
     def source(self) -> Hashable:  # type: ignore[override]
@@ -123,12 +125,12 @@ class Object(BaseTrigger):
                 async with clients.look() as store:
                     return await (first.look_into(store, waits) if place.is_folder else first.look_for(store, waits))
             except (AnswerTooLargeError, AddressDeniedError) as error:
-                raise type(error)(f"{first.url} may not be looked at: {error}") from error
+                raise type(error)(f"{first.url} must not be read: {error}") from error
             except PermissionError as error:
-                raise PermissionError(f"{first.url} may not be looked at: {error}{_hint(place)}") from error
+                raise PermissionError(f"{first.url} must not be read: {error}{_hint(place)}") from error
             except OSError as error:
                 shown = first.url if len(waits) == 1 else place._replace(key=place.folder)
-                raise ConnectionError(f"{shown} cannot be looked at: {error}") from error
+                raise ConnectionError(f"{shown} cannot be read: {error}") from error
 
     async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
         """Return the result of each deferral on this prefix."""
@@ -158,10 +160,10 @@ class Object(BaseTrigger):
     def of_object(self, found: Found | Exception | None) -> TriggerEvent | Exception | None:
         """Return the event of an object, if it exists."""
         if isinstance(found, PermissionError):
-            return PermissionError(f"{self.url} may not be looked at: {found}{_hint(self.place)}")
+            return PermissionError(f"{self.url} must not be read: {found}{_hint(self.place)}")
         if isinstance(found, Exception):
             return found
-        self.last_look = f"{self.url} is {'not ' if found is None else ''}there"
+        self.last_look = f"{self.url} {'does not exist' if found is None else 'exists'}"
         return None if found is None else TriggerEvent(self._told(found))
 
     async def _inside(self, path: str) -> bool:
@@ -197,14 +199,14 @@ class Object(BaseTrigger):
 def _hint(place: Place) -> str:
     if place.scheme != "s3":
         return ""
-    return " (S3 also says so of an object that is not there where the credentials may not list the bucket)"
+    return " (S3 also returns this for a missing object if the credentials may not list the bucket)"
 
 
 def _options(options: object, place: Place) -> dict[str, Any]:
     if options is None:
         options = {}
     if not isinstance(options, Mapping):
-        raise TypeError(f"options takes names and values, not {type(options).__name__}")
+        raise TypeError(f"options must be a mapping, not {type(options).__name__}")
     taken = _OPTIONS[place.scheme]
     found = {str(name): _option(str(name), value, taken, place.scheme) for name, value in options.items()}
     if place.scheme == "az" and "account_name" not in found:
@@ -216,23 +218,22 @@ def _options(options: object, place: Place) -> dict[str, Any]:
 
 def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:
     if name not in taken:
-        raise ValueError(f"options: {scheme} takes {', '.join(sorted(taken)) or 'none'}, not {name[:50]!r}")
+        raise ValueError(f"options: {scheme} accepts {', '.join(sorted(taken)) or 'none'}, not {name[:50]!r}")
     if secret_refs.is_reference(value) and name not in _FLAGS:
         return secret_refs.reference(value, f"options: {name}")
     if name in _FLAGS:
         if not isinstance(value, bool):
-            raise TypeError(f"options: {name} is true or false")
+            raise TypeError(f"options: {name} must be true or false")
         return value
     if name in object_clients.SECRET and not isinstance(value, Revealed):
         raise ValueError(
-            f"options: {name} is a secret, and it would stand on the TaskRun for all to read; "
-            "give {secretRef: {name: ..., key: ...}}"
+            f"options: {name} is a secret, and the TaskRun would show it; give {{secretRef: {{name: ..., key: ...}}}}"
         )
     if isinstance(value, Revealed):
         return value
     given = arguments.text(value, f"options: {name}")
     if name in _SHAPES and not _SHAPES[name].fullmatch(given):
-        raise ValueError(f"options: {name} {given[:50]!r} is none that a cloud has")
+        raise ValueError(f"options: {name} {given[:50]!r} is not valid")
     if name == "endpoint" and (not given.startswith(("http://", "https://")) or "@" in given):
         raise ValueError("options: endpoint is an address such as https://minio.example.org:9000, without credentials")
     return given

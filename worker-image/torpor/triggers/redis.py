@@ -44,11 +44,11 @@ class Redis(BaseTrigger):
     requires = ("redis",)
     extra = "torpor[redis]"
 
-    def __init__(  # noqa: PLR0913 - what a list and a stream have, each with a default
+    def __init__(  # noqa: PLR0913 - the arguments of a list and of a stream, each with a default
         self,
         url: str | Reference,
         *,
-        list: str | None = None,  # noqa: A002 - what Redis calls it
+        list: str | None = None,  # noqa: A002 - Redis' own term
         count: int = 1,
         index: int = 0,
         stream: str | None = None,
@@ -63,11 +63,11 @@ class Redis(BaseTrigger):
         self.after = _id(after)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         if (self.list is None) == (self.stream is None):
-            raise ValueError("give one of list and stream, the key of what is waited for")
+            raise ValueError("give either list or stream, the key to poll")
         if self.stream is not None and (self.count, self.index) != (1, 0):
-            raise ValueError("count and index are of a list; a stream has after")
+            raise ValueError("count and index need a list; use after with a stream")
         if self.list is not None and self.after != START:
-            raise ValueError("after is of a stream; a list has count and index")
+            raise ValueError("after needs a stream; use count and index with a list")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
@@ -140,7 +140,7 @@ def _url(url: object) -> "str | Reference":
     found = redis_pool.parse(url)
     if found.password and not isinstance(url, Revealed):
         raise ValueError(
-            "url holds a password, and it would stand on the TaskRun for all to read; "
+            "url contains a password, and the TaskRun would show it; "
             "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
         )
     return url if isinstance(url, Revealed) else str(url)
@@ -148,10 +148,10 @@ def _url(url: object) -> "str | Reference":
 
 def _id(after: object) -> str:
     if not isinstance(after, str):
-        raise TypeError(f"after takes the id of an entry as text, not {type(after).__name__}")
+        raise TypeError(f"after must be the id of an entry as text, not {type(after).__name__}")
     if not _ID.fullmatch(after):
         raise ValueError(
-            f"after is {after[:50]!r}; it takes an id such as 1700000000000-0, or 0 for all entries; "
+            f"after is {after[:50]!r}; it must be an id such as 1700000000000-0, or 0 for all entries; "
             "'$' would mean another moment each time that the wait moves to another triggerer"
         )
     return after

@@ -59,7 +59,7 @@ class Sql(BaseTrigger):
     requires = ("sqlalchemy", "greenlet", "asyncpg", "aiosqlite")
     extra = "torpor[sql]"
 
-    def __init__(  # noqa: PLR0913 - what a query has, each with a default
+    def __init__(  # noqa: PLR0913 - the parts of a query, each with a default
         self,
         url: str | Reference,
         query: str,
@@ -76,7 +76,7 @@ class Sql(BaseTrigger):
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         if self.timeout > TIMEOUT_MAX:
-            raise ValueError(f"timeout is {self.timeout:g} seconds; a query may take {TIMEOUT_MAX:g}")
+            raise ValueError(f"timeout is {self.timeout:g} seconds; {TIMEOUT_MAX:g} are allowed for a query")
         self._seen: tuple[int, str] | None = None
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
@@ -135,7 +135,7 @@ class Sql(BaseTrigger):
             return None
         if isinstance(found, Exception):
             return found
-        self.last_look = f"the query finds {_counted(len(found))}"
+        self.last_look = f"the query returns {_counted(len(found))}"
         return self._judged(found) if found or self.condition is not None else None
 
     async def _judged(self, found: "Rows") -> TriggerEvent | None:
@@ -149,7 +149,7 @@ class Sql(BaseTrigger):
             return True
         text = canonical.plain(rows)
         if len(text) > _JUDGED_MAX:
-            raise ValueError(f"the rows are more than {_JUDGED_MAX} bytes of JSON: select less of them")
+            raise ValueError(f"the rows are larger than {_JUDGED_MAX} bytes of JSON: select fewer columns or rows")
         if self._seen is None or self._seen[0] != hash(text):
             variables = {"rows": rows, "row": rows[0] if rows else None}
             verdict = await polling.judge(self.services, self.condition, variables)
@@ -186,7 +186,7 @@ def _url(url: object) -> "str | Reference":
     found = database_url.parse(url)
     if isinstance(found, Server) and found.password and not isinstance(url, Revealed):
         raise ValueError(
-            "url holds a password, and it would stand on the TaskRun for all to read; "
+            "url contains a password, and the TaskRun would show it; "
             "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
         )
     return str(url) if not isinstance(url, Revealed) else url
@@ -194,9 +194,9 @@ def _url(url: object) -> "str | Reference":
 
 def _query(query: object) -> str:
     if not isinstance(query, str):
-        raise TypeError(f"query takes SQL as text, not {type(query).__name__}")
+        raise TypeError(f"query must be SQL as text, not {type(query).__name__}")
     if not query.strip() or len(query) > _QUERY_MAX or "\0" in query:
-        raise ValueError(f"query is one statement of 1 to {_QUERY_MAX} characters")
+        raise ValueError(f"query must be one statement of 1 to {_QUERY_MAX} characters")
     return query
 
 
@@ -204,16 +204,14 @@ def _params(params: object) -> dict[str, Any]:
     if params is None:
         return {}
     if not isinstance(params, Mapping):
-        raise TypeError(f"params takes names and values, not {type(params).__name__}")
+        raise TypeError(f"params must be a mapping, not {type(params).__name__}")
     for name, value in params.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"params: {name!r:.50} is no name that a query can bind")
+            raise ValueError(f"params: {name!r:.50} is not a valid parameter name")
         if secret_refs.is_reference(value):
             secret_refs.reference(value, f"params: {name}")
         elif not isinstance(value, bool | int | float | str | None):
-            raise TypeError(
-                f"params: {name} is a {type(value).__name__}; text, numbers, true, false and null are bound"
-            )
+            raise TypeError(f"params: {name} is a {type(value).__name__}; it must be text, a number, a boolean or null")
     return dict(params)
 
 

@@ -71,5 +71,5 @@ class Tcp(BaseTrigger):
 def _host(host: object) -> str:
     found = arguments.text(host, "host", most=253)
     if not _HOST.fullmatch(found):
-        raise ValueError(f"host {found[:100]!r} is neither a name nor an address; the port is an argument of its own")
+        raise ValueError(f"host {found[:100]!r} is neither a host name nor an address; the port is a separate argument")
     return found

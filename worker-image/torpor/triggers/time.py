@@ -60,13 +60,13 @@ class Duration(Time):
 def _text(at: object) -> str:
     match at:
         case datetime() if at.tzinfo is None:
-            raise ValueError(f"at={at!r} has no time zone; add tzinfo=datetime.UTC, or what is meant")
+            raise ValueError(f"at={at!r} has no time zone; add tzinfo=datetime.UTC or another")
         case datetime():
             return times.rfc3339(at.timestamp())
         case str():
             try:
                 return times.rfc3339(times.epoch(at))
             except (ValueError, OverflowError) as error:
-                raise ValueError(f"at={at[:100]!r} is no moment as RFC 3339 has it: {error}") from error
+                raise ValueError(f"at={at[:100]!r} is not an RFC 3339 time: {error}") from error
         case _:
-            raise TypeError(f"at takes a datetime or text such as 2026-11-20T08:00:00Z, not {type(at).__name__}")
+            raise TypeError(f"at must be a datetime or text such as 2026-11-20T08:00:00Z, not {type(at).__name__}")

@@ -47,7 +47,7 @@ class Webhook(BaseTrigger):
         timeout: The limit of one call.
     """
 
-    def __init__(  # noqa: PLR0913 - what an HTTP request has, each with a default
+    def __init__(  # noqa: PLR0913 - the parts of an HTTP request, each with a default
         self,
         url: str | Reference,
         *,

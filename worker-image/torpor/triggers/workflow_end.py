@@ -35,9 +35,9 @@ class _End(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the object now and after each change. Raises RunFailedError if it did not succeed and had to."""
-        from contextlib import aclosing  # noqa: PLC0415 - a task pod has no use for it
+        from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
 
-        self.last_look = f"there is no {self.kind} {self.name}"
+        self.last_look = f"{self.kind} {self.name} does not exist"
         async with aclosing(self.services.versions(constants.API_VERSION, self.kind, self.name)) as versions:
             async for version in versions:
                 event = self._event(version)
@@ -95,7 +95,7 @@ class TaskRunEnd(_End):
         """Reject a TaskRun that waits for itself. Raises ValueError."""
         super().bind(services)
         if services.taskrun.name == self.name:
-            raise ValueError(f"TaskRun {self.name!r} would wait for its own end")
+            raise ValueError(f"TaskRun {self.name!r} cannot wait for its own end")
 
 
 def _stands(status: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -108,5 +108,5 @@ def _stands(status: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _state(state: object) -> str | None:
     if state is not None and state != SUCCEEDED:
-        raise ValueError(f"state is {SUCCEEDED}, or left out to wait for any end; not {state!r:.100}")
+        raise ValueError(f"state must be {SUCCEEDED}, or omitted for any end; not {state!r:.100}")
     return None if state is None else SUCCEEDED

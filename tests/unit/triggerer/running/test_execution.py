@@ -144,7 +144,7 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
         ("os:system", {"command": "true"}, {}, "TriggerUnknown", ["no trigger is registered", "triggerPool"]),
         ("broken", {}, {}, "TriggerUnknown", ["registered, but not usable", "ModuleNotFoundError"]),
         ("http", {"uri": "x"}, {}, "TriggerInvalid", ["unexpected keyword argument 'uri'", "it takes url, method"]),
-        ("time", {"at": "tomorrow"}, {}, "TriggerInvalid", ["'tomorrow' is no moment"]),
+        ("time", {"at": "tomorrow"}, {}, "TriggerInvalid", ["'tomorrow' is not an RFC 3339 time"]),
         ("odd", {}, {"kwargs": "{"}, "TriggerInvalid", ["not JSON"]),
         ("odd", {}, {"kwargs": "[1]"}, "TriggerInvalid", ["no JSON object"]),
         ("odd", {}, {"kwargs": "[" * 4000}, "TriggerInvalid", ["not JSON"]),
@@ -217,7 +217,7 @@ async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_wai
         await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
         await made.pass_time(1)
         assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert made.status("a")["message"].endswith("$.timeout is nan, which JSON cannot say")
+        assert made.status("a")["message"].endswith("$.timeout is nan, which is not JSON")
 
 
 async def test_a_trigger_that_cancels_its_own_task_fails_its_waits_and_keeps_no_newcomer() -> None:

@@ -157,7 +157,7 @@ async def test_a_reference_that_is_not_marked_as_an_authors_is_refused_and_nothi
         prepared(made)
         await begun(made, "a", kwargs={"name": "a", "x": data})
         assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert "holds a secretRef that came as data" in made.status("a")["message"]
+        assert "contains a secretRef that came as data" in made.status("a")["message"]
         assert (made.reviews, made.given) == ([], [])
 
 

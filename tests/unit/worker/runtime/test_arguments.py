@@ -43,7 +43,7 @@ def test_a_result_that_is_not_there_is_named(referring: Callable[..., Pod]) -> N
 
     assert pod.run() == 1
     assert pod.status["reason"] == "ArgumentsInvalid"
-    assert pod.status["message"] == "task 'list' has no result to pass on"
+    assert pod.status["message"] == "task 'list' has no result"
 
 
 def test_a_taskrun_of_another_workflow_is_refused(referring: Callable[..., Pod], upstream: Callable[..., None]) -> None:
@@ -94,8 +94,8 @@ def test_one_item_of_a_result_may_be_an_argument(
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        ([1, 2], "the result of task 'list' has 2 items, and none at 2"),
-        ("text", "task 'list' returned a str, which has no items"),
+        ([1, 2], "the result of task 'list' has 2 items, so there is no item 2"),
+        ("text", "task 'list' returned a str, not a list or an object"),
     ],
 )
 def test_an_item_that_is_not_there_is_named(
@@ -116,7 +116,7 @@ def test_the_result_of_one_instance_is_read_by_its_position(
     assert referring("result", index=3).run() == 0
     missing = referring("result", index=4)
     assert missing.run() == 1
-    assert missing.status["message"] == "task 'list' has no result to pass on at position 4"
+    assert missing.status["message"] == "task 'list' has no result at position 4"
 
 
 MAPS = """
@@ -144,7 +144,7 @@ def test_a_function_of_the_image_maps_an_argument_once(
     ("function", "said"),
     [
         ("fails", "ArgumentsInvalid: argument 'value': M:fails cannot map its value: TypeError: 'int' object is not "),
-        ("later", "ArgumentsInvalid: argument 'value': M:later is async, and what maps a value is a plain function"),
+        ("later", "ArgumentsInvalid: argument 'value': M:later is async; it must be a plain function"),
         ("dubble", "FunctionNotFound: module M has no 'dubble'; it has double"),
     ],
 )

@@ -49,13 +49,13 @@ CASES: list[tuple[str, str, str, str]] = [
         "a trigger whose kwargs are too large",
         WAIT + "def load(path): return defer(Drop(url='x' * 5000), then=after)",
         "DeferralInvalid",
-        "4096 fit",
+        "limit is 4096",
     ),
     (
         "a trigger with a value to seal, where the pool has no key",
         WAIT + "def load(path): return defer(Drop(encrypted__token='x'), then=after)",
         "DeferralInvalid",
-        "trigger http: encrypted__token: the pool of triggerers has published no key yet",
+        "trigger http: encrypted__token: the triggerer pool has not published a key yet",
     ),
     (
         "a state that is not JSON",
@@ -67,31 +67,31 @@ CASES: list[tuple[str, str, str, str]] = [
         "a state that is too large",
         WAIT + "def load(path): return defer(Drop(), then=after, seen='x' * 4096)",
         "DeferralInvalid",
-        "the state of the deferral is 4107 bytes of JSON and 4096 fit",
+        "the state of the deferral has 4107 bytes of JSON, above the limit of 4096",
     ),
     (
         "a state that is called event",
         WAIT + "def load(path): return defer(Drop(), then=after, event=1)",
         "DeferralInvalid",
-        "may not be called `event`",
+        "must not contain `event`",
     ),
     (
         "a lambda to go on in",
         WAIT + "def load(path): return defer(Drop(), then=lambda event: 1)",
         "DeferralInvalid",
-        "is a lambda or stands inside a function: move it to the top of its module",
+        "is a lambda or a nested function: define it at the top level of its module",
     ),
     (
         "an inner function to go on in",
         WAIT + "def load(path):\n def after(event): pass\n return defer(Drop(), then=after)",
         "DeferralInvalid",
-        "then=load.<locals>.after is a lambda or stands inside a function",
+        "then=load.<locals>.after is a lambda or a nested function",
     ),
     (
         "a name to go on in",
         WAIT + "def load(path): return defer(Drop(), then='after')",
         "DeferralInvalid",
-        "then= takes a function, not an object of type str",
+        "then= must be a function, not an object of type str",
     ),
     (
         "a method to go on in",
@@ -103,7 +103,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "a function to go on in that its module does not have",
         WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name='afterwards')",
         "DeferralInvalid",
-        "has no function 'afterwards' to come back to",
+        "has no function 'afterwards' to resume in",
     ),
     (
         "a function to go on in that takes no event",
@@ -118,15 +118,15 @@ CASES: list[tuple[str, str, str, str]] = [
         "end(event, last) is given seen, event",
     ),
     (
-        "a method to come back to that takes no context",
+        "a method to resume in that takes no context",
         WAIT
         + "class load(BaseOperator):\n def __init__(self, path): pass\n"
         + " def execute(self, context): self.defer(trigger=Drop(), method_name='end')\n def end(self, event): pass",
         "DeferralInvalid",
-        "could not go on in end: multiple values for argument 'event'",
+        "could not resume in end: multiple values for argument 'event'",
     ),
     (
-        "execute to come back to, which takes no event",
+        "execute to resume in, which takes no event",
         WAIT
         + "class load(BaseOperator):\n def __init__(self, path): pass\n"
         + " def execute(self, context): self.defer(trigger=Drop(), method_name='execute')",
@@ -146,13 +146,13 @@ CASES: list[tuple[str, str, str, str]] = [
         + " def execute(self, context): self.defer(trigger=Drop(), method_name='end', timeout=1, on_timeout='late')\n"
         + " def end(self, context, event): pass",
         "DeferralInvalid",
-        "load has no method 'late' to come back to",
+        "load has no method 'late' to resume in",
     ),
     (
         "a timeout's function without a timeout",
         WAIT + "def load(path): return defer(Drop(), then=after, on_timeout=after)",
         "DeferralInvalid",
-        "on_timeout= says what follows a timeout, so timeout= is needed too",
+        "on_timeout= requires timeout=",
     ),
     (
         "a timeout's function that is a lambda",
@@ -164,19 +164,19 @@ CASES: list[tuple[str, str, str, str]] = [
         "a deferral that was put together by hand",
         WAIT + "from torpor import Deferral\ndef load(path): return Deferral(Drop(), 'after', {}, None)",
         "DeferralInvalid",
-        "there is no after to go on in; a deferral is made by defer(...)",
+        "there is no after to resume in; defer with defer(...)",
     ),
     (
         "kwargs that are no mapping",
         WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name='after', kwargs=[1])",
         "DeferralInvalid",
-        "kwargs= takes a dict, not an object of type list",
+        "kwargs= must be a dict, not an object of type list",
     ),
     (
         "a method that is not named by text",
         WAIT + "def load(path): raise TaskDeferred(trigger=Drop(), method_name=after)",
         "DeferralInvalid",
-        "method_name= takes a name, not an object of type function",
+        "method_name= must be a name, not an object of type function",
     ),
     (
         "a wait that is not returned",
@@ -194,7 +194,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "a timeout of another type",
         WAIT + "def load(path): return defer(Drop(), then=after, timeout=[1])",
         "DeferralInvalid",
-        "timeout takes a timedelta, seconds or a text such as 6h, not [1]",
+        "timeout must be a timedelta, seconds or text such as 6h, not [1]",
     ),
     (
         "a timeout in the past",

@@ -95,7 +95,7 @@ def test_a_claim_that_is_forbidden_ends_with_one_line(
     assert cluster.begun == 0
     assert len(cluster.requests) == 1
     assert capsys.readouterr().err.splitlines() == [
-        f"torpor: {pod.name} could not be claimed, and no code of the task was run: HTTP {status}: not for you"
+        f"torpor: {pod.name} could not be claimed, so no code of the task ran: HTTP {status}: not for you"
     ]
 
 

@@ -88,7 +88,7 @@ def test_another_body_than_the_taskrun_speaks_of_is_not_passed_on(
 
     assert pod.run() == 1
     assert pod.cluster.begun == 0
-    assert "a body with the digest" in pod.status["message"]
+    assert "a body with digest" in pod.status["message"]
 
 
 def test_a_body_that_may_not_be_read_fails_the_attempt_in_the_archives_words(
@@ -101,7 +101,7 @@ def test_a_body_that_may_not_be_read_fails_the_attempt_in_the_archives_words(
 
     assert pod.run() == 1
     assert pod.status["state"] == "UpForRetry"
-    assert "the archive does not give the result: HTTP 403: this is another Workflow's" in pod.status["message"]
+    assert "the archive does not return the result: HTTP 403: this is another Workflow's" in pod.status["message"]
     assert len(archive.requests) == 1
 
 
@@ -113,7 +113,7 @@ def test_a_pod_that_was_not_told_of_the_archive_says_so(
     pod = referring("result")
 
     assert pod.run() == 1
-    assert "this pod was not told where that is" in pod.status["message"]
+    assert "this pod has no address of an archive" in pod.status["message"]
 
 
 @pytest.mark.parametrize("kind", ["list", "object"])
@@ -136,7 +136,7 @@ def test_an_item_that_is_not_there_is_named_with_the_length(
 
     assert pod.run() == 1
     assert pod.status["reason"] == "ArgumentsInvalid"
-    assert pod.status["message"] == "the result of task 'list' has 1000 items, and none at 1000"
+    assert pod.status["message"] == "the result of task 'list' has 1000 items, so there is no item 1000"
 
 
 def test_bytes_have_no_items_and_are_not_fetched_to_say_so(
@@ -146,7 +146,7 @@ def test_bytes_have_no_items_and_are_not_fetched_to_say_so(
     pod = referring("result", item=0)
 
     assert pod.run() == 1
-    assert pod.status["message"] == "task 'list' returned a bytes, which has no items"
+    assert pod.status["message"] == "task 'list' returned a bytes, not a list or an object"
     assert not archive.requests
 
 

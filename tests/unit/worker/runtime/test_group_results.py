@@ -36,7 +36,7 @@ def test_a_result_that_is_not_there_is_named_by_its_indexes(
     pod = referring("result", **of)
 
     assert pod.run() == 1
-    assert pod.status["message"] == f"task 'list' has no result to pass on at position {at}"
+    assert pod.status["message"] == f"task 'list' has no result at position {at}"
 
 
 @pytest.mark.parametrize("told", [{"missing": "1"}, {}], ids=["told what is missing", "not told"])
@@ -123,10 +123,10 @@ def test_one_of_the_results_of_several_frames_may_be_an_argument(
 @pytest.mark.parametrize(
     ("ranges", "said"),
     [
-        ({"paths": "0-1.x"}, "'0-1.x' is no range of instances"),
-        ({"paths": "0.0,1"}, "'1' has 1 levels, and instances here have 2"),
-        ({"paths": "0-1.0", "missing": "0"}, "'0' has 1 levels, and instances here have 2"),
-        ({"paths": "0-999999.0-999999"}, "is beyond the instances that there may be"),
+        ({"paths": "0-1.x"}, "'0-1.x' is not a range of instances"),
+        ({"paths": "0.0,1"}, "'1' has 1 levels instead of 2"),
+        ({"paths": "0-1.0", "missing": "0"}, "'0' has 1 levels instead of 2"),
+        ({"paths": "0-999999.0-999999"}, "exceeds the maximum number of instances"),
     ],
 )
 def test_instances_that_another_hand_wrote_fail_the_task_for_good(

@@ -140,7 +140,7 @@ def test_a_bug_of_the_runtime_does_not_look_like_a_reported_failure(tmp_path: Pa
     _, err = process.communicate(timeout=30)
 
     assert process.returncode == 2
-    assert "attempt, segment and launch are numbers" in err
+    assert "attempt, segment and launch must be numbers" in err
 
 
 def test_outside_of_a_pod_it_says_so_in_one_line() -> None:
@@ -151,7 +151,7 @@ def test_outside_of_a_pod_it_says_so_in_one_line() -> None:
 
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "runs in pods that Torpor creates" in done.stderr
+    assert "only in pods that Torpor creates" in done.stderr
 
 
 def test_the_startup_report_comes_before_user_code_and_lists_the_modules(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_wait_that_was_stored_and_fired_before_we_looked_is_not_written_again(
     assert pod.run() == 0
     assert pod.status["state"] == "Scheduled"
     assert pod.status["segment"] == 1
-    assert "dropped" not in capsys.readouterr().err
+    assert "discarded" not in capsys.readouterr().err
 
 
 def test_what_was_cancelled_while_it_ran_stays_cancelled(
@@ -103,7 +103,7 @@ def test_what_was_cancelled_while_it_ran_stays_cancelled(
 
     assert pod.run() == 0
     assert pod.status["state"] == "Cancelled"
-    assert "its outcome is dropped" in capsys.readouterr().err
+    assert "its outcome is discarded" in capsys.readouterr().err
 
 
 def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(

@@ -289,5 +289,5 @@ def test_a_status_by_another_hand_fails_with_a_reason_and_without_user_code(
 
     assert pod.run() == 1
     assert (pod.status["state"], pod.status["reason"]) == ("Failed", "StatusInvalid")
-    assert "is written by another hand than Torpor's: " in pod.status["message"]
+    assert "(modified outside Torpor?): " in pod.status["message"]
     assert cluster.begun == begun

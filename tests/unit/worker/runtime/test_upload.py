@@ -97,7 +97,7 @@ def test_the_last_byte_that_fits_is_the_same_for_all(
         ("[0] * 9000 + [float('nan')]", "$[9000] is nan"),
         ("dict.fromkeys(map(str, range(9000))) | {'bad': {1}}", "$.bad is a set"),
         ("dict.fromkeys(range(9000))", "has the key 0"),
-        ("__import__('pathlib').Path('/nowhere/a.csv')", "the path '/nowhere/a.csv', where no file is"),
+        ("__import__('pathlib').Path('/nowhere/a.csv')", "the path '/nowhere/a.csv', which is not a file"),
     ],
 )
 def test_what_is_not_json_is_found_wherever_it_stands_and_the_task_is_not_tried_again(
@@ -195,9 +195,9 @@ def test_a_body_that_arrived_otherwise_than_it_was_sent_is_sent_again(
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("'x' * 9000", "the result is 9002 bytes of JSON and 8192 fit: no archive is installed"),
-        ("b'x'", "bytes and files go to the archive, and none is installed"),
-        ("__import__('pathlib').Path('/etc/hosts')", "bytes and files go to the archive, and none is installed"),
+        ("'x' * 9000", "the result has 9002 bytes of JSON, above the limit of 8192: install the archive"),
+        ("b'x'", "bytes and files need the archive, which is not installed"),
+        ("__import__('pathlib').Path('/etc/hosts')", "bytes and files need the archive, which is not installed"),
     ],
 )
 def test_without_an_archive_a_large_result_fails_its_task_and_says_so(

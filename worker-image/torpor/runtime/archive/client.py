@@ -48,7 +48,7 @@ class Archive:
             link.sendall(self._head("PUT", path, {**headers, "Transfer-Encoding": "chunked"}))
             for piece in body:
                 if not _sent(link, b"%x\r\n%b\r\n" % (len(piece), piece)):
-                    break  # it answers before the end, such as that this is too much
+                    break  # it responded before the end, for example because the body is too large
             else:
                 _sent(link, b"0\r\n\r\n")
             return self._answer(reader)
@@ -82,7 +82,7 @@ class Archive:
     def _exchange(self, asked: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
         """Hold the connection, and close it unless the response was read to its end."""
         if self._process != os.getpid():
-            self.close()  # the parent's, where user code forked, as is the lock
+            self.close()  # in a process that user code forked, connection and lock belong to the parent
             self._process, self._turn = os.getpid(), _thread.allocate_lock()
         with self._turn:
             try:
@@ -106,7 +106,7 @@ class Archive:
     def _ended(self, read: tuple[Answer, bool]) -> Answer:
         answer, keep = read
         if not keep or answer.status >= _OK + 100:
-            self.close()  # a refusal may have come before all was sent
+            self.close()  # a rejection may arrive before everything is sent
         return answer
 
     def _head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
@@ -157,6 +157,6 @@ def _exactly(reader: BinaryIO, size: int) -> Iterator[bytes]:
     while size:
         piece = reader.read(min(size, _PIECE))
         if not piece:
-            raise ValueError(f"the answer ended {size} bytes early")
+            raise ValueError(f"the response ended {size} bytes early")
         size -= len(piece)
         yield piece

@@ -121,7 +121,7 @@ class _Lines:
         if len(self.found) < self._about["length"]:
             raise ValueError(f"{len(self.found)} of {self._about['length']} items")
         found, digest = self.found, self._digest.hexdigest()
-        self._digest, self.found = hashlib.sha256(), []  # should it be another body, it is asked for from the start
+        self._digest, self.found = hashlib.sha256(), []  # another body would be requested from its start
         _agree(self._about, digest)
         self.found = found
 
@@ -148,16 +148,16 @@ class _Disk:
 
 
 def _file(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) -> Any:
-    import tempfile  # noqa: PLC0415 - for files alone
+    import tempfile  # noqa: PLC0415 - only for files
     from pathlib import Path  # noqa: PLC0415
 
-    name = os.path.basename(stored.about.get("name") or "")  # noqa: PTH119 - it is another task's word
+    name = os.path.basename(stored.about.get("name") or "")  # noqa: PTH119 - the name comes from another task
     try:
         path = Path(tempfile.mkdtemp(prefix="torpor-")) / (name if name.strip(".") else "file")
         with path.open("wb") as file:
             _received(archive, stored, _Disk(stored.about, file), patience)
     except OSError as error:
-        said = f"a file of {stored.about['size']} bytes cannot be written: {error}; an emptyDir at /tmp gives it room"
+        said = f"a file of {stored.about['size']} bytes cannot be written: {error}; mount an emptyDir at /tmp"
         raise UnreadableError(said) from error
     return path
 
@@ -174,7 +174,7 @@ def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_pa
                 said = _refused(got, patience.repeats)
         except UnclearError as error:
             said = str(error)
-    raise UnreadableError(f"the archive does not give a result of {stored.about['size']} bytes: {said}")
+    raise UnreadableError(f"the archive does not return a result of {stored.about['size']} bytes: {said}")
 
 
 def _refused(answer: Answer, repeats: frozenset[int]) -> str:
@@ -185,9 +185,9 @@ def _refused(answer: Answer, repeats: frozenset[int]) -> str:
         case status_patch.Refused(status=status) if status == _OUTSIDE:
             raise OutsideError
         case status_patch.Refused(message):
-            raise UnreadableError(f"the archive does not give the result: {message}")
+            raise UnreadableError(f"the archive does not return the result: {message}")
         case _:
-            raise UnreadableError(f"the archive does not give the result: HTTP {answer.status}")
+            raise UnreadableError(f"the archive does not return the result: HTTP {answer.status}")
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -207,4 +207,4 @@ def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _agree(about: Mapping[str, Any], digest: str) -> None:
     """Raise ValueError if the body differs from the description on the TaskRun."""
     if digest != about["digest"]:
-        raise ValueError(f"a body with the digest {digest[:12]}, and not {about['digest'][:12]}")
+        raise ValueError(f"a body with digest {digest[:12]} instead of {about['digest'][:12]}")

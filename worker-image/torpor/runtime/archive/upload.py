@@ -53,7 +53,7 @@ def kept(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome
             if not isinstance(found, status_patch.Unsettled):
                 return found
             said = found.message
-    except (RejectedError, UnreadableError) as error:  # of the value itself, while it was written
+    except (RejectedError, UnreadableError) as error:  # from the value itself, while it was encoded
         return outcome.of_exception(error)
     finally:
         to.close()
@@ -68,17 +68,17 @@ def _put(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome
         answer = to.put(headers, passing.of(body.pieces()))
     except UnclearError as error:
         return status_patch.Unsettled(str(error))
-    if answer.status == _NO_ROOM:  # of the namespace's quota: nothing goes of it within these minutes
+    if answer.status == _NO_ROOM:  # the quota of the namespace does not change within minutes
         return not_stored(_said(answer))
     match status_patch.tells(answer, patience.repeats):
         case status_patch.Stored(said) if passing.agrees(said):
             return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
         case status_patch.Stored():
-            return status_patch.Unsettled(f"the archive has another body than the {passing.size} bytes that were sent")
+            return status_patch.Unsettled(f"the archive stored another body than the {passing.size} bytes sent")
         case status_patch.Unsettled() as unclear:
             return unclear
         case status_patch.Refused(message, status) if status in {_BAD, _TOO_LARGE}:
-            return Failure(Reason.RESULT_INVALID, f"the archive does not take the result: {message}", retryable=False)
+            return Failure(Reason.RESULT_INVALID, f"the archive rejects the result: {message}", retryable=False)
         case status_patch.Refused(message):
             return not_stored(message)
         case status_patch.Lost():

@@ -10,20 +10,20 @@ from torpor_wire import times
 def text(value: object, name: str, *, most: int = 1024) -> str:
     """Return a non-empty text without control characters."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} takes text, not {type(value).__name__}")
+        raise TypeError(f"{name} must be text, not {type(value).__name__}")
     if not value or len(value) > most:
-        raise ValueError(f"{name} has {len(value)} characters; it takes 1 to {most}")
+        raise ValueError(f"{name} has {len(value)} characters; 1 to {most} are allowed")
     if not value.isprintable():
-        raise ValueError(f"{name} holds a character that cannot be printed")
+        raise ValueError(f"{name} contains a character that is not printable")
     return value
 
 
 def count(value: object, name: str, *, least: int = 1, most: int = 1_000_000) -> int:
     """Return an integer within its limits."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} takes a whole number, not {type(value).__name__}")
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     if not least <= value <= most:
-        raise ValueError(f"{name} is {value}; it takes {least} to {most}")
+        raise ValueError(f"{name} is {value}; it must be {least} to {most}")
     return value
 
 
@@ -31,8 +31,8 @@ def request_seconds(seconds: float, most: float) -> None:
     """Raise ValueError if a request timeout exceeds the limit of the triggerer."""
     if seconds > most:
         raise ValueError(
-            f"timeout is {seconds:g} seconds; this triggerer waits {most:g} for one request "
-            "(--max-request-timeout). The trigger's own timeout, beside kwargs, is that of the wait"
+            f"timeout is {seconds:g} seconds; this triggerer allows {most:g} for one request "
+            "(--max-request-timeout). To limit the deferral, set timeout next to kwargs"
         )
 
 
@@ -51,9 +51,9 @@ def seconds(value: timedelta | float | str, name: str, *, least: float = 0.0) ->
         case int() | float() if not isinstance(value, bool):
             found = float(value)
         case _:
-            raise TypeError(f"{name} takes seconds or text such as 30s, not {type(value).__name__}")
+            raise TypeError(f"{name} must be seconds or text such as 30s, not {type(value).__name__}")
     if not math.isfinite(found) or found < least:
-        raise ValueError(f"{name} is {found:g} seconds; it takes {least:g} or more")
+        raise ValueError(f"{name} is {found:g} seconds; it must be {least:g} or more")
     return found
 
 

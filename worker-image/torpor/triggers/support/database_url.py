@@ -45,32 +45,34 @@ class File(NamedTuple):
 def parse(url: object) -> Server | File:
     """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
-        raise TypeError(f"url takes text or a secretRef, not {type(url).__name__}")
+        raise TypeError(f"url must be text or a secretRef, not {type(url).__name__}")
     try:
         parts = urlsplit(url)
         _, _ = parts.port, parts.hostname
     except ValueError as error:
-        raise ValueError(f"url is no address such as {EXAMPLES}") from error
+        raise ValueError(f"url is not a URL such as {EXAMPLES}") from error
     if len(url) > _URL_MAX or not url.isprintable():
-        raise ValueError(f"url is no address such as {EXAMPLES}")
+        raise ValueError(f"url is not a URL such as {EXAMPLES}")
     match _SCHEMES.get(parts.scheme):
         case "postgresql":
             return _server(parts)
         case "sqlite":
             return _file(parts)
         case _:
-            raise ValueError(f"url is of postgresql or sqlite, not of {parts.scheme[:30] or 'no scheme'}: {EXAMPLES}")
+            raise ValueError(
+                f"url must be of postgresql or sqlite, not of {parts.scheme[:30] or 'no scheme'}: {EXAMPLES}"
+            )
 
 
 def _server(parts: SplitResult) -> Server:
     if not parts.hostname or not parts.username:
-        raise ValueError(f"url names no {'user' if parts.hostname else 'host'}: write {EXAMPLES}")
+        raise ValueError(f"url has no {'user' if parts.hostname else 'host'}: write {EXAMPLES}")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     tls = query.pop("sslmode", None) or query.pop("ssl", "prefer")
     if query:
-        raise ValueError(f"url has the parameter {min(query)[:50]!r}; only sslmode is taken")
+        raise ValueError(f"url has the parameter {min(query)[:50]!r}; only sslmode is allowed")
     if tls not in TLS:
-        raise ValueError(f"url: sslmode is one of {', '.join(TLS)}, not {tls[:50]!r}")
+        raise ValueError(f"url: sslmode must be one of {', '.join(TLS)}, not {tls[:50]!r}")
     user = unquote(parts.username)
     return Server(
         host=parts.hostname,
@@ -85,5 +87,5 @@ def _server(parts: SplitResult) -> Server:
 def _file(parts: SplitResult) -> File:
     path = "/" + unquote(parts.path).lstrip("/")
     if parts.netloc or parts.query or path == "/":
-        raise ValueError("url of an SQLite file is its absolute path after sqlite:///, without parameters")
+        raise ValueError("url of an SQLite file must be sqlite:/// and its absolute path, without parameters")
     return File(path)

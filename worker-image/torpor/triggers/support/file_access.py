@@ -29,12 +29,12 @@ def folder_of(path: str, folders: Sequence[str]) -> str:
     """Return the allowed folder of an absolute path or pattern. Raises ValueError if there is none."""
     parts = PurePosixPath(path)
     if not parts.is_absolute() or ".." in parts.parts:
-        raise ValueError(f"{path[:200]!r} is no absolute path without `..`")
+        raise ValueError(f"{path[:200]!r} is not an absolute path without `..`")
     for folder in folders:
         if parts.is_relative_to(folder):
             return folder
-    there_are = f"it opens {', '.join(folders)}" if folders else "it opens none (--folder)"
-    raise ValueError(f"{path[:200]!r} is in no folder that this triggerer opens to waits; {there_are}")
+    there_are = f"it allows {', '.join(folders)}" if folders else "it allows none (--folder)"
+    raise ValueError(f"{path[:200]!r} is in no folder that this triggerer allows; {there_are}")
 
 
 def real(path: str, folder: str) -> str:
@@ -44,7 +44,7 @@ def real(path: str, folder: str) -> str:
     except RuntimeError as error:
         raise OSError(f"{path} is a link to itself") from error
     if not found.is_relative_to(Path(folder).resolve()):
-        raise PermissionError(f"{path} leads out of {folder}")
+        raise PermissionError(f"{path} is outside of {folder}")
     return str(found)
 
 
@@ -71,7 +71,7 @@ class _Budget:
         self._names -= len(path)
         if self._left < 0 or self._names < 0:
             most = f"{ENTRIES_MAX} entries" if self._left < 0 else f"{NAMES_MAX} characters of paths"
-            raise ValueError(f"it would look at more than {most}: name a folder of fewer")
+            raise ValueError(f"it matches more than {most}: use a smaller folder")
 
 
 def _walk(base: str, parts: tuple[str, ...], budget: _Budget) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _file(path: str, folder: str) -> Found | None:
     try:
-        # Not followed once more: whoever changes a link in between must not get further than they would have.
+        # lstat, because a link may have changed since `real` resolved it.
         status = os.lstat(real(path, folder))
     except OSError:
         return None

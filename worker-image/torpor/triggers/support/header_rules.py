@@ -34,7 +34,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def name_problem(name: object) -> str:
     """Return why a header of this name must not be set; empty if it may."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return f"{name!r:.100} is no name of a header"
+        return f"{name!r:.100} is not a valid header name"
     if name.lower() in CLIENT_OWNED:
         return f"{name} cannot be set: the HTTP client writes it; remove it"
     return ""
@@ -47,4 +47,4 @@ def check(headers: Mapping[str, object]) -> None:
         if problem:
             raise ValueError(f"headers: {problem}")
         if not isinstance(value, str) or _CONTROL.search(value):
-            raise ValueError(f"headers: the value of {name} holds a line break or another control character")
+            raise ValueError(f"headers: the value of {name} contains a line break or another control character")

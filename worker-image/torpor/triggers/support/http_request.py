@@ -29,7 +29,7 @@ def url(value: object) -> str | Reference:
     if secret_refs.is_reference(value):
         return secret_refs.reference(value, "url")
     if not isinstance(value, str):
-        raise TypeError(f"url takes text, not {type(value).__name__}")
+        raise TypeError(f"url must be text, not {type(value).__name__}")
     shown = "the url" if isinstance(value, Revealed) else f"url {value[:100]!r}"
     try:
         parts = urlsplit(value)
@@ -38,9 +38,9 @@ def url(value: object) -> str | Reference:
         raise ValueError(f"{shown}: {error}") from error
     odd = len(value) > _URL_MAX or not value.isprintable() or " " in value
     if parts.scheme not in {"http", "https"} or not host or odd:
-        raise ValueError(f"{shown} is not an address such as https://example.org/path")
+        raise ValueError(f"{shown} is not a URL such as https://example.org/path")
     if parts.username is not None and not isinstance(value, Revealed):
-        raise ValueError("url holds credentials, and it stands on the TaskRun for all to read: use a secretRef")
+        raise ValueError("url contains credentials, and the TaskRun would show them: use a secretRef")
     return value
 
 
@@ -51,13 +51,13 @@ def shown(value: str | Reference) -> str:
 
 def without_address(value: str | Reference, error: OSError) -> str:
     """Return the text of an error, without an address that comes from a Secret."""
-    return "the triggerer does not connect waits to where it leads" if shown(value) != value else str(error)
+    return "the triggerer does not connect to its address" if shown(value) != value else str(error)
 
 
 def read(value: str | Reference, name: str) -> str:
     """Return the text of a value. Raises ValueError if it is still a reference, as in a task pod."""
     if not isinstance(value, str):
-        raise ValueError(f"{name} stands in a Secret that has not been read")  # noqa: TRY004 - it is what was given
+        raise ValueError(f"{name} is a secretRef that was not resolved")  # noqa: TRY004 - the value is wrong, not its type
     return value
 
 
@@ -69,7 +69,7 @@ def all_read(found: Headers) -> dict[str, str]:
 def method(value: object, among: Sequence[str]) -> str:
     """Return the method in upper case. Raises ValueError naming the allowed ones."""
     if not isinstance(value, str) or value.upper() not in among:
-        raise ValueError(f"method is one of {', '.join(among)}, not {value!r:.100}")
+        raise ValueError(f"method must be one of {', '.join(among)}, not {value!r:.100}")
     return value.upper()
 
 
@@ -78,9 +78,9 @@ def headers(value: object) -> Headers:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise TypeError(f"headers takes names and values, not {type(value).__name__}")
+        raise TypeError(f"headers must be a mapping, not {type(value).__name__}")
     if len(value) > _HEADERS_MAX:
-        raise ValueError(f"headers are {len(value)}; {_HEADERS_MAX} fit")
+        raise ValueError(f"there are {len(value)} headers; {_HEADERS_MAX} are allowed")
     return {_name(name): _value(name, one) for name, one in value.items()}
 
 
@@ -100,7 +100,7 @@ def _value(name: str, value: object) -> str | Reference:
         raise ValueError(f"headers: the value of {name} must be printable text; quote numbers")
     if name.lower() in SECRET_HEADERS and not isinstance(value, Revealed):
         raise ValueError(
-            f"headers: {name} is a secret, and it would stand on the TaskRun for all to read; write "
+            f"headers: {name} is a secret, and the TaskRun would show it; write "
             f"{{{name}: {{secretRef: {{name: ..., key: ...}}}}}}"
         )
     return value
@@ -116,7 +116,7 @@ def ranges(status: object) -> Ranges:
     given = status if isinstance(status, Iterable) and not isinstance(status, str | bytes) else [status]
     found = tuple(sorted(_range(one) for one in given))
     if not found:
-        raise ValueError("status names no code that would do")
+        raise ValueError("status is empty")
     return found
 
 
@@ -132,7 +132,7 @@ def holds(found: Ranges, status: int) -> bool:
 
 def _range(one: object) -> tuple[int, int]:
     if isinstance(one, bool) or not isinstance(one, int | str):
-        raise TypeError(f"status takes codes such as 200 and ranges such as '200-299', not {one!r:.100}")
+        raise TypeError(f"status must be codes such as 200 or ranges such as '200-299', not {one!r:.100}")
     match = _RANGE.fullmatch(str(one))
     if match is None:
         raise ValueError(f"status {one!r:.100} is neither a code such as 200 nor a range such as '200-299'")

@@ -39,11 +39,11 @@ class Meter:
         self.received += count
         if self.received > self.limit:
             self.exceeded = True
-            raise OverrunError(f"the answer is larger than {size(self.limit)}")
+            raise OverrunError(f"the response is larger than {size(self.limit)}")
 
     def error(self) -> AnswerTooLargeError:
         """Return the error for the deferral that asked."""
-        return AnswerTooLargeError(f"the answer is larger than {size(self.limit)}: ask for less")
+        return AnswerTooLargeError(f"the response is larger than {size(self.limit)}: ask for less")
 
 
 def overran(error: BaseException | None) -> bool:

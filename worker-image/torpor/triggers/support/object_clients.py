@@ -97,9 +97,7 @@ class _Client(NamedTuple):
     def explain(self, error: Exception | None = None) -> None:
         """Raise the cause of a failure that the client cannot know or mistakes for a response of the store."""
         if self.meter.exceeded:
-            message = (
-                f"its answer is larger than {metering.size(self.meter.limit)}: look into a folder of fewer objects"
-            )
+            message = f"its response is larger than {metering.size(self.meter.limit)}: use a folder with fewer objects"
             raise AnswerTooLargeError(message) from error
         if self.proxy is not None and self.proxy.denied:
             raise AddressDeniedError(self.proxy.denied) from error
@@ -129,7 +127,7 @@ def make(place: Place, options: Mapping[str, Any], services: Services, proxy: Pr
         make = {"s3": _s3, "gs": _gs, "az": _az}[place.scheme]
         return make(place.bucket, options, not services.lends_identity, way)
     except exceptions.BaseError as error:
-        raise ValueError(f"no store can be made of url and options: {words(error)}") from error
+        raise ValueError(f"url and options are not valid for the store: {words(error)}") from error
 
 
 def _s3(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, str]) -> "ObjectStore":
@@ -141,7 +139,7 @@ def _s3(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, 
     if "virtual_hosted" in options:
         given["virtual_hosted_style_request"] = options["virtual_hosted"]
     if "secret_access_key" in options:
-        # A function, since parts that are not given would be taken from the environment.
+        # A function, because the client would take missing parts from the environment.
         keys = {
             "access_key_id": str(options["access_key_id"]),
             "secret_access_key": str(options["secret_access_key"]),

@@ -60,13 +60,13 @@ class Found(NamedTuple):
 def parse(url: object) -> Place:
     """Return the place of a URL. The key is not decoded. Raises TypeError or ValueError."""
     if not isinstance(url, str):
-        raise TypeError(f"url takes text, not {type(url).__name__}")
+        raise TypeError(f"url must be text, not {type(url).__name__}")
     scheme, _, rest = url.partition("://")
     bucket, _, key = rest.partition("/")
     if scheme not in SCHEMES or bool(bucket) == (scheme == "file") or len(url) > _URL_MAX or not url.isprintable():
-        raise ValueError(f"url {url[:100]!r} is no address such as {EXAMPLES}")
+        raise ValueError(f"url {url[:100]!r} is not a URL such as {EXAMPLES}")
     if "@" in bucket or "?" in bucket or "//" in key or {".", ".."} & set(key.split("/")):
-        raise ValueError(f"url {url[:100]!r} holds more than a bucket and a key")
+        raise ValueError(f"url {url[:100]!r} contains more than a bucket and a key")
     return Place(scheme, bucket, key)
 
 
@@ -105,7 +105,7 @@ async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> li
     async for page in _pages(store, folder):
         left -= sum(len(one.path) for one in page)
         if left < 0:
-            raise AnswerTooLargeError("its listing is too large: look into a folder of fewer objects")
+            raise AnswerTooLargeError("its listing is too large: use a folder with fewer objects")
         found += page
         if len(found) >= max(count, LISTED):
             break
@@ -147,7 +147,7 @@ async def _unlisted(store: "ObjectStore", folder: str, paths: Collection[str], *
                 return set()
             left.difference_update(one.path for one in page)
             pages -= 1
-    except PermissionError:  # objects may be open where their folder is not
+    except PermissionError:  # objects may be readable although listing is denied
         return set()
     return left
 

@@ -55,7 +55,7 @@ class Verdict(NamedTuple):
 def given(condition: object, name: str = "condition") -> str | None:
     """Return a condition. Raises TypeError if it is not text."""
     if condition is not None and not isinstance(condition, str):
-        raise TypeError(f"{name} takes a CEL expression as text, not {type(condition).__name__}")
+        raise TypeError(f"{name} must be a CEL expression as text, not {type(condition).__name__}")
     return condition
 
 

@@ -32,7 +32,7 @@ class _Metered:
             opened.close()
             raise
         client: Any = self
-        client._reader, client._writer = reader, writer  # noqa: SLF001 - the client's own, of which this is a part
+        client._reader, client._writer = reader, writer  # noqa: SLF001 - a subclass of the client's connection
 
     async def send_packed_command(self, *given: Any, **options: Any) -> None:
         """Start a new count for each reply."""

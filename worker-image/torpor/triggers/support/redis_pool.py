@@ -48,16 +48,16 @@ class Entry(NamedTuple):
 def parse(url: object) -> Address:
     """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
-        raise TypeError(f"url takes text or a secretRef, not {type(url).__name__}")
+        raise TypeError(f"url must be text or a secretRef, not {type(url).__name__}")
     try:
         parts = urlsplit(url)
         host, port, database = parts.hostname, parts.port or 6379, int(parts.path.strip("/") or 0)
     except ValueError as error:
-        raise ValueError(f"url is no address such as {EXAMPLE}") from error
+        raise ValueError(f"url is not a URL such as {EXAMPLE}") from error
     if parts.scheme not in {"redis", "rediss"} or not host or len(url) > _URL_MAX or not url.isprintable():
-        raise ValueError(f"url is no address such as {EXAMPLE}, or rediss:// for TLS")
+        raise ValueError(f"url is not a URL such as {EXAMPLE}, or rediss:// for TLS")
     if parts.query or parts.fragment or database < 0:
-        raise ValueError(f"url takes a host, a port and the number of a database, no parameters: {EXAMPLE}")
+        raise ValueError(f"url must have a host, a port and a database number, without parameters: {EXAMPLE}")
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     return Address(host, port, database, user, password, parts.scheme == "rediss")
 
@@ -89,7 +89,7 @@ def connect(address: Address, services: Services) -> "Redis":
         timeout=ANSWER_SECONDS,
         socket_connect_timeout=CONNECT_SECONDS,
         socket_timeout=ANSWER_SECONDS,
-        retry=Retry(NoBackoff(), 0),  # a wait looks again anyway
+        retry=Retry(NoBackoff(), 0),  # a deferral polls again
         protocol=2,
         **tls,
     )
@@ -138,7 +138,7 @@ def _text(value: bytes, what: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{what} holds bytes that are no text; an event is JSON") from error
+        raise ValueError(f"{what} contains bytes that are not text; an event must be JSON") from error
 
 
 def _meant(error: "RedisError | OSError", most: int) -> Exception:
@@ -146,7 +146,7 @@ def _meant(error: "RedisError | OSError", most: int) -> Exception:
     from redis import exceptions
 
     if metering.overran(error):
-        return AnswerTooLargeError(f"a reply is larger than {metering.size(most)}: wait for smaller values")
+        return AnswerTooLargeError(f"a reply is larger than {metering.size(most)}")
     denied = metering.denied(error)
     if denied is not None:
         return AddressDeniedError(str(denied))

@@ -40,7 +40,5 @@ def reference(value: object, name: str) -> Reference:
     try:
         found = secret_ref.of_field(value if isinstance(value, Mapping) else {})
     except ValueError as error:
-        raise ValueError(
-            f"{name} names a key of a Secret as {{secretRef: {{name: ..., key: ...}}}}, and nothing else: {error}"
-        ) from error
+        raise ValueError(f"{name}: {error}") from error
     return {REFERENCE: found.parts()}

@@ -141,11 +141,11 @@ async def _fetched(raw: Any, statement: str, values: Sequence[Sequence[Any]], co
     names = [one.name for one in prepared.get_attributes()][1:]
     found: list[list[Mapping[str, Any]]] = [[] for _ in range(count)]
     left = max(_ALL_MIN, 2 * count)
-    # In slices, so that others have the loop between two.
+    # In slices, to yield to the event loop.
     async for at, *row in prepared.cursor(*values, prefetch=_SLICE):
         left -= 1
         if left < 0:
-            raise ValueError(f"{count} waits find more rows together than are read")
+            raise ValueError(f"{count} deferrals return too many rows together")
         if len(found[at - 1]) < sql_engine.ROWS:
             found[at - 1].append(dict(zip(names, row, strict=True)))
     return found

@@ -91,14 +91,14 @@ async def session(engine: "AsyncEngine", seconds: float) -> "AsyncIterator[Async
             yield await _held_to_reading(connection, seconds)
     except DBAPIError as error:
         raise meant(error.orig or error) from error
-    except (PostgresError, InterfaceError) as error:  # what SQLAlchemy lets through when it reads on in a result
+    except (PostgresError, InterfaceError) as error:  # SQLAlchemy does not wrap errors while it streams rows
         raise meant(error) from error
     except NoneFreeError as error:
-        raise ConnectionError(f"all {CONNECTIONS} connections to it are busy") from error
+        raise ConnectionError(f"all {CONNECTIONS} connections are in use") from error
     except ResourceClosedError as error:
-        raise ValueError("the query yields no rows; it must be a SELECT") from error
+        raise ValueError("the query returns no rows; it must be a SELECT") from error
     except TimeoutError as error:
-        raise TimeoutError(str(error) or f"no answer within {seconds:g} s") from error
+        raise TimeoutError(str(error) or f"no response within {seconds:g} s") from error
     except SQLAlchemyError as error:
         raise ValueError(str(error)) from error
 
@@ -116,7 +116,7 @@ async def _counted(connection: "AsyncConnection") -> AsyncIterator[None]:
         yield
     except Exception as error:
         if meter.exceeded:
-            await connection.invalidate()  # else what ends the transaction would raise, in the place of this
+            await connection.invalidate()  # else the end of the transaction would raise another error
             raise meter.error() from error
         raise
 
@@ -132,7 +132,7 @@ async def rows(
     is_file = connection.dialect.name != "postgresql"
     if is_file:
         await _limit(connection, seconds, most)
-    # A stream, so that of a million rows no more come over than are asked for.
+    # A server-side cursor, so that only the requested rows are sent.
     options = {"max_row_buffer": _FETCHED} if is_file else {}
     found: list[Mapping[str, Any]] = []
     left = most
@@ -143,7 +143,9 @@ async def rows(
             fetched = await result.mappings().fetchmany(_FETCHED if is_file else ROWS)
             left -= sum(_size(one.values()) for one in fetched) if is_file else 0
             if left < 0:
-                raise AnswerTooLargeError(f"the rows are larger than {metering.size(most)}: select less of them")
+                raise AnswerTooLargeError(
+                    f"the rows are larger than {metering.size(most)}: select fewer columns or rows"
+                )
             if not fetched:
                 break
             found += map(dict, fetched)
@@ -174,8 +176,8 @@ def check(bound: set[str], given: set[str]) -> None:
     """Raise ValueError if the parameters of a query differ from the given names."""
     if bound != given:
         raise ValueError(
-            f"the query binds {_names(bound)}, and params has {_names(given)}; "
-            "write CAST(:name AS date) rather than :name::date, and \\: for a colon that binds nothing"
+            f"the query has the parameters {_names(bound)}, but params has {_names(given)}; "
+            "write CAST(:name AS date) rather than :name::date, and \\: for a literal colon"
         )
 
 
@@ -196,7 +198,7 @@ async def _limit(connection: "AsyncConnection", seconds: float, most: int) -> No
     await driver.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
-    await driver._execute(driver._conn.setlimit, sqlite3.SQLITE_LIMIT_LENGTH, most)  # noqa: SLF001 - in its own thread
+    await driver._execute(driver._conn.setlimit, sqlite3.SQLITE_LIMIT_LENGTH, most)  # noqa: SLF001 - runs in the thread of the connection
     end = time.monotonic() + seconds
     await driver.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
 
@@ -270,7 +272,7 @@ def meant(error: BaseException) -> Exception:
         return error
     said, state = _said(error), str(getattr(error, "sqlstate", None) or "")
     if isinstance(error, sqlite3.DataError) and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_TOOBIG:
-        return AnswerTooLargeError("a value is larger than a wait may read: select less of it")
+        return AnswerTooLargeError("a value is larger than the limit: select a part of it")
     if isinstance(error, sqlite3.Error):
         return ConnectionError(said) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(said)
     if state[:2] == "28" or state == "42501":

@@ -41,6 +41,6 @@ def _spelled(value: Any, column: str) -> Any:
         case IPv4Address() | IPv4Interface() | IPv4Network() | IPv6Address() | IPv6Interface() | IPv6Network():
             return str(value)
         case bytes() | bytearray() | memoryview():
-            raise ValueError(f"column {column!r} holds bytes: select encode({column}, 'base64'), or leave it out")
+            raise ValueError(f"column {column!r} contains bytes: select encode({column}, 'base64') or omit it")
         case _:
-            raise ValueError(f"column {column!r} holds a {type(value).__name__}: cast it to text in the query")
+            raise ValueError(f"column {column!r} has the type {type(value).__name__}: cast it to text in the query")
