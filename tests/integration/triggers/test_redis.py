@@ -194,5 +194,5 @@ async def test_a_key_of_another_kind_fails_the_wait(redis: RedisServer, client: 
 
 async def test_bytes_that_are_no_text_fail_the_wait(redis: RedisServer, client: Client, key: str) -> None:
     await client.rpush(key, b"\xff\xfe")
-    with pytest.raises(ValueError, match="bytes that are no text"):
+    with pytest.raises(ValueError, match="bytes that are not text"):
         await trigger_services.event(of(redis, list=key))

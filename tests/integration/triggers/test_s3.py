@@ -125,7 +125,7 @@ async def test_without_credentials_the_environments_are_not_used(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     with pytest.raises(PermissionError, match="403"):
         await trigger_services.event(at(s3, key, options={"endpoint": s3.endpoint}))
-    with pytest.raises(ValueError, match="the triggerer's are not for it"):
+    with pytest.raises(ValueError, match="must not get those of the triggerer"):
         await trigger_services.event(at(s3, key, options={"endpoint": s3.endpoint}), lends_identity=True)
     with pytest.raises(PermissionError, match="403"):
         await trigger_services.event(

@@ -99,7 +99,7 @@ async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix(
         (lambda made: sealed(made, namespace="another"), "encrypted__x: it was sealed in another namespace"),
         (lambda made: sealed(made, class_name="another"), "encrypted__x: it was sealed for another class"),
         (lambda made: sealed(made, argument="encrypted__y"), "encrypted__x: it was sealed as another argument"),
-        (lambda _: sealing.seal(SECRET, sealing.new_pair().public, USE), "defer anew"),
+        (lambda _: sealing.seal(SECRET, sealing.new_pair().public, USE), "defer again"),
         (lambda _: SECRET, "is not a sealed value"),
         (lambda made: sealed(made)[:-8] + "AAAAAAA=", "does not open"),
     ],
