@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from torpor.runtime.archive.client import Archive, Where
+from torpor.runtime.archive.client import Archive, ArchiveAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ class FakeArchive:
 
     def client(self, taskrun: str = "ingest-load-abcde") -> Archive:
         """What a pod of this TaskRun asks through."""
-        return Archive(Where("archive", self._connect, lambda: "t0ken", "default", taskrun))
+        return Archive(ArchiveAddress("archive", self._connect, lambda: "t0ken", "default", taskrun))
 
     def keep(self, kind: str, body: bytes, name: str | None = None) -> dict[str, Any]:
         """Keeps a body, and says of it what a TaskRun would."""

@@ -29,7 +29,7 @@ class Approvers(NamedTuple):
         return " or ".join(words for words in (", ".join(self.users), groups) if words)
 
 
-def parse(value: object) -> Approvers:
+def parse_approvers(value: object) -> Approvers:
     """Return the approvers of `{users: [...], groups: [...]}`. Raises ValueError."""
     if not isinstance(value, Mapping) or not value or not set(value) <= set(_FIELDS):
         raise ValueError("approvers must be {users: [...], groups: [...]}, or one of them")

@@ -32,7 +32,7 @@ def text(paths: Iterable[Path]) -> str:
     return ",".join(_boxes(sorted(set(paths))))
 
 
-def parse(said: str, depth: int) -> frozenset[Path]:
+def parse_paths(said: str, depth: int) -> frozenset[Path]:
     """Return the paths of this length that `text` wrote. Raises ValueError."""
     found: set[Path] = set()
     for box in filter(None, said.split(",")):

@@ -205,7 +205,7 @@ def _approvers(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Iterato
             yield from _approvers(name, inner)
     elif class_name == APPROVAL and (named := typed_json.unwrapped(_entries(kwargs).get("approvers"))) is not None:
         try:
-            yield approvers.parse(named)
+            yield approvers.parse_approvers(named)
         except ValueError as error:
             raise TriggerError(f"trigger {class_name}: {error}") from error
 

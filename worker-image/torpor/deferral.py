@@ -119,7 +119,7 @@ def defer_called(*, reset: bool = False) -> bool:
     return called
 
 
-def reference(function: object, said: str = "then") -> str:
+def reference(function: object, argument: str = "then") -> str:
     """Return the `module:qualified.name` of a function, by which another process imports it.
 
     `argument` is its name in messages.
@@ -128,31 +128,33 @@ def reference(function: object, said: str = "then") -> str:
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     if not callable(function) or isinstance(function, type) or not isinstance(module, str) or not isinstance(name, str):
-        raise DeferralError(f"{said}= must be a function, not an object of type {type(function).__name__}")
+        raise DeferralError(f"{argument}= must be a function, not an object of type {type(function).__name__}")
     if "<" in name:
-        raise DeferralError(f"{said}={name} is a lambda or a nested function: define it at the top level of its module")
+        raise DeferralError(
+            f"{argument}={name} is a lambda or a nested function: move it to the top level of its module"
+        )
     found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is not function:
         hint = "for a method, raise TaskDeferred or call self.defer" if hasattr(function, "__self__") else "rename it"
-        raise DeferralError(f"{said}={module}:{name} does not name the given function: {hint}")
+        raise DeferralError(f"{argument}={module}:{name} does not name the given function: {hint}")
     return f"{module}:{name}"
 
 
-def of_exception(error: BaseException) -> TaskDeferred | None:
+def deferral_from(error: BaseException) -> TaskDeferred | None:
     """Return the deferral that an exception stands for: ours, or Airflow's if the image contains it.
 
     A TaskGroup wraps exceptions, so a group with a single deferral counts as that deferral.
     """
     if isinstance(error, BaseExceptionGroup):
-        return of_exception(error.exceptions[0]) if len(error.exceptions) == 1 else None
+        return deferral_from(error.exceptions[0]) if len(error.exceptions) == 1 else None
     if isinstance(error, TaskDeferred):
         return error
-    said = vars(error)
+    fields = vars(error)
     named = any(parent.__name__ == "TaskDeferred" for parent in type(error).__mro__)
-    if not named or not {"trigger", "method_name", "kwargs", "timeout"} <= said.keys():
+    if not named or not {"trigger", "method_name", "kwargs", "timeout"} <= fields.keys():
         return None
     return TaskDeferred(
-        trigger=said["trigger"], method_name=said["method_name"], kwargs=said["kwargs"], timeout=said["timeout"]
+        trigger=fields["trigger"], method_name=fields["method_name"], kwargs=fields["kwargs"], timeout=fields["timeout"]
     )

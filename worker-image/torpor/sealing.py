@@ -17,7 +17,7 @@ from torpor_wire import canonical, trigger
 _PREFIX = "sealed"
 _KEY_BYTES = 32
 _ID_DIGITS = 8
-_ELSEWHERE = {"namespace": "in another namespace", "class": "for another class", "argument": "as another argument"}
+_OTHER_USES = {"namespace": "in another namespace", "class": "for another class", "argument": "as another argument"}
 
 
 class SealError(ValueError):
@@ -186,7 +186,7 @@ def _content(use: For, content: bytes) -> Any:
         raise SealError("it does not name its class and argument: seal it with this version of torpor")
     for field, wanted in _named(use).items():
         if found[field] != wanted:
-            raise SealError(f"it was sealed {_ELSEWHERE[field]} and opens only there")
+            raise SealError(f"it was sealed {_OTHER_USES[field]} and opens only there")
     return value
 
 

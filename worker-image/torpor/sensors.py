@@ -81,7 +81,7 @@ class BaseSensor(BaseOperator):
         self.poke_interval = seconds(POKE_INTERVAL if poke_interval is None else poke_interval, "poke_interval")
         self.timeout = None if timeout is None else seconds(timeout, "timeout")
         if deferrable is None:
-            deferrable = _by_default() and (self.poke_interval >= POD_INTERVAL_MIN or self._looks_elsewhere())
+            deferrable = _by_default() and (self.poke_interval >= POD_INTERVAL_MIN or self._pokes_in_triggerer())
         self.deferrable = deferrable
 
     def poke(self, context: Context) -> Any:
@@ -139,7 +139,7 @@ class BaseSensor(BaseOperator):
             return found if found.done else None
 
         interval = max(self.poke_interval, polling.INTERVAL_MIN)
-        yield TriggerEvent((await polling.found(self._services, look, interval)).value)
+        yield TriggerEvent((await polling.poll(self._services, look, interval)).value)
 
     def _wait(self, context: Context, until: float | None) -> Any:
         returned = self.poke(context)
@@ -149,7 +149,7 @@ class BaseSensor(BaseOperator):
             pause = self._pause(until)
             if pause is None:
                 return self.timed_out(context)
-            self._give_back(until, pause)
+            self._defer_or_keep_pod(until, pause)
             time.sleep(pause)
             returned = self.poke(context)
         return found.value
@@ -162,7 +162,7 @@ class BaseSensor(BaseOperator):
             if pause is None:
                 late = self.timed_out(context)
                 return await late if isinstance(late, CoroutineType) else late
-            self._give_back(until, pause)
+            self._defer_or_keep_pod(until, pause)
             await asyncio.sleep(pause)
             returned = self.poke(context)
         return found.value
@@ -174,11 +174,11 @@ class BaseSensor(BaseOperator):
         left = until - time.time()
         return None if left <= 0 else min(self.poke_interval, left)
 
-    def _give_back(self, until: float | None, pause: float) -> None:
+    def _defer_or_keep_pod(self, until: float | None, pause: float) -> None:
         """Defer, if the sensor is deferrable."""
-        if not self.deferrable or _told() == constants.UNSERVED:
+        if not self.deferrable or _default_mode() == constants.UNSERVED:
             return
-        if not self._looks_elsewhere():
+        if not self._pokes_in_triggerer():
             trigger = _Pause(times.rfc3339(time.time() + pause), self._described())
             self.defer(trigger=trigger, method_name="poke_again", kwargs={"until": until})
         left = None if until is None else max(until - time.time(), 0.0)
@@ -199,7 +199,7 @@ class BaseSensor(BaseOperator):
         except (TypeError, ValueError, RecursionError):  # an argument that cannot be serialized
             return type(self).__name__
 
-    def _looks_elsewhere(self) -> bool:
+    def _pokes_in_triggerer(self) -> bool:
         return self.runs_in_triggerer and self._is_async()
 
     def _is_async(self) -> bool:
@@ -216,12 +216,12 @@ class _Pause(Time):
         self.waits_for = waits_for
 
 
-def _told() -> str:
+def _default_mode() -> str:
     return os.environ.get(constants.ENV_DEFERRABLE, "true")
 
 
 def _by_default() -> bool:
-    return _told() == "true"
+    return _default_mode() == "true"
 
 
 def _result(found: Any) -> PokeResult:

@@ -24,10 +24,10 @@ from torpor.context import Context, running
 from torpor.errors import TaskFailed
 from torpor.results import Part, Position, Results, path
 from torpor.runtime import entrypoint, outcome
-from torpor.runtime.deferral import Place, Suspension
+from torpor.runtime.deferral import DeferralContext, Suspension
 from torpor.runtime.outcome import Success
 from torpor.runtime.result_encoding import Body
-from torpor.runtime.taskrun import Resume, begun_again
+from torpor.runtime.taskrun import Resume, resume_from_beginning
 
 
 class TimedOut:
@@ -97,7 +97,7 @@ def run(
         present = context or _context(segment=len(waits) + came_first)
         with running(present):
             returned = entrypoint.enter(task, _passed(arguments or {}), present, after)
-        ended = outcome.of_return(returned, _place, archived=True)
+        ended = outcome.from_return(returned, _place, archived=True)
         if not isinstance(ended, Suspension):
             _all_used(events, waits)
             return Run(_read_back(ended, returned), tuple(waits))
@@ -163,7 +163,7 @@ def _wait(ended: Suspension) -> Wait:
 def _resumed(ended: Suspension, event: Any) -> Resume | None:
     state, name = _read(ended.state), ended.trigger.class_name
     if not ended.method and event is not TIMED_OUT:
-        return begun_again(state)
+        return resume_from_beginning(state)
     if event is not TIMED_OUT:
         return Resume(ended.method, state, _fired(event))
     if ended.timeout is None:
@@ -200,8 +200,8 @@ def _read(text: str) -> Any:
     return typed_json.decode(json.loads(text))
 
 
-def _place() -> Place:
-    return Place("default", constants.DEFAULT_POOL, time.time(), seal_key=_SEAL_KEY)
+def _place() -> DeferralContext:
+    return DeferralContext("default", constants.DEFAULT_POOL, time.time(), seal_key=_SEAL_KEY)
 
 
 def _context(segment: int) -> Context:

@@ -111,7 +111,7 @@ def write_paths(paths: frozenset[Path]) -> str:
 def _read_paths(text: str) -> frozenset[Path]:
     """The paths that `write_paths` wrote. Raises ValueError for any other text."""
     boxes = filter(None, text.split(","))
-    return frozenset(path for box in boxes for path in instance_paths.parse(box, box.count(".") + 1))
+    return frozenset(path for box in boxes for path in instance_paths.parse_paths(box, box.count(".") + 1))
 
 
 def _is_settled(snapshot: Snapshot, task: str, index: int) -> bool:

@@ -129,10 +129,10 @@ def made(task: Mapping[str, Any], shape: Shape) -> frozenset[Path]:
     """The instances that the status says were made of a task."""
     said, depth = task.get("made"), shape.depth(task["name"])
     if shape.chains[task["name"]]:
-        there = instance_paths.parse(task.get("instances") or "", depth) - instance_paths.parse(
+        there = instance_paths.parse_paths(task.get("instances") or "", depth) - instance_paths.parse_paths(
             task.get("skips") or "", depth
         )
-        return there if said is None else instance_paths.parse(said, depth)
+        return there if said is None else instance_paths.parse_paths(said, depth)
     numbers = Indexes.parse(said) if said else Indexes.below(task.get("created", 0))
     return frozenset((number,)[:depth] for number in numbers)
 
@@ -148,7 +148,7 @@ def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
         return frozenset((index,) for index in task["indexes"])
     if task.get("within") is not None:
         boxes = task["within"].split(",")  # of one level or more
-        return frozenset(path for box in boxes for path in instance_paths.parse(box, box.count(".") + 1))
+        return frozenset(path for box in boxes for path in instance_paths.parse_paths(box, box.count(".") + 1))
     return frozenset({()})
 
 

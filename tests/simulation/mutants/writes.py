@@ -36,10 +36,10 @@ def _claim_test() -> None:
 
 
 def _claim_nonce() -> None:
-    def looking(launched: Any) -> Callable[[Any], status_patch.Verdict]:
-        def look(body: Any) -> status_patch.Verdict:
-            found = taskrun.standing(body)
-            return status_patch.Verdict.OTHERS if found.claim is None else status_patch.Verdict.MINE
+    def looking(launched: Any) -> Callable[[Any], status_patch.WriteState]:
+        def look(body: Any) -> status_patch.WriteState:
+            found = taskrun.parse_state(body)
+            return status_patch.WriteState.OTHERS if found.claim is None else status_patch.WriteState.MINE
 
         return look
 
@@ -51,8 +51,8 @@ def _report_test() -> None:
 
 
 def _unclear_answer() -> None:
-    def write(exchange: Any, path: str, patch: Any, look: Any, patience: Any) -> status_patch.Settled:
-        said = status_patch._send(exchange, path, patch, patience)
+    def write(exchange: Any, path: str, patch: Any, look: Any, retry_policy: Any) -> status_patch.WriteResult:
+        said = status_patch._send(exchange, path, patch, retry_policy)
         return status_patch.Lost() if isinstance(said, status_patch.Unsettled) else said
 
     put(status_patch, "write", write)

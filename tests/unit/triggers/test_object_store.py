@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from torpor.triggers import Object
 from torpor.triggers.support import object_clients, object_urls
-from torpor.triggers.support.object_urls import Place
+from torpor.triggers.support.object_urls import ObjectLocation
 from torpor.triggers.support.secret_refs import Revealed
 
 from tests.support import trigger_services
@@ -87,15 +87,15 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
 @pytest.mark.parametrize(
     ("url", "expected", "many"),
     [
-        (URL, Place("s3", "drops", "2026-11-20/_SUCCESS"), False),
-        ("s3://drops", Place("s3", "drops", ""), True),
-        ("gs://drops/a/", Place("gs", "drops", "a/"), True),
-        ("s3://drops/a b%20c?d#e+", Place("s3", "drops", "a b%20c?d#e+"), False),
-        ("file:///data/in/", Place("file", "", "data/in/"), True),
+        (URL, ObjectLocation("s3", "drops", "2026-11-20/_SUCCESS"), False),
+        ("s3://drops", ObjectLocation("s3", "drops", ""), True),
+        ("gs://drops/a/", ObjectLocation("gs", "drops", "a/"), True),
+        ("s3://drops/a b%20c?d#e+", ObjectLocation("s3", "drops", "a b%20c?d#e+"), False),
+        ("file:///data/in/", ObjectLocation("file", "", "data/in/"), True),
     ],
 )
-def test_a_key_is_taken_as_it_is_written(url: str, expected: Place, many: bool) -> None:
-    assert object_urls.parse(url) == expected
+def test_a_key_is_taken_as_it_is_written(url: str, expected: ObjectLocation, many: bool) -> None:
+    assert object_urls.parse_object_url(url) == expected
     assert expected.is_folder == many
 
 
@@ -121,14 +121,16 @@ def test_a_reference_that_nobody_has_read_cannot_run() -> None:
 def test_a_client_is_made_of_every_stores_options(url: str, options: dict[str, Any]) -> None:
     trigger = Object(url, options=options)
     trigger.bind(trigger_services.lent())
-    store = object_clients.make(object_urls.parse(url), trigger.options, trigger_services.lent(), None)
+    store = object_clients.make(object_urls.parse_object_url(url), trigger.options, trigger_services.lent(), None)
     assert "x" not in repr(store).removeprefix(type(store).__name__)
 
 
 def test_credentials_that_a_store_cannot_read_are_refused() -> None:
     trigger = Object("gs://drops/key", options={"service_account_key": Revealed('{"type": "hunter2"}')})
     with pytest.raises(ValueError, match="url and options are not valid for the store") as caught:
-        object_clients.make(object_urls.parse("gs://drops/key"), trigger.options, trigger_services.lent(), None)
+        object_clients.make(
+            object_urls.parse_object_url("gs://drops/key"), trigger.options, trigger_services.lent(), None
+        )
     assert "hunter2" not in str(caught.value)
 
 

@@ -72,7 +72,7 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
     ],
 )
 def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
-    assert redis_pool.parse(url) == expected
+    assert redis_pool.parse_redis_url(url) == expected
 
 
 def test_a_password_that_came_from_a_secret_is_taken_and_a_reference_that_nobody_has_read_cannot_run() -> None:

@@ -111,7 +111,7 @@ def test_an_sqlite_file_is_in_a_folder_that_is_open() -> None:
     ],
 )
 def test_a_url_is_read_as_its_drivers_do(url: str, expected: Server | File) -> None:
-    assert database_url.parse(url) == expected
+    assert database_url.parse_database_url(url) == expected
 
 
 def test_no_message_about_a_url_shows_its_password() -> None:
@@ -122,7 +122,7 @@ def test_no_message_about_a_url_shows_its_password() -> None:
         "\nhunter2",
     ):
         with pytest.raises(ValueError) as caught:  # noqa: PT011 - the words differ
-            database_url.parse(url)
+            database_url.parse_database_url(url)
         assert "hunter2" not in str(caught.value)
 
 

@@ -59,7 +59,7 @@ def test_approvers_that_an_encoding_hides_are_seen() -> None:
 )
 def test_approvers_that_make_no_sense_are_refused(value: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        approvers.parse(value)
+        approvers.parse_approvers(value)
     with pytest.raises(TriggerError, match=words):
         build("approval", {"approvers": value})
 

@@ -22,23 +22,23 @@ from torpor_wire.instance_paths import Path
 )
 def test_a_set_is_its_ranges_at_each_level_and_comes_back_from_them(found: list[Path], text: str) -> None:
     assert instance_paths.text(reversed(found)) == text
-    assert instance_paths.parse(text, len(found[0]) if found else 1) == frozenset(found)
+    assert instance_paths.parse_paths(text, len(found[0]) if found else 1) == frozenset(found)
 
 
 @given(st.integers(1, 4).flatmap(lambda depth: st.sets(st.tuples(*[st.integers(0, 5)] * depth), min_size=1)))
 def test_whatever_is_written_is_read_again(found: set[Path]) -> None:
-    assert instance_paths.parse(instance_paths.text(found), len(next(iter(found)))) == found
+    assert instance_paths.parse_paths(instance_paths.text(found), len(next(iter(found)))) == found
 
 
 @pytest.mark.parametrize("text", ["a", "1.", ".1", "1..2", "3-1.0", "0-1", "0.0.0", "0-99999.0-99999", "0.-1"])
 def test_what_is_no_range_of_two_levels_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"instances|before it begins|levels"):
-        instance_paths.parse(text, 2)
+        instance_paths.parse_paths(text, 2)
 
 
 def test_what_another_hand_wrote_is_not_counted_up_before_it_is_refused() -> None:
     with pytest.raises(ValueError, match="exceeds"):
-        instance_paths.parse(",".join(["0-999.0-99"] * 50 + ["0-999999.0-999999"]), 2)
+        instance_paths.parse_paths(",".join(["0-999.0-99"] * 50 + ["0-999999.0-999999"]), 2)
 
 
 def test_the_last_numbers_are_sets_by_what_is_before_them() -> None:

@@ -172,11 +172,11 @@ def test_a_sensor_made_of_arguments_without_names_cannot_be_made_again() -> None
 
 
 def test_the_context_elsewhere_says_what_it_is() -> None:
-    elsewhere = RemoteContext("workflows")
+    context = RemoteContext("workflows")
 
-    assert elsewhere["namespace"] == "workflows"
-    assert repr(elsewhere) == "RemoteContext('workflows')"
+    assert context["namespace"] == "workflows"
+    assert repr(context) == "RemoteContext('workflows')"
     with pytest.raises(LookupError, match="set runs_in_triggerer = False"):
-        elsewhere.get("attempt")
+        context.get("attempt")
     with pytest.raises(KeyError, match="the context has"):
-        elsewhere["ti"]
+        context["ti"]

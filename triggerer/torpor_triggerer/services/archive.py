@@ -76,7 +76,7 @@ class Archive:
 
     async def _result(self, wait: Wait, text: str) -> Done | Failed:
         said = f"the result is {_size(text)} bytes of JSON and {constants.RESULT_MAX} fit"
-        body = result_encoding.of(json.loads(text), 0)
+        body = result_encoding.encode_result(json.loads(text), 0)
         if isinstance(body, str):
             raise TypeError("a text of more than 8 kB is a body")
         headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind}

@@ -15,7 +15,7 @@ from torpor_triggerer.model.outcome import Done, Ended, Failed, Skipped
 def of_event(event: object) -> Ended:
     """The outcome of what a trigger yielded."""
     try:
-        end = end_events.of(event)
+        end = end_events.task_end(event)
     except Exception as error:  # noqa: BLE001 - a trigger's own class
         message = f"the event cannot be read: {type(error).__name__}: {outcome.said(error)}"
         return Failed(reason=Reason.EVENT_INVALID, message=message)

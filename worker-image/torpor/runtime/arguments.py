@@ -63,13 +63,13 @@ class Reader:
         exchange: Exchange,
         namespace: str,
         run: TaskRun,
-        patience: status_patch.RetryPolicy,
+        retry_policy: status_patch.RetryPolicy,
         archive: "Callable[[], Archive | None]",
     ) -> None:
         self._exchange = exchange
         self._namespace = namespace
         self._run = run
-        self._patience = patience
+        self._patience = retry_policy
         self._open = archive
         self._archive: Archive | None = None
 
@@ -92,7 +92,7 @@ class Reader:
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.Stored(event.owner, event.about)
-        content = download.value(self._reached(), stored, download.insisting(self._patience))
+        content = download.value(self._reached(), stored, download.body_retry_policy(self._patience))
         return typed_json.decode(json.loads(content))
 
     def close(self) -> None:
@@ -118,11 +118,11 @@ class Reader:
         seen = _Seen()
 
         def find(position: "Position") -> "Load | None":
-            result = seen.get(position) or self._found(source.task, *instance_results.place(source, position))
+            result = seen.get(position) or self._found(source.task, *instance_results.split_indexes(source, position))
             seen.note(position, result)
             return None if result is None or result.text == "null" else lambda: self._value(result)
 
-        return Results(find, *instance_results.told(source))
+        return Results(find, *instance_results.parse_instances(source))
 
     def _value(self, result: Found) -> Any:
         if result.stored is None:
@@ -130,7 +130,7 @@ class Reader:
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.Stored(result.uid, result.stored)
-        return download.value(self._reached(), stored, download.insisting(self._patience))
+        return download.value(self._reached(), stored, download.body_retry_policy(self._patience))
 
     def _item(self, task: str, result: Found, place: int) -> Any:
         about = result.stored
@@ -142,7 +142,7 @@ class Reader:
 
         stored = download.Stored(result.uid, about)
         try:
-            return download.item(self._reached(), stored, place, download.insisting(self._patience))
+            return download.item(self._reached(), stored, place, download.body_retry_policy(self._patience))
         except download.OutsideError:
             said = f"the result of task {task!r} has {about.get('length')} items, so there is no item {place}"
             raise RejectedError(Reason.ARGUMENTS_INVALID, said) from None

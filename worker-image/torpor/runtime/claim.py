@@ -21,24 +21,24 @@ REPEATS = frozenset({status_patch.CONFLICT, status_patch.TOO_MANY})
 
 
 def claim(
-    exchange: Exchange, launch: Launch, patience: status_patch.RetryPolicy, *, now: float
-) -> status_patch.Settled:
+    exchange: Exchange, launch: Launch, retry_policy: status_patch.RetryPolicy, *, now: float
+) -> status_patch.WriteResult:
     """Claim the segment for this process."""
     who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce)
     patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
-    patience = patience._replace(forbidden=FORBIDDEN_S)
-    return status_patch.write(exchange, launch.path(), patch, looking(launch), patience)
+    retry_policy = retry_policy._replace(forbidden=FORBIDDEN_S)
+    return status_patch.write(exchange, launch.path(), patch, write_state_of(launch), retry_policy)
 
 
-def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:
+def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the claim is open, ours or lost."""
 
-    def look(body: Any) -> status_patch.Verdict:
-        found = taskrun.standing(body)
+    def look(body: Any) -> status_patch.WriteState:
+        found = taskrun.parse_state(body)
         if found.claim == launch.nonce:
-            return status_patch.Verdict.MINE
+            return status_patch.WriteState.MINE
         pinned = (launch.uid, State.SCHEDULED, launch.attempt, launch.segment, launch.launch)
         still = (found.uid, found.state, found.attempt, found.segment, found.launch) == pinned
-        return status_patch.Verdict.OPEN if still else status_patch.Verdict.OTHERS
+        return status_patch.WriteState.OPEN if still else status_patch.WriteState.OTHERS
 
     return look

@@ -30,14 +30,14 @@ class Suspension(NamedTuple):
     on_timeout: str | None = None
     timeout_is_final: bool = False
 
-    def following(self) -> dict[str, canonical.Json]:
+    def on_status(self) -> dict[str, canonical.Json]:
         """Return the value of `status.next`."""
         late: dict[str, canonical.Json] = {} if self.on_timeout is None else {"onTimeout": self.on_timeout}
         final: dict[str, canonical.Json] = {"timeoutIsFinal": True} if self.timeout_is_final else {}
         return {"method": self.method, "kwargs": self.state, **late, **final}
 
 
-class Place(NamedTuple):
+class DeferralContext(NamedTuple):
     """The context of a deferral: parts of the key of its trigger, the start of durations, the sealing key."""
 
     namespace: str
@@ -48,7 +48,7 @@ class Place(NamedTuple):
     seal_key: str | None = None
 
 
-def of_deferral(deferral: Deferral, place: Place) -> Suspension:
+def prepare(deferral: Deferral, place: DeferralContext) -> Suspension:
     """Return a deferral ready to be stored. Raises DeferralError or RejectedError."""
     if deferral.then and "event" in deferral.state:
         raise DeferralError("the state must not contain `event`: the trigger passes it")
@@ -66,7 +66,7 @@ def of_deferral(deferral: Deferral, place: Place) -> Suspension:
     return Suspension(waiting, deferral.then, state, timeout, deferral.on_timeout, deferral.timeout_is_final)
 
 
-def _trigger(given: object, place: Place) -> trigger.Trigger:
+def _trigger(given: object, place: DeferralContext) -> trigger.Trigger:
     class_name, kwargs = _serialized(given)
     try:
         encoded = typed_json.encode(kwargs)

@@ -127,10 +127,10 @@ def _performed(call: Call, context: Context) -> object:
 
             returned = asyncio.run(returned)
     except BaseException as error:
-        deferred = deferral.of_exception(error)
+        deferred = deferral.deferral_from(error)
         if deferred is None:
             raise
-        returned = resume_checks.of_exception(deferred, call.operator, call.function)
+        returned = resume_checks.from_exception(deferred, call.operator, call.function)
     if isinstance(returned, Deferral):
         return resume_checks.checked(returned, call.operator, context)
     if deferral.defer_called():

@@ -13,11 +13,11 @@ from torpor.errors import RejectedError
 from torpor.results import Position, path
 from torpor.runtime.taskrun import Source
 
-Told: TypeAlias = tuple[Sequence[Position], Sequence[Position] | None]
+InstanceList: TypeAlias = tuple[Sequence[Position], Sequence[Position] | None]
 """All positions in order, and those without a result; None if those are not known."""
 
 
-def told(source: Source) -> Told:
+def parse_instances(source: Source) -> InstanceList:
     """Return the instances of a reference. Raises RejectedError for invalid ranges."""
     try:
         return _in_one_frame(source) if source.paths is None else _by_path(source.paths, source.missing)
@@ -28,14 +28,14 @@ def told(source: Source) -> Told:
         raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
 
 
-def place(source: Source, position: Position) -> tuple[int, tuple[int, ...]]:
+def split_indexes(source: Source, position: Position) -> tuple[int, tuple[int, ...]]:
     """Return the instance's own index, and those of its groups."""
     indexes = (*source.group_indexes, *path(position))
     itself_mapped = source.paths is None or source.mapped
     return (indexes[-1], indexes[:-1]) if itself_mapped else (constants.UNMAPPED, indexes)
 
 
-def _in_one_frame(source: Source) -> Told:
+def _in_one_frame(source: Source) -> InstanceList:
     first = source.position or 0
     missing = None if source.missing is None else [*_numbers(source.missing)]
     return range(first, first + source.instances), missing
@@ -48,7 +48,7 @@ def _numbers(ranges: str) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _by_path(ranges: str, missing: str | None) -> Told:
+def _by_path(ranges: str, missing: str | None) -> InstanceList:
     depth = ranges.partition(",")[0].count(".") + 1
     return _paths(ranges, depth), None if missing is None else _paths(missing, depth)
 
@@ -56,5 +56,5 @@ def _by_path(ranges: str, missing: str | None) -> Told:
 def _paths(ranges: str, depth: int) -> Sequence[Position]:
     from torpor_wire import instance_paths  # noqa: PLC0415 - only for a reduction over several group scopes
 
-    found = sorted(instance_paths.parse(ranges, depth))
+    found = sorted(instance_paths.parse_paths(ranges, depth))
     return [number for (number,) in found] if depth == 1 else found

@@ -36,7 +36,7 @@ def _archive(launched: Launch) -> "Archive | None":
         return None
     from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
 
-    return client.at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
+    return client.archive_at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
 
 
 class World(NamedTuple):
@@ -53,7 +53,7 @@ class World(NamedTuple):
     """Called once, just after the user's code; returns whether the pod was told to stop meanwhile."""
     archive: "Callable[[Launch], Archive | None]" = _archive
 
-    def patience(self, limit: float, repeats: frozenset[int]) -> status_patch.RetryPolicy:
+    def retry_policy(self, limit: float, repeats: frozenset[int]) -> status_patch.RetryPolicy:
         """How long to retry without a clear response."""
         return status_patch.RetryPolicy(limit, repeats, self.monotonic, self.sleep, self.jitter)
 
@@ -68,14 +68,14 @@ def main(start: Callable[[], int]) -> NoReturn:
     except KeyboardInterrupt:
         code = _SIGNALLED + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - exit code 1 would mean that a failure is stored
-        tracebacks.show(error)
+        tracebacks.print_failure(error)
         code = UNABLE
     _leave(code)
 
 
 def run(world: World, launched: Launch) -> int:
     """Claim, run and report; return the exit code."""
-    claimed = claim.claim(world.exchange, launched, world.patience(claim.LIMIT_S, claim.REPEATS), now=world.now())
+    claimed = claim.claim(world.exchange, launched, world.retry_policy(claim.LIMIT_S, claim.REPEATS), now=world.now())
     match claimed:
         case status_patch.Stored(body):
             return _run(world, launched, body)
@@ -93,9 +93,9 @@ def run(world: World, launched: Launch) -> int:
 
 
 def _run(world: World, launched: Launch, body: Any) -> int:
-    found = taskrun.parse(body)
-    patience = world.patience(LIMIT_S, claim.REPEATS)
-    reader = Reader(world.exchange, launched.namespace, found, patience, lambda: world.archive(launched))
+    found = taskrun.parse_taskrun(body)
+    retry_policy = world.retry_policy(LIMIT_S, claim.REPEATS)
+    reader = Reader(world.exchange, launched.namespace, found, retry_policy, lambda: world.archive(launched))
     process = os.getpid()
     ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now)
     if os.getpid() != process:
@@ -106,8 +106,8 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     reader.close()  # again, because the upload may read lazy results
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)
-    patience = world.patience(report.LIMIT_S, report.REPEATS)
-    return _reported(launched, outcome, report.report(world.exchange, launched, patch, patience, now=now))
+    retry_policy = world.retry_policy(report.LIMIT_S, report.REPEATS)
+    return _reported(launched, outcome, report.report(world.exchange, launched, patch, retry_policy, now=now))
 
 
 def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
@@ -119,10 +119,10 @@ def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
         return upload.not_stored(str(error))
     if to is None:
         return upload.not_stored("this pod has no address of it")
-    return upload.kept(to, body, world.patience(upload.LIMIT_S, report.REPEATS))
+    return upload.kept(to, body, world.retry_policy(upload.LIMIT_S, report.REPEATS))
 
 
-def _reported(launched: Launch, outcome: Outcome, settled: status_patch.Settled) -> int:
+def _reported(launched: Launch, outcome: Outcome, settled: status_patch.WriteResult) -> int:
     match settled:
         case status_patch.Stored():
             return FAILED if isinstance(outcome, Failure) else DONE

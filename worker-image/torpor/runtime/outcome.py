@@ -14,7 +14,7 @@ from torpor_wire.reason import Reason
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError, TaskFailed
 from torpor.runtime import deferral, foreign_exceptions, json_text, tracebacks
-from torpor.runtime.deferral import Place, Suspension
+from torpor.runtime.deferral import DeferralContext, Suspension
 
 if TYPE_CHECKING:
     from torpor.runtime.result_encoding import Body
@@ -46,17 +46,19 @@ class Skipped(NamedTuple):
 Outcome: TypeAlias = Success | Suspension | Skipped | Failure
 
 
-def of_return(returned: object, place: Callable[[], Place], *, archived: bool = False) -> "Success | Suspension | Body":
+def from_return(
+    returned: object, place: Callable[[], DeferralContext], *, archived: bool = False
+) -> "Success | Suspension | Body":
     """Return the outcome of a task that returned. Raises RejectedError if it cannot be stored.
 
     With an archive (`archived`), a result that is too large for the TaskRun is a body.
     """
     if isinstance(returned, Deferral):
-        return deferral.of_deferral(returned, place())
+        return deferral.prepare(returned, place())
     if archived:
         from torpor.runtime import result_encoding  # noqa: PLC0415 - only with an archive
 
-        found = result_encoding.of(returned, constants.RESULT_MAX)
+        found = result_encoding.encode_result(returned, constants.RESULT_MAX)
         return Success(found) if isinstance(found, str) else found
     if isinstance(returned, bytes | bytearray | memoryview | os.PathLike):
         said = (
@@ -66,17 +68,17 @@ def of_return(returned: object, place: Callable[[], Place], *, archived: bool = 
     return Success(json_text.text(returned, constants.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
 
 
-def of_exception(error: BaseException) -> Success | Skipped | Failure:
+def from_exception(error: BaseException) -> Success | Skipped | Failure:
     """Return the outcome of a task that raised."""
     if (skip := foreign_exceptions.skip_of(error)) is not None:
-        return Skipped(tracebacks.said(skip) or "the task skipped itself")
+        return Skipped(tracebacks.exception_text(skip) or "the task skipped itself")
     match error:
         case RejectedError():
             return Failure(error.reason, error.message, retryable=False)
         case DeferralError():
-            return Failure(Reason.DEFERRAL_INVALID, tracebacks.said(error), retryable=False)
+            return Failure(Reason.DEFERRAL_INVALID, tracebacks.exception_text(error), retryable=False)
         case TaskFailed():
-            return Failure(Reason.ERROR, tracebacks.said(error), retryable=error.retryable)
+            return Failure(Reason.ERROR, tracebacks.exception_text(error), retryable=error.retryable)
         case SystemExit(code=None | 0):
             return Success("null")
         case SystemExit():

@@ -23,17 +23,17 @@ REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_pa
 
 
 def report(
-    exchange: Exchange, launch: Launch, patch: transitions.Patch, patience: status_patch.RetryPolicy, *, now: float
-) -> status_patch.Settled:
+    exchange: Exchange, launch: Launch, patch: transitions.Patch, retry_policy: status_patch.RetryPolicy, *, now: float
+) -> status_patch.WriteResult:
     """Store the outcome. If the API server rejects its values, fail the TaskRun and return `Refused`."""
-    look = looking(launch)
-    settled = status_patch.write(exchange, launch.path(), patch, look, patience)
+    look = write_state_of(launch)
+    settled = status_patch.write(exchange, launch.path(), patch, look, retry_policy)
     if isinstance(settled, status_patch.Refused) and settled.invalid:
         message = f"the API server refused the report: {settled.message}"
         failed = transitions.fail(
             launch.pin(State.RUNNING), retry.Policy(), reason=Reason.REPORT_REFUSED, message=message, now=now
         )
-        status_patch.write(exchange, launch.path(), failed, look, patience)
+        status_patch.write(exchange, launch.path(), failed, look, retry_policy)
     return settled
 
 
@@ -45,7 +45,7 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
             return transitions.succeed(pin, result, stored=stored, now=now)
         case Suspension():
             ends = deadline.deferral_deadline(timeout=outcome.timeout, attempt_deadline=run.deadline, now=now)
-            return transitions.defer(pin, outcome.trigger, resume=outcome.following(), deadline=ends, now=now)
+            return transitions.defer(pin, outcome.trigger, resume=outcome.on_status(), deadline=ends, now=now)
         case Skipped(message):
             return transitions.skip(pin, message=message, now=now)
         case Failure(reason, message, retryable):
@@ -55,17 +55,17 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
             assert_never(outcome)
 
 
-def looking(launch: Launch) -> Callable[[Any], status_patch.Verdict]:
+def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the report is open, stored or lost."""
 
-    def look(body: Any) -> status_patch.Verdict:
-        found = taskrun.standing(body)
+    def look(body: Any) -> status_patch.WriteState:
+        found = taskrun.parse_state(body)
         ours = found.uid == launch.uid and found.claim == launch.nonce
         if ours and found.state == State.RUNNING:
-            return status_patch.Verdict.OPEN
+            return status_patch.WriteState.OPEN
         if ours and found.state != State.CANCELLED:
-            return status_patch.Verdict.MINE
+            return status_patch.WriteState.MINE
         followed = (found.attempt, found.segment) > (launch.attempt, launch.segment)
-        return status_patch.Verdict.MINE if followed and found.uid == launch.uid else status_patch.Verdict.OTHERS
+        return status_patch.WriteState.MINE if followed and found.uid == launch.uid else status_patch.WriteState.OTHERS
 
     return look

@@ -31,7 +31,7 @@ class Body(NamedTuple):
     """The name of a file."""
 
 
-def of(value: object, limit: int) -> str | Body:
+def encode_result(value: object, limit: int) -> str | Body:
     """Return the JSON text if it has up to `limit` bytes, else a body.
 
     Raises RejectedError for an unsupported value.

@@ -16,7 +16,7 @@ from torpor.runtime import foreign_exceptions, signatures
 from torpor.runtime.taskrun import Resume
 
 
-def of_exception(deferred: TaskDeferred, operator: object, function: object) -> Deferral:
+def from_exception(deferred: TaskDeferred, operator: object, function: object) -> Deferral:
     """Return the deferral that a method of `operator`, or without it `function`, raised."""
     kwargs = {} if deferred.kwargs is None else deferred.kwargs
     if not isinstance(kwargs, Mapping):

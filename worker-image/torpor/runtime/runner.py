@@ -12,7 +12,7 @@ from torpor.context import Context, running
 from torpor.errors import RejectedError
 from torpor.runtime import entrypoint, outcome, tracebacks
 from torpor.runtime.arguments import Reader
-from torpor.runtime.deferral import Place
+from torpor.runtime.deferral import DeferralContext
 from torpor.runtime.environment import Launch
 from torpor.runtime.outcome import Outcome
 from torpor.runtime.taskrun import TaskRun
@@ -41,26 +41,28 @@ def perform(
         resume = None if run.resume is None else run.resume._replace(event=reader.event(run.resume.event))
         reader.close()
         begin()
-        context = context_of(launch, run)
+        context = task_context(launch, run)
         with running(context):
             arguments = entrypoint.mapped(values, run) if wanted else {}
             returned = entrypoint.enter(entrypoint.find(run), arguments, context, resume)
-        return outcome.of_return(returned, lambda: place_of(launch, run, now()), archived=bool(launch.archive_url))
+        return outcome.from_return(
+            returned, lambda: deferral_context(launch, run, now()), archived=bool(launch.archive_url)
+        )
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
-        tracebacks.show(error)
-        return outcome.of_exception(error)
+        tracebacks.print_failure(error)
+        return outcome.from_exception(error)
     finally:
         reader.close()
 
 
-def place_of(launch: Launch, run: TaskRun, now: float) -> Place:
+def deferral_context(launch: Launch, run: TaskRun, now: float) -> DeferralContext:
     """Return the context of a deferral of this pod."""
-    return Place(launch.namespace, run.pool, now, run.account, launch.taskrun, launch.seal_key)
+    return DeferralContext(launch.namespace, run.pool, now, run.account, launch.taskrun, launch.seal_key)
 
 
-def context_of(launch: Launch, run: TaskRun) -> Context:
+def task_context(launch: Launch, run: TaskRun) -> Context:
     """Return what `context()` returns in this pod."""
     return Context(
         namespace=launch.namespace,

@@ -21,7 +21,7 @@ _NO_ROLE = ("cannot get resource", "cannot patch resource")
 _BACKOFF = Backoff(first=0.2, cap=10.0)
 
 
-class Verdict(Enum):
+class WriteState(Enum):
     """What a TaskRun shows to the writer of a patch without a response."""
 
     OPEN = auto()
@@ -53,7 +53,7 @@ class Unsettled(NamedTuple):
     message: str
 
 
-Settled: TypeAlias = Stored | Lost | Refused | Unsettled
+WriteResult: TypeAlias = Stored | Lost | Refused | Unsettled
 
 
 class RetryPolicy(NamedTuple):
@@ -71,21 +71,21 @@ class RetryPolicy(NamedTuple):
 
 
 def write(
-    exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], Verdict], patience: RetryPolicy
-) -> Settled:
+    exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], WriteState], retry_policy: RetryPolicy
+) -> WriteResult:
     """Send the patch to the status of the TaskRun until its fate is known."""
-    unclear, began = "", patience.monotonic()
-    for _ in tries(patience):
-        said = _send(exchange, path, patch, patience)
+    unclear, began = "", retry_policy.monotonic()
+    for _ in attempts(retry_policy):
+        said = _send(exchange, path, patch, retry_policy)
         if isinstance(said, Lost) and unclear:
             said = Unsettled(unclear)
         if not isinstance(said, Unsettled):
             return said
         unclear = said.message
-        found = _find(exchange, path, look, patience)
+        found = _find(exchange, path, look, retry_policy)
         if not isinstance(found, Unsettled):
             return found
-        late = patience.forbidden is not None and patience.monotonic() - began >= patience.forbidden
+        late = retry_policy.forbidden is not None and retry_policy.monotonic() - began >= retry_policy.forbidden
         if late and has_no_role(unclear) and has_no_role(found.message):
             return Refused(unclear, _FORBIDDEN, invalid=False)
     return Unsettled(unclear)
@@ -96,47 +96,47 @@ def has_no_role(message: str) -> bool:
     return any(words in message for words in _NO_ROLE)
 
 
-def read(exchange: Exchange, path: str, patience: RetryPolicy) -> Settled:
+def read(exchange: Exchange, path: str, retry_policy: RetryPolicy) -> WriteResult:
     """Return the object at a path, with retries until there is a clear response."""
-    said: Settled = Unsettled("")
-    for _ in tries(patience):
-        said = _get(exchange, path, patience)
+    said: WriteResult = Unsettled("")
+    for _ in attempts(retry_policy):
+        said = _get(exchange, path, retry_policy)
         if not isinstance(said, Unsettled):
             break
     return said
 
 
-def _send(exchange: Exchange, path: str, patch: Patch, patience: RetryPolicy) -> Settled:
+def _send(exchange: Exchange, path: str, patch: Patch, retry_policy: RetryPolicy) -> WriteResult:
     try:
         answer = exchange("PATCH", f"{path}/status", list(patch))
     except UnclearError as error:
         return Unsettled(str(error))
-    return tells(answer, patience.repeats)
+    return interpret(answer, retry_policy.repeats)
 
 
-def _find(exchange: Exchange, path: str, look: Callable[[Any], Verdict], patience: RetryPolicy) -> Settled:
+def _find(exchange: Exchange, path: str, look: Callable[[Any], WriteState], retry_policy: RetryPolicy) -> WriteResult:
     """Return the fate of the patch from the TaskRun; Unsettled if it is still to be written or cannot be read."""
-    said = _get(exchange, path, patience)
+    said = _get(exchange, path, retry_policy)
     if not isinstance(said, Stored):
         return said
     match look(said.body):
-        case Verdict.OPEN:
+        case WriteState.OPEN:
             return Unsettled("there was no response, and the write is not stored")
-        case Verdict.MINE:
+        case WriteState.MINE:
             return said
-        case Verdict.OTHERS:
+        case WriteState.OTHERS:
             return Lost()
 
 
-def _get(exchange: Exchange, path: str, patience: RetryPolicy) -> Settled:
+def _get(exchange: Exchange, path: str, retry_policy: RetryPolicy) -> WriteResult:
     try:
         answer = exchange("GET", path)
     except UnclearError as error:
         return Unsettled(str(error))
-    return tells(answer, patience.repeats)
+    return interpret(answer, retry_policy.repeats)
 
 
-def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
+def interpret(answer: Answer, repeats: frozenset[int]) -> WriteResult:
     """Return what a response settles."""
     body = answer.body if isinstance(answer.body, dict) else {}
     message = f"HTTP {answer.status}: {body.get('message', '')}"
@@ -154,13 +154,13 @@ def tells(answer: Answer, repeats: frozenset[int]) -> Settled:
             return Refused(message, answer.status, invalid=False)
 
 
-def tries(patience: RetryPolicy) -> Iterator[int]:
+def attempts(retry_policy: RetryPolicy) -> Iterator[int]:
     """Count the tries, with delays between them, up to the limit."""
-    end = patience.monotonic() + patience.limit
+    end = retry_policy.monotonic() + retry_policy.limit
     count = 0
     while True:
         yield count
-        count, now = count + 1, patience.monotonic()
+        count, now = count + 1, retry_policy.monotonic()
         if now >= end:
             return
-        patience.sleep(min(_BACKOFF.delay(count, patience.jitter()), max(end - now, 0)))
+        retry_policy.sleep(min(_BACKOFF.delay(count, retry_policy.jitter()), max(end - now, 0)))

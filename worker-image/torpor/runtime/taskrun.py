@@ -83,7 +83,7 @@ class TaskRun(NamedTuple):
     """Why the resume is invalid; empty for everything that Torpor writes."""
 
 
-class Standing(NamedTuple):
+class TaskRunState(NamedTuple):
     """The state of a TaskRun, to find out whether a write was stored."""
 
     uid: str
@@ -94,7 +94,7 @@ class Standing(NamedTuple):
     claim: str | None
 
 
-def parse(body: Any) -> TaskRun:
+def parse_taskrun(body: Any) -> TaskRun:
     """Return the TaskRun from the API server's JSON."""
     spec, status = body["spec"], body["status"]
     problem, resume = "", None
@@ -120,10 +120,10 @@ def parse(body: Any) -> TaskRun:
     )
 
 
-def standing(body: Any) -> Standing:
+def parse_state(body: Any) -> TaskRunState:
     """Return the state of a TaskRun."""
     status = body.get("status") or {}
-    return Standing(
+    return TaskRunState(
         uid=body["metadata"]["uid"],
         state=status.get("state", ""),
         attempt=status.get("attempt", 0),
@@ -189,9 +189,9 @@ def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
     if not isinstance(state, dict):
         raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - handled as invalid JSON
     method = late or following["method"]
-    return Resume(method, state, event, late is not None) if method else begun_again(state)
+    return Resume(method, state, event, late is not None) if method else resume_from_beginning(state)
 
 
-def begun_again(state: Mapping[str, Any]) -> Resume | None:
+def resume_from_beginning(state: Mapping[str, Any]) -> Resume | None:
     """Return a resume from the beginning with the event of the task's `trigger:`, if it has one."""
     return Resume("", {}, state["event"]) if "event" in state else None

@@ -23,9 +23,9 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 def describe(error: BaseException) -> str:
     """Return type and text of an exception and its position in the task's own code, in one line."""
-    text = f"{type(error).__name__}: {said(error)}"
+    text = f"{type(error).__name__}: {exception_text(error)}"
     if isinstance(error, BaseExceptionGroup):
-        text += "".join(f"; {type(one).__name__}: {said(one)}" for one in error.exceptions[:_FRAMES])
+        text += "".join(f"; {type(one).__name__}: {exception_text(one)}" for one in error.exceptions[:_FRAMES])
     frames = _frames(error.__traceback__)
     return text + (f" (at {_listed(frames)})" if frames else "")
 
@@ -36,7 +36,7 @@ def _listed(frames: list[str]) -> str:
     )
 
 
-def said(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return the beginning of an exception's text."""
     try:
         return str(error)[:_TEXT_MAX]
@@ -44,13 +44,13 @@ def said(error: BaseException) -> str:
         return "(its text is not available)"
 
 
-def show(error: BaseException) -> None:
+def print_failure(error: BaseException) -> None:
     """Print a failure to stderr, with the traceback from the first frame of user code. For a skip, print the reason."""
     if isinstance(error, DeferralError) and not _frames(error.__traceback__):
-        print(f"torpor: {Reason.DEFERRAL_INVALID}: {said(error)}", file=sys.stderr)  # noqa: T201 - the pod's log
+        print(f"torpor: {Reason.DEFERRAL_INVALID}: {exception_text(error)}", file=sys.stderr)  # noqa: T201 - the pod's log
         return
     if (skip := foreign_exceptions.skip_of(error)) is not None:
-        print(f"torpor: {Reason.SKIPPED}: {said(skip)}", file=sys.stderr)  # noqa: T201 - the pod's log
+        print(f"torpor: {Reason.SKIPPED}: {exception_text(skip)}", file=sys.stderr)  # noqa: T201 - the pod's log
         return
     if isinstance(error, RejectedError):
         print(f"torpor: {error.reason}: {error.message}", file=sys.stderr)  # noqa: T201 - the pod's log

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from torpor_wire import constants, times
-from torpor_wire.approvers import parse
+from torpor_wire.approvers import parse_approvers
 
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.services import TaskRunRef
@@ -35,7 +35,7 @@ class Approval(BaseTrigger):
 
     def __init__(self, question: str | None = None, approvers: Mapping[str, Sequence[str]] | None = None) -> None:
         self.question = None if question is None else arguments.text(question, "question", most=_QUESTION_MAX)
-        self.approvers = None if approvers is None else parse(approvers)
+        self.approvers = None if approvers is None else parse_approvers(approvers)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the question and the approvers."""

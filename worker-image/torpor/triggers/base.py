@@ -122,9 +122,9 @@ class BaseTrigger:
         """Yield an event when the condition holds; an async generator. Only the first event counts."""
         if hasattr(type(self), "poll_many"):
             services = getattr(self, "services", None)
-            yield await (polling.alone(self) if services is None else services.polled(self))
+            yield await (polling.poll_alone(self) if services is None else services.polled(self))
         elif self.blocking:
-            yield TriggerEvent(await polling.found(self.services, self._look_in_thread, self.interval))
+            yield TriggerEvent(await polling.poll(self.services, self._look_in_thread, self.interval))
         else:
             raise NotImplementedError(f"{type(self).__name__} has no run()")
 

@@ -17,7 +17,7 @@ DEPTH_MAX = 2
 COUNT_MAX = 16
 
 
-class Part(NamedTuple):
+class ChildTrigger(NamedTuple):
     """One of the triggers."""
 
     class_name: str
@@ -28,7 +28,7 @@ class Part(NamedTuple):
         return {"class": self.class_name, "kwargs": self.kwargs}
 
 
-def parse(triggers: object) -> list[Part]:
+def parse_triggers(triggers: object) -> list[ChildTrigger]:
     """Return the triggers, given as triggers or as `{class, kwargs}`.
 
     Raises TypeError or ValueError naming the wrong one.
@@ -41,7 +41,7 @@ def parse(triggers: object) -> list[Part]:
     return found
 
 
-def _parts(triggers: object) -> list[Part]:
+def _parts(triggers: object) -> list[ChildTrigger]:
     if not isinstance(triggers, list | tuple):
         raise TypeError(f"triggers must be a list, not {type(triggers).__name__}")
     if not triggers:
@@ -49,10 +49,10 @@ def _parts(triggers: object) -> list[Part]:
     return [_part(number, one) for number, one in enumerate(triggers)]
 
 
-def _part(number: int, one: object) -> Part:
+def _part(number: int, one: object) -> ChildTrigger:
     serialize = getattr(one, "serialize", None)
     if callable(serialize) and not isinstance(one, type):
-        return Part(*serialize())
+        return ChildTrigger(*serialize())
     match one:
         case {"class": str() as class_name, **rest} if rest.keys() <= {"kwargs"}:
             kwargs = rest.get("kwargs", {})
@@ -60,18 +60,18 @@ def _part(number: int, one: object) -> Part:
             raise ValueError(f"triggers[{number}] is neither a trigger nor {{class: ..., kwargs: ...}}")
     if not isinstance(kwargs, Mapping):
         raise TypeError(f"triggers[{number}]: kwargs must be a mapping, not {type(kwargs).__name__}")
-    return Part(class_name, kwargs)
+    return ChildTrigger(class_name, kwargs)
 
 
-def _inner(part: Part) -> list[Part]:
+def _inner(part: ChildTrigger) -> list[ChildTrigger]:
     return _parts(part.kwargs.get("triggers")) if part.class_name in trigger.SEVERAL else []
 
 
-def _depth(found: Sequence[Part]) -> int:
+def _depth(found: Sequence[ChildTrigger]) -> int:
     return 1 + max((_depth(_inner(one)) for one in found if one.class_name in trigger.SEVERAL), default=0)
 
 
-def _count(found: Sequence[Part]) -> int:
+def _count(found: Sequence[ChildTrigger]) -> int:
     return sum(_count(_inner(one)) if one.class_name in trigger.SEVERAL else 1 for one in found)
 
 
@@ -85,7 +85,7 @@ class _Several(BaseTrigger):
     registered: str
 
     def __init__(self, triggers: Sequence[Any]) -> None:
-        self.parts = parse(triggers)
+        self.parts = parse_triggers(triggers)
         self._made: list[Any] = []
         self._ended: set[int] = set()
 
@@ -130,11 +130,11 @@ class _Several(BaseTrigger):
     async def _tell(self, method: str, made: Sequence[Any]) -> None:
         from torpor.triggers.support import concurrent  # noqa: PLC0415 - not needed in a task pod
 
-        failures = await concurrent.tell(made, method)
+        failures = await concurrent.call_each(made, method)
         if failures:
             raise PartFailedError(f"{method}() of {len(failures)} of the triggers failed") from failures[0]
 
-    def _make(self, number: int, part: Part) -> Any:
+    def _make(self, number: int, part: ChildTrigger) -> Any:
         try:
             return self.services.make(part.class_name, part.kwargs)
         except Exception as error:
@@ -164,9 +164,9 @@ class AnyOf(_Several):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Run them concurrently until one fires. Raises PartFailedError when all have failed."""
-        from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - not needed in a task pod
+        from torpor.triggers.support.concurrent import ConcurrentTriggers  # noqa: PLC0415 - not needed in a task pod
 
-        running = Beside(self._made)
+        running = ConcurrentTriggers(self._made)
         failed: PartFailedError | None = None
         try:
             while (end := await running.next_end()) is not None:
@@ -203,10 +203,10 @@ class AllOf(_Several):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Run them concurrently until all have fired. Raises PartFailedError for the first that fails."""
-        from torpor.triggers.support.concurrent import Beside  # noqa: PLC0415 - not needed in a task pod
+        from torpor.triggers.support.concurrent import ConcurrentTriggers  # noqa: PLC0415 - not needed in a task pod
 
         events: list[Any] = [None] * len(self._made)
-        running = Beside(self._made)
+        running = ConcurrentTriggers(self._made)
         try:
             while (end := await running.next_end()) is not None:
                 self._ended.add(end.number)

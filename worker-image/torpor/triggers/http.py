@@ -64,8 +64,8 @@ class Http(BaseTrigger):
         self.url = http_request.url(url)
         self.method = http_request.method(method, METHODS)
         self.headers = http_request.headers(headers)
-        self.status = http_request.ranges(status)
-        self.body_condition = polling.given(body_condition, "body_condition")
+        self.status = http_request.parse_ranges(status)
+        self.body_condition = polling.condition_text(body_condition, "body_condition")
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         self.known: Mapping[str, str] = {}
@@ -78,7 +78,7 @@ class Http(BaseTrigger):
             "url": self.url,
             "method": None if self.method == "GET" else self.method,
             "headers": self.headers or None,
-            "status": None if self.status == ((200, 200),) else http_request.spelled(self.status),
+            "status": None if self.status == ((200, 200),) else http_request.range_list(self.status),
             "body_condition": self.body_condition,
             "interval": None if self.interval == http_request.INTERVAL else self.interval,
             "timeout": None if self.timeout == http_request.TIMEOUT else self.timeout,
@@ -102,8 +102,8 @@ class Http(BaseTrigger):
         """The request. Each POST is polled alone, because it may have side effects."""
         if self.method == "POST":
             return None
-        headers = frozenset(http_request.all_read(self.headers).items())
-        return self.method, http_request.read(self.url, "url"), headers, self.timeout
+        headers = frozenset(http_request.plain_headers(self.headers).items())
+        return self.method, http_request.plain_text(self.url, "url"), headers, self.timeout
 
     @classmethod
     async def poll_many(cls, waits: "Sequence[Http]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
@@ -131,9 +131,9 @@ class Http(BaseTrigger):
                 one.last_look = one.seen
             return [None] * len(waits)
         page = _Page(answer)
-        found = await polling.each([one.judge(page) for one in waits])
-        if http_request.in_trouble(answer) and not any(found):
-            words = f"{http_request.shown(waits[0].url)} answered {answer.status}"
+        found = await polling.gather_results([one.judge(page) for one in waits])
+        if http_request.is_unavailable(answer) and not any(found):
+            words = f"{http_request.display_url(waits[0].url)} answered {answer.status}"
             raise polling.BusyError(words, http_request.retry_after(answer, waits[0].services.now()))
         for one in waits:
             one.note(answer)
@@ -141,33 +141,39 @@ class Http(BaseTrigger):
 
     async def ask(self, services: Services, known: Mapping[str, str], most: int) -> Answer:
         """Send one request, conditional on `known`, and read up to `most` bytes. Raises OSError without a response."""
-        headers = http_request.all_read(self.headers)
+        headers = http_request.plain_headers(self.headers)
         try:
             return await services.request(
-                Request(self.method, http_request.read(self.url, "url"), {**known, **headers}, self.timeout, most=most)
+                Request(
+                    self.method, http_request.plain_text(self.url, "url"), {**known, **headers}, self.timeout, most=most
+                )
             )
         except AddressDeniedError as error:
             raise AddressDeniedError(
-                f"{http_request.shown(self.url)}: {http_request.without_address(self.url, error)}"
+                f"{http_request.display_url(self.url)}: {http_request.without_address(self.url, error)}"
             ) from error
         except OSError as error:
-            raise ConnectionError(f"no answer from {http_request.shown(self.url)}: {error}") from error
+            raise ConnectionError(f"no answer from {http_request.display_url(self.url)}: {error}") from error
 
     def judge(self, page: "_Page") -> "Coroutine[Any, Any, TriggerEvent | None] | None":
         """Return the event if the response matches; a coroutine if the condition must be evaluated."""
-        self.last_look = f"{http_request.shown(self.url)} answered {page.answer.status}"
-        return self._judged(page) if http_request.holds(self.status, page.answer.status) else None
+        self.last_look = f"{http_request.display_url(self.url)} answered {page.answer.status}"
+        return self._judged(page) if http_request.in_ranges(self.status, page.answer.status) else None
 
     def note(self, answer: Answer) -> None:
         """Make the next request conditional on this response, if the server supports it."""
-        can_compare = self.method != "POST" and not http_request.asked_by_hand(self.headers)
-        self.known, self.seen = http_request.of(answer) if can_compare else {}, self.last_look
+        can_compare = self.method != "POST" and not http_request.has_conditions(self.headers)
+        self.known, self.seen = http_request.conditional_headers(answer) if can_compare else {}, self.last_look
 
     async def _judged(self, page: "_Page") -> TriggerEvent | None:
         if self.body_condition is not None:
             if page.has_too_many_values:
-                raise AnswerTooLargeError(f"the JSON of {http_request.shown(self.url)} has more than {_VALUES} values")
-            verdict = await polling.judge(self.services, self.body_condition, page.variables, "body_condition")
+                raise AnswerTooLargeError(
+                    f"the JSON of {http_request.display_url(self.url)} has more than {_VALUES} values"
+                )
+            verdict = await polling.evaluate_condition(
+                self.services, self.body_condition, page.variables, "body_condition"
+            )
             self.last_look += f"; {verdict.words}"
             if not verdict.holds:
                 return None

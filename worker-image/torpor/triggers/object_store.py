@@ -23,7 +23,7 @@ from torpor.triggers.support import (
     secret_refs,
 )
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
-from torpor.triggers.support.object_urls import Found, Place
+from torpor.triggers.support.object_urls import ObjectInfo, ObjectLocation
 from torpor.triggers.support.secret_refs import Reference, Revealed
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Object(BaseTrigger):
         interval: timedelta | float | str = INTERVAL,
     ) -> None:
         self.url = url
-        self.place = object_urls.parse(url)
+        self.place = object_urls.parse_object_url(url)
         self.count = None if count is None else arguments.count(count, "count", most=COUNT_MAX)
         self.options = _options(options, self.place)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
@@ -91,7 +91,11 @@ class Object(BaseTrigger):
         super().bind(services)
         if self.place.scheme == "file":
             file_access.folder_of(f"/{self.place.key}", services.folders)
-        lent = services.lends_identity and not object_clients.signs(self.options) and not self.options.get("anonymous")
+        lent = (
+            services.lends_identity
+            and not object_clients.has_credentials(self.options)
+            and not self.options.get("anonymous")
+        )
         if lent and "endpoint" in self.options:
             raise ValueError(
                 "an endpoint needs credentials or anonymous: true, because it must not get those of the triggerer"
@@ -149,7 +153,7 @@ class Object(BaseTrigger):
         found = await object_urls.heads(store, self.place.folder, {one.key() for one in waits})
         return [one.of_object(found[one.key()]) for one in waits]
 
-    def of_folder(self, found: Sequence[Found]) -> TriggerEvent | None:
+    def of_folder(self, found: Sequence[ObjectInfo]) -> TriggerEvent | None:
         """Return the event of a prefix, if it has enough objects."""
         wanted = self.count or 1
         self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
@@ -157,7 +161,7 @@ class Object(BaseTrigger):
             return None
         return TriggerEvent(event_size.listed({"count": len(found)}, "objects", [self._told(one) for one in found]))
 
-    def of_object(self, found: Found | Exception | None) -> TriggerEvent | Exception | None:
+    def of_object(self, found: ObjectInfo | Exception | None) -> TriggerEvent | Exception | None:
         """Return the event of an object, if it exists."""
         if isinstance(found, PermissionError):
             return PermissionError(f"{self.url} must not be read: {found}{_hint(self.place)}")
@@ -186,7 +190,7 @@ class Object(BaseTrigger):
         folder = self.opened()
         return f"/{self.place.key}".removeprefix(f"{folder}/") if folder else self.place.key
 
-    def _told(self, found: Found) -> dict[str, Any]:
+    def _told(self, found: ObjectInfo) -> dict[str, Any]:
         folder = self.opened()
         return {
             "path": f"{folder}/{found.path}" if folder else found.path,
@@ -196,13 +200,13 @@ class Object(BaseTrigger):
         }
 
 
-def _hint(place: Place) -> str:
+def _hint(place: ObjectLocation) -> str:
     if place.scheme != "s3":
         return ""
     return " (S3 also returns this for a missing object if the credentials may not list the bucket)"
 
 
-def _options(options: object, place: Place) -> dict[str, Any]:
+def _options(options: object, place: ObjectLocation) -> dict[str, Any]:
     if options is None:
         options = {}
     if not isinstance(options, Mapping):

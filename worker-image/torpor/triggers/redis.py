@@ -80,7 +80,7 @@ class Redis(BaseTrigger):
     def bind(self, services: Services) -> None:
         """Parse the URL."""
         super().bind(services)
-        self._address = redis_pool.parse(self.url)
+        self._address = redis_pool.parse_redis_url(self.url)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the event is there."""
@@ -91,7 +91,7 @@ class Redis(BaseTrigger):
         while payload is None:
             try:
                 async with self.services.shared(key, connect, redis_pool.close) as client:
-                    payload = await polling.found(self.services, partial(self._look, client), self.interval)
+                    payload = await polling.poll(self.services, partial(self._look, client), self.interval)
             except polling.BusyError as error:
                 self.last_look = str(error)
                 await self.services.sleep(error.retry_after)
@@ -137,7 +137,7 @@ class Redis(BaseTrigger):
 def _url(url: object) -> "str | Reference":
     if secret_refs.is_reference(url):
         return secret_refs.reference(url, "url")
-    found = redis_pool.parse(url)
+    found = redis_pool.parse_redis_url(url)
     if found.password and not isinstance(url, Revealed):
         raise ValueError(
             "url contains a password, and the TaskRun would show it; "

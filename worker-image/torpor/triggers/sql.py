@@ -72,7 +72,7 @@ class Sql(BaseTrigger):
         self.url = _url(url)
         self.query = _query(query)
         self.params = _params(params)
-        self.condition = polling.given(condition)
+        self.condition = polling.condition_text(condition)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         if self.timeout > TIMEOUT_MAX:
@@ -94,7 +94,7 @@ class Sql(BaseTrigger):
     def bind(self, services: Services) -> None:
         """Check the condition, and that an SQLite file is in an allowed folder. Raises ValueError."""
         super().bind(services)
-        self.database = database_url.parse(self.url)
+        self.database = database_url.parse_database_url(self.url)
         if isinstance(self.database, File):
             file_access.folder_of(self.database.path, services.folders)
         if self.condition is not None:
@@ -126,7 +126,7 @@ class Sql(BaseTrigger):
         """Return the result of each deferral on this source."""
         given, most = [one.params for one in waits], self.services.answer_bytes
         found = await sql_batch.ask(engine, self.query, given, seconds=self.timeout, most=most)
-        return await polling.each([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
+        return await polling.gather_results([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
 
     def answer(self, found: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
         """Return the result for these rows; a coroutine if the condition must be evaluated."""
@@ -152,7 +152,7 @@ class Sql(BaseTrigger):
             raise ValueError(f"the rows are larger than {_JUDGED_MAX} bytes of JSON: select fewer columns or rows")
         if self._seen is None or self._seen[0] != hash(text):
             variables = {"rows": rows, "row": rows[0] if rows else None}
-            verdict = await polling.judge(self.services, self.condition, variables)
+            verdict = await polling.evaluate_condition(self.services, self.condition, variables)
             if verdict.holds:
                 return True
             self._seen = hash(text), verdict.words
@@ -183,7 +183,7 @@ class Sql(BaseTrigger):
 def _url(url: object) -> "str | Reference":
     if secret_refs.is_reference(url):
         return secret_refs.reference(url, "url")
-    found = database_url.parse(url)
+    found = database_url.parse_database_url(url)
     if isinstance(found, Server) and found.password and not isinstance(url, Revealed):
         raise ValueError(
             "url contains a password, and the TaskRun would show it; "

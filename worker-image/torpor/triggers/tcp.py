@@ -55,7 +55,7 @@ class Tcp(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Connect until a connection is accepted."""
-        yield TriggerEvent(await polling.found(self.services, self._look, self.interval))
+        yield TriggerEvent(await polling.poll(self.services, self._look, self.interval))
 
     async def _look(self) -> dict[str, Any] | None:
         try:

@@ -13,7 +13,7 @@ from torpor_wire import canonical
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.services import Answer, Request, Services, TaskRunRef
 from torpor.triggers.support import arguments, http_request, polling
-from torpor.triggers.support.http_request import Pace, in_trouble
+from torpor.triggers.support.http_request import RequestDelays, is_unavailable
 from torpor.triggers.support.metering import AddressDeniedError
 from torpor.triggers.support.secret_refs import Reference
 
@@ -63,7 +63,7 @@ class Webhook(BaseTrigger):
         self.headers = http_request.headers(headers)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
-        self._pace = Pace(self.interval, most=max(PAUSE_MAX, self.interval))
+        self._pace = RequestDelays(self.interval, most=max(PAUSE_MAX, self.interval))
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
@@ -100,22 +100,22 @@ class Webhook(BaseTrigger):
             answer = await self.services.request(asked)
         except AddressDeniedError as error:
             raise AddressDeniedError(
-                f"{http_request.shown(self.url)}: {http_request.without_address(self.url, error)}"
+                f"{http_request.display_url(self.url)}: {http_request.without_address(self.url, error)}"
             ) from error
         except OSError as error:
             self._pace.note(None, self.services.now())
-            self.last_look = f"no answer from {http_request.shown(self.url)}: {error}"
+            self.last_look = f"no answer from {http_request.display_url(self.url)}: {error}"
             return None
         self._pace.note(answer, self.services.now())
-        self.last_look = f"{http_request.shown(self.url)} answered {answer.status}"
+        self.last_look = f"{http_request.display_url(self.url)} answered {answer.status}"
         if answer.status in _TAKEN:
             return answer.status
-        if in_trouble(answer) or answer.status in _LATER:
+        if is_unavailable(answer) or answer.status in _LATER:
             return None
         raise WebhookRefusedError(f"{self.last_look}{_said(answer)}")
 
     def _asked(self) -> Request:
-        url, headers = http_request.read(self.url, "url"), http_request.all_read(self.headers)
+        url, headers = http_request.plain_text(self.url, "url"), http_request.plain_headers(self.headers)
         data = None if self.body is None else canonical.plain(self.body).encode()
         given = {name.lower() for name in headers}
         own = {KEY: idempotency_key(self.services.taskrun, self.method, url, data)}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor.triggers.services import Answer
-from torpor.triggers.support.http_request import Pace, retry_after
+from torpor.triggers.support.http_request import RequestDelays, retry_after
 
 NOW = 1_700_000_000.0
 
@@ -36,7 +36,7 @@ def test_a_server_that_has_no_time_says_when(status: int, asked: str, seconds: f
 
 
 def test_pauses_grow_while_a_server_is_in_trouble_and_shrink_at_once_when_it_is_well() -> None:
-    pace = Pace(5)
+    pace = RequestDelays(5)
     pauses = []
     for told in (answer(200), None, answer(500), answer(429), None, answer(503), None, answer(404)):
         pace.note(told, NOW)
@@ -52,7 +52,7 @@ def test_pauses_grow_while_a_server_is_in_trouble_and_shrink_at_once_when_it_is_
 def test_a_pause_is_never_shorter_than_asked_nor_longer_than_its_limit(
     interval: float, told: list[Answer | None], jitter: float
 ) -> None:
-    pace = Pace(interval)
+    pace = RequestDelays(interval)
     for one in told:
         pace.note(one, NOW)
         asked = 40 if one and one.status == 503 else 0

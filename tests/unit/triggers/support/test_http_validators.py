@@ -24,15 +24,15 @@ BEFORE, AT, AFTER = (f"Tue, 14 Nov 2023 22:13:{second} GMT" for second in ("18",
     ],
 )
 def test_only_what_tells_two_answers_apart_is_used(headers: dict[str, str], asks: dict[str, str]) -> None:
-    assert http_request.of(Answer(200, headers, b"", False)) == asks
+    assert http_request.conditional_headers(Answer(200, headers, b"", False)) == asks
 
 
 @pytest.mark.parametrize("other", [{"status": 404}, {"status": 206}, {"truncated": True}])
 def test_what_is_no_whole_answer_is_not_compared_with(other: dict[str, Any]) -> None:
-    assert http_request.of(Answer(200, {"etag": '"1"'}, b"", False)._replace(**other)) == {}
+    assert http_request.conditional_headers(Answer(200, {"etag": '"1"'}, b"", False)._replace(**other)) == {}
 
 
 def test_conditions_of_an_authors_own_are_noticed_however_they_are_spelled() -> None:
-    assert http_request.asked_by_hand(["Accept", "IF-NONE-MATCH"])
-    assert http_request.asked_by_hand(["range"])
-    assert not http_request.asked_by_hand(["Accept", "If"])
+    assert http_request.has_conditions(["Accept", "IF-NONE-MATCH"])
+    assert http_request.has_conditions(["range"])
+    assert not http_request.has_conditions(["Accept", "If"])

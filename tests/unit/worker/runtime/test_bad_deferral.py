@@ -79,7 +79,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "a lambda to go on in",
         WAIT + "def load(path): return defer(Drop(), then=lambda event: 1)",
         "DeferralInvalid",
-        "is a lambda or a nested function: define it at the top level of its module",
+        "is a lambda or a nested function: move it to the top level of its module",
     ),
     (
         "an inner function to go on in",

@@ -172,8 +172,8 @@ def test_what_was_not_read_to_its_end_is_not_read_by_the_next_request(archive: F
 
 
 def read(client: Archive, about: dict[str, Any]) -> object:
-    patience = status_patch.RetryPolicy(0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
-    return download.value(client, download.Stored("uid", about), patience)
+    retry_policy = status_patch.RetryPolicy(0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
+    return download.value(client, download.Stored("uid", about), retry_policy)
 
 
 LARGE = {"rows": ("x" * 9000, {"a"}), "at": datetime(2026, 1, 1, tzinfo=UTC)}

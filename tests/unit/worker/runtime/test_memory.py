@@ -20,7 +20,7 @@ PROCESS = """
 import json, resource, socket, sys, time
 from torpor.runtime import main
 from torpor.runtime.http import Answer
-from torpor.runtime.archive.client import Archive, Where
+from torpor.runtime.archive.client import Archive, ArchiveAddress
 from torpor.runtime.environment import Launch
 
 port, about, arguments, source = int(sys.argv[1]), *map(json.loads, sys.argv[2:4]), sys.argv[4]
@@ -43,7 +43,7 @@ def exchange(method, path, body=None):
 
 def client(launch):
     connect = lambda: socket.create_connection(("127.0.0.1", port), timeout=30)
-    return Archive(Where("archive", connect, lambda: "t0ken", "default", "w-load"))
+    return Archive(ArchiveAddress("archive", connect, lambda: "t0ken", "default", "w-load"))
 
 launch = Launch("default", "w-load", "u", "", 1, 0, 0, None, "p", "pu", "n", archive_url="https://archive")
 clocks = time.time, time.monotonic, time.sleep, lambda: 0.5

@@ -21,7 +21,7 @@ _LIMIT_S = 60.0
 _OK = 200
 
 
-class Where(NamedTuple):
+class ArchiveAddress(NamedTuple):
     """The address of the archive, and the TaskRun that uses it."""
 
     host: str
@@ -34,7 +34,7 @@ class Where(NamedTuple):
 class Archive:
     """The archive, over a connection that stays open until it fails."""
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: ArchiveAddress) -> None:
         self._where = where
         self._socket: socket.socket | None = None
         self._reader: BinaryIO | None = None
@@ -120,14 +120,14 @@ class Archive:
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
 
 
-def at(url: str, ca: str, namespace: str, taskrun: str) -> Archive:
+def archive_at(url: str, ca: str, namespace: str, taskrun: str) -> Archive:
     """Return the archive at an address, trusting its own certificate."""
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise ValueError(f"{constants.ENV_ARCHIVE_URL} is {url!r}, not https://host:port")
     connect = http.over_tls(parts.hostname, parts.port or 443, None, ca_text=ca, limit=_LIMIT_S)
     token = http.token_in(constants.CREDENTIALS, constants.ARCHIVE_TOKEN)
-    return Archive(Where(parts.netloc, connect, token, namespace, taskrun))
+    return Archive(ArchiveAddress(parts.netloc, connect, token, namespace, taskrun))
 
 
 def _sent(link: socket.socket, data: bytes) -> bool:

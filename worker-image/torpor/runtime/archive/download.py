@@ -44,32 +44,32 @@ class _Body(Protocol):
 BodyT = TypeVar("BodyT", bound=_Body)
 
 
-def insisting(patience: status_patch.RetryPolicy) -> status_patch.RetryPolicy:
+def body_retry_policy(retry_policy: status_patch.RetryPolicy) -> status_patch.RetryPolicy:
     """Return a retry policy for bodies.
 
     It is longer than that for TaskRuns, because the database may be unavailable.
     """
-    return patience._replace(limit=LIMIT_S, repeats=REPEATS)
+    return retry_policy._replace(limit=LIMIT_S, repeats=REPEATS)
 
 
-def value(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) -> Any:
+def value(archive: Archive, stored: Stored, retry_policy: status_patch.RetryPolicy) -> Any:
     """Return the result: JSON, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
     match stored.about["type"]:
         case "list":
-            return _received(archive, stored, _Lines(stored.about), patience).found
+            return _received(archive, stored, _Lines(stored.about), retry_policy).found
         case "object":
-            return dict(_received(archive, stored, _Lines(stored.about), patience).found)
+            return dict(_received(archive, stored, _Lines(stored.about), retry_policy).found)
         case "file":
-            return _file(archive, stored, patience)
+            return _file(archive, stored, retry_policy)
         case "bytes":
-            return bytes(_received(archive, stored, _Whole(stored.about), patience).content)
+            return bytes(_received(archive, stored, _Whole(stored.about), retry_policy).content)
         case _:
-            return json.loads(_received(archive, stored, _Whole(stored.about), patience).content)
+            return json.loads(_received(archive, stored, _Whole(stored.about), retry_policy).content)
 
 
-def item(archive: Archive, stored: Stored, place: int, patience: status_patch.RetryPolicy) -> Any:
+def item(archive: Archive, stored: Stored, place: int, retry_policy: status_patch.RetryPolicy) -> Any:
     """Return one item of a list, or `[key, value]` of an object. Raises OutsideError and UnreadableError."""
-    return json.loads(_received(archive, stored, _Item(place), patience).content)
+    return json.loads(_received(archive, stored, _Item(place), retry_policy).content)
 
 
 class _Item:
@@ -147,7 +147,7 @@ class _Disk:
         _agree(self._about, digest.hexdigest())
 
 
-def _file(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) -> Any:
+def _file(archive: Archive, stored: Stored, retry_policy: status_patch.RetryPolicy) -> Any:
     import tempfile  # noqa: PLC0415 - only for files
     from pathlib import Path  # noqa: PLC0415
 
@@ -155,23 +155,23 @@ def _file(archive: Archive, stored: Stored, patience: status_patch.RetryPolicy) 
     try:
         path = Path(tempfile.mkdtemp(prefix="torpor-")) / (name if name.strip(".") else "file")
         with path.open("wb") as file:
-            _received(archive, stored, _Disk(stored.about, file), patience)
+            _received(archive, stored, _Disk(stored.about, file), retry_policy)
     except OSError as error:
         said = f"a file of {stored.about['size']} bytes cannot be written: {error}; mount an emptyDir at /tmp"
         raise UnreadableError(said) from error
     return path
 
 
-def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_patch.RetryPolicy) -> BodyT:
+def _received(archive: Archive, stored: Stored, body: BodyT, retry_policy: status_patch.RetryPolicy) -> BodyT:
     """Request the body until it is complete."""
     said = ""
-    for _ in status_patch.tries(patience):
+    for _ in status_patch.attempts(retry_policy):
         try:
             with archive.get(stored.uid, stored.about["digest"], body.query()) as got:
                 if not isinstance(got, Answer):
                     body.take(got)
                     return body
-                said = _refused(got, patience.repeats)
+                said = _refused(got, retry_policy.repeats)
         except UnclearError as error:
             said = str(error)
     raise UnreadableError(f"the archive does not return a result of {stored.about['size']} bytes: {said}")
@@ -179,7 +179,7 @@ def _received(archive: Archive, stored: Stored, body: BodyT, patience: status_pa
 
 def _refused(answer: Answer, repeats: frozenset[int]) -> str:
     """Return the message of a response to retry. Raises OutsideError and UnreadableError for others."""
-    match status_patch.tells(answer, repeats):
+    match status_patch.interpret(answer, repeats):
         case status_patch.Unsettled(message):
             return message
         case status_patch.Refused(status=status) if status == _OUTSIDE:

@@ -44,23 +44,23 @@ class _Passing:
         )
 
 
-def kept(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome:
+def kept(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome:
     """Return the outcome with the archive's description of the body, or the failure."""
     said = ""
     try:
-        for _ in status_patch.tries(patience):
-            found = _put(to, body, patience)
+        for _ in status_patch.attempts(retry_policy):
+            found = _put(to, body, retry_policy)
             if not isinstance(found, status_patch.Unsettled):
                 return found
             said = found.message
     except (RejectedError, UnreadableError) as error:  # from the value itself, while it was encoded
-        return outcome.of_exception(error)
+        return outcome.from_exception(error)
     finally:
         to.close()
     return not_stored(said)
 
 
-def _put(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome | status_patch.Unsettled:
+def _put(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome | status_patch.Unsettled:
     passing = _Passing()
     name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
     headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
@@ -70,7 +70,7 @@ def _put(to: Archive, body: Body, patience: status_patch.RetryPolicy) -> Outcome
         return status_patch.Unsettled(str(error))
     if answer.status == _NO_ROOM:  # the quota of the namespace does not change within minutes
         return not_stored(_said(answer))
-    match status_patch.tells(answer, patience.repeats):
+    match status_patch.interpret(answer, retry_policy.repeats):
         case status_patch.Stored(said) if passing.agrees(said):
             return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
         case status_patch.Stored():

@@ -21,7 +21,7 @@ class End(NamedTuple):
     error: BaseException | None
 
 
-class Beside:
+class ConcurrentTriggers:
     """Triggers that run concurrently, started on creation."""
 
     def __init__(self, made: Sequence[Any]) -> None:
@@ -45,9 +45,9 @@ class Beside:
         self._running = []
 
 
-async def tell(made: Sequence[Any], method: str) -> list[BaseException]:
+async def call_each(made: Sequence[Any], method: str) -> list[BaseException]:
     """Call a method of all triggers that have it, and return the errors."""
-    told = await asyncio.gather(*(_told(one, method) for one in made))
+    told = await asyncio.gather(*(_call(one, method) for one in made))
     return [error for error in told if error is not None]
 
 
@@ -63,10 +63,10 @@ async def _first(number: int, one: Any) -> End:
             raise
         return End(number, None, error)
     finally:
-        await _told(events, "aclose")
+        await _call(events, "aclose")
 
 
-async def _told(one: Any, method: str) -> BaseException | None:
+async def _call(one: Any, method: str) -> BaseException | None:
     try:
         await getattr(one, method, _nothing)()
     except BaseException as error:

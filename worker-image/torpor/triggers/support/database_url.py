@@ -42,7 +42,7 @@ class File(NamedTuple):
         return self.path
 
 
-def parse(url: object) -> Server | File:
+def parse_database_url(url: object) -> Server | File:
     """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
         raise TypeError(f"url must be text or a secretRef, not {type(url).__name__}")

@@ -24,7 +24,7 @@ class TaskEnd(NamedTuple):
     value: Any
 
 
-def of(event: object) -> TaskEnd | None:
+def task_end(event: object) -> TaskEnd | None:
     """Return how an event ends the task, None if the task resumes. Raises whatever the event's own code raises."""
     names = {parent.__name__ for parent in type(event).__mro__}
     how = next((how for how in How if how.value in names), None)
@@ -36,7 +36,7 @@ def payload_of(event: Any) -> Any:
 
     Raises RuntimeError if the event would fail or skip the task.
     """
-    end = of(event)
+    end = task_end(event)
     if end is None:
         return event.payload
     if end.how is How.SUCCEEDED:

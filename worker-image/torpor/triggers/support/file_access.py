@@ -17,7 +17,7 @@ NAMES_MAX = 8 * 1024**2
 _MAGIC = frozenset("*?[")
 
 
-class Found(NamedTuple):
+class FileInfo(NamedTuple):
     """A file: size in bytes, `mtime` in seconds since the epoch."""
 
     path: str
@@ -48,7 +48,7 @@ def real(path: str, folder: str) -> str:
     return str(found)
 
 
-def matching(pattern: str, folder: str) -> list[Found]:
+def matching(pattern: str, folder: str) -> list[FileInfo]:
     """Return the files that match a path or pattern, by name; `**` matches any number of folders.
 
     `**` does not follow links to folders. Other files than regular ones, and links out of the folder, are ignored.
@@ -109,10 +109,10 @@ def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) and (not name.startswith(".") or pattern.startswith("."))
 
 
-def _file(path: str, folder: str) -> Found | None:
+def _file(path: str, folder: str) -> FileInfo | None:
     try:
         # lstat, because a link may have changed since `real` resolved it.
         status = os.lstat(real(path, folder))
     except OSError:
         return None
-    return Found(path, status.st_size, status.st_mtime) if stat.S_ISREG(status.st_mode) else None
+    return FileInfo(path, status.st_size, status.st_mtime) if stat.S_ISREG(status.st_mode) else None

@@ -44,26 +44,26 @@ def url(value: object) -> str | Reference:
     return value
 
 
-def shown(value: str | Reference) -> str:
+def display_url(value: str | Reference) -> str:
     """Return the URL for messages, hidden if it comes from a Secret."""
     return value if isinstance(value, str) and not isinstance(value, Revealed) else "the url"
 
 
 def without_address(value: str | Reference, error: OSError) -> str:
     """Return the text of an error, without an address that comes from a Secret."""
-    return "the triggerer does not connect to its address" if shown(value) != value else str(error)
+    return "the triggerer does not connect to its address" if display_url(value) != value else str(error)
 
 
-def read(value: str | Reference, name: str) -> str:
+def plain_text(value: str | Reference, name: str) -> str:
     """Return the text of a value. Raises ValueError if it is still a reference, as in a task pod."""
     if not isinstance(value, str):
         raise ValueError(f"{name} is a secretRef that was not resolved")  # noqa: TRY004 - the value is wrong, not its type
     return value
 
 
-def all_read(found: Headers) -> dict[str, str]:
+def plain_headers(found: Headers) -> dict[str, str]:
     """Return the text of all headers."""
-    return {name: read(value, f"headers: {name}") for name, value in found.items()}
+    return {name: plain_text(value, f"headers: {name}") for name, value in found.items()}
 
 
 def method(value: object, among: Sequence[str]) -> str:
@@ -111,7 +111,7 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 _RANGE = re.compile(r"([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?")
 
 
-def ranges(status: object) -> Ranges:
+def parse_ranges(status: object) -> Ranges:
     """Return status ranges from `200`, `"200-299"` or a list of both. Raises TypeError or ValueError."""
     given = status if isinstance(status, Iterable) and not isinstance(status, str | bytes) else [status]
     found = tuple(sorted(_range(one) for one in given))
@@ -120,12 +120,12 @@ def ranges(status: object) -> Ranges:
     return found
 
 
-def spelled(found: Ranges) -> list[int | str]:
+def range_list(found: Ranges) -> list[int | str]:
     """Return the list that `ranges` accepts."""
     return [first if first == last else f"{first}-{last}" for first, last in found]
 
 
-def holds(found: Ranges, status: int) -> bool:
+def in_ranges(found: Ranges, status: int) -> bool:
     """Return whether a status is in one of the ranges."""
     return any(first <= status <= last for first, last in found)
 
@@ -149,12 +149,12 @@ _SETTLED = 2.0
 _CONDITIONS = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"})
 
 
-def asked_by_hand(names: Iterable[str]) -> bool:
+def has_conditions(names: Iterable[str]) -> bool:
     """Return whether the author's headers contain conditions, which ours must not mix with."""
     return any(name.lower() in _CONDITIONS for name in names)
 
 
-def of(answer: Answer) -> Mapping[str, str]:
+def conditional_headers(answer: Answer) -> Mapping[str, str]:
     """Return the headers of a conditional request; none if the response does not allow it."""
     if answer.status != _OK or answer.truncated or not _is_settled(answer):
         return {}
@@ -182,7 +182,7 @@ _GROWTH_MAX = 12.0
 _PAUSE_MAX = 60.0
 
 
-class Pace:
+class RequestDelays:
     """The delays between the requests of one deferral.
 
     They grow up to `most` seconds; by default up to a minute and twelve intervals, because a short interval asks for a
@@ -197,7 +197,7 @@ class Pace:
 
     def note(self, answer: Answer | None, now: float) -> None:
         """Record a response, or None for no response."""
-        self._failures = self._failures + 1 if answer is None or in_trouble(answer) else 0
+        self._failures = self._failures + 1 if answer is None or is_unavailable(answer) else 0
         self._asked = 0.0 if answer is None else retry_after(answer, now)
 
     def pause(self, jitter: float) -> float:
@@ -206,7 +206,7 @@ class Pace:
         return max(delay * (0.9 + 0.2 * jitter), self._asked * (1.0 + 0.1 * jitter))
 
 
-def in_trouble(answer: Answer) -> bool:
+def is_unavailable(answer: Answer) -> bool:
     """Return whether a status means that the server cannot answer now."""
     return answer.status == _TOO_MANY or answer.status >= _ERROR
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torpor.triggers.services import Proxy, Services
 from torpor.triggers.support import file_access, metering
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, Meter
-from torpor.triggers.support.object_urls import LISTING, Place, words
+from torpor.triggers.support.object_urls import LISTING, ObjectLocation, words
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,15 +27,15 @@ CLIENTS = 4
 """Clients for each bucket, and so the concurrent polls."""
 
 
-def signs(options: Mapping[str, Any]) -> bool:
+def has_credentials(options: Mapping[str, Any]) -> bool:
     """Return whether the options contain credentials."""
     return not SECRET.isdisjoint(options)
 
 
-class Stores:
+class ObjectClients:
     """The clients of one bucket, created as polls need them."""
 
-    def __init__(self, place: Place, options: Mapping[str, Any], services: Services) -> None:
+    def __init__(self, place: ObjectLocation, options: Mapping[str, Any], services: Services) -> None:
         self._place = place
         self._options = options
         self._services = services
@@ -80,7 +80,7 @@ class Stores:
     def _is_direct(self) -> bool:
         """Return whether to connect without a proxy: for files, and for the identity of the triggerer."""
         return self._place.scheme == "file" or (
-            self._services.lends_identity and not signs(self._options) and not self._options.get("anonymous")
+            self._services.lends_identity and not has_credentials(self._options) and not self._options.get("anonymous")
         )
 
 
@@ -105,17 +105,17 @@ class _Client(NamedTuple):
             raise ConnectionError(self.proxy.failed) from error
 
 
-def connect(place: Place, options: Mapping[str, Any], services: Services) -> Stores:
+def connect(place: ObjectLocation, options: Mapping[str, Any], services: Services) -> ObjectClients:
     """Create the clients, which connect on first use."""
-    return Stores(place, options, services)
+    return ObjectClients(place, options, services)
 
 
-async def close(stores: Stores) -> None:
+async def close(stores: ObjectClients) -> None:
     """Close the clients."""
     await stores.close()
 
 
-def make(place: Place, options: Mapping[str, Any], services: Services, proxy: Proxy | None) -> "ObjectStore":
+def make(place: ObjectLocation, options: Mapping[str, Any], services: Services, proxy: Proxy | None) -> "ObjectStore":
     """Create a client. Raises ValueError for options that the store rejects."""
     from obstore import exceptions
     from obstore.store import LocalStore
@@ -150,8 +150,8 @@ def _s3(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, 
     elif alone or options.get("anonymous"):
         given["skip_signature"] = True
     if "endpoint" in options:
-        return S3Store(bucket, **given, **_patience(way, plain=options["endpoint"].startswith("http://")))
-    return S3Store(bucket, **given, **_patience(way, plain=not alone))
+        return S3Store(bucket, **given, **_client_options(way, plain=options["endpoint"].startswith("http://")))
+    return S3Store(bucket, **given, **_client_options(way, plain=not alone))
 
 
 def _gs(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, str]) -> "ObjectStore":
@@ -162,7 +162,7 @@ def _gs(bucket: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, 
         given["service_account_key"] = str(options["service_account_key"])
     elif alone or options.get("anonymous"):
         given["skip_signature"] = True
-    return GCSStore(bucket, **given, **_patience(way))
+    return GCSStore(bucket, **given, **_client_options(way))
 
 
 def _az(container: str, options: Mapping[str, Any], alone: bool, way: Mapping[str, str]) -> "ObjectStore":
@@ -175,10 +175,10 @@ def _az(container: str, options: Mapping[str, Any], alone: bool, way: Mapping[st
         given["sas_key"] = str(options["sas_token"])
     elif alone or options.get("anonymous"):
         given["skip_signature"] = True
-    return AzureStore(container, **given, **_patience(way))
+    return AzureStore(container, **given, **_client_options(way))
 
 
-def _patience(way: Mapping[str, str], *, plain: bool = False) -> dict[str, Any]:
+def _client_options(way: Mapping[str, str], *, plain: bool = False) -> dict[str, Any]:
     """Return the options of a client without retries, because a deferral polls again. `plain` allows http."""
     limits = {"connect_timeout": CONNECT_SECONDS, "timeout": ANSWER_SECONDS, "allow_http": plain, **way}
     return {"client_options": limits, "retry_config": {"max_retries": 0}}

@@ -27,7 +27,7 @@ _VARYING = re.compile(r"\?\S*| in [0-9.]+(?:ns|µs|ms|s)\b")
 """Parts of an error that may contain a signature or differ each time."""
 
 
-class Place(NamedTuple):
+class ObjectLocation(NamedTuple):
     """An object, or all objects under a prefix if the key is empty or ends with a slash."""
 
     scheme: str
@@ -48,7 +48,7 @@ class Place(NamedTuple):
         return f"{self.scheme}://{self.bucket}/{self.key}"
 
 
-class Found(NamedTuple):
+class ObjectInfo(NamedTuple):
     """An object: size in bytes, `modified` in seconds since the epoch."""
 
     path: str
@@ -57,7 +57,7 @@ class Found(NamedTuple):
     e_tag: str | None
 
 
-def parse(url: object) -> Place:
+def parse_object_url(url: object) -> ObjectLocation:
     """Return the place of a URL. The key is not decoded. Raises TypeError or ValueError."""
     if not isinstance(url, str):
         raise TypeError(f"url must be text, not {type(url).__name__}")
@@ -67,7 +67,7 @@ def parse(url: object) -> Place:
         raise ValueError(f"url {url[:100]!r} is not a URL such as {EXAMPLES}")
     if "@" in bucket or "?" in bucket or "//" in key or {".", ".."} & set(key.split("/")):
         raise ValueError(f"url {url[:100]!r} contains more than a bucket and a key")
-    return Place(scheme, bucket, key)
+    return ObjectLocation(scheme, bucket, key)
 
 
 def load() -> None:
@@ -80,7 +80,7 @@ def is_loaded() -> bool:
     return "obstore.store" in sys.modules
 
 
-async def head(store: "ObjectStore", path: str) -> Found | None:
+async def head(store: "ObjectStore", path: str) -> ObjectInfo | None:
     """Return an object, or None.
 
     Raises OSError if there is no answer now, PermissionError or ValueError if there never will be.
@@ -95,12 +95,12 @@ async def head(store: "ObjectStore", path: str) -> Found | None:
         raise _meant(error) from error
 
 
-async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> list[Found]:
+async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> list[ObjectInfo]:
     """Return at least `count` objects under a prefix, if there are as many, by path. Raises as `head` does.
 
     Raises AnswerTooLargeError if their paths have more than `LISTING` times `most` characters.
     """
-    found: list[Found] = []
+    found: list[ObjectInfo] = []
     left = LISTING * most
     async for page in _pages(store, folder):
         left -= sum(len(one.path) for one in page)
@@ -112,7 +112,9 @@ async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> li
     return sorted(found)
 
 
-async def heads(store: "ObjectStore", folder: str, paths: Collection[str]) -> Mapping[str, Found | Exception | None]:
+async def heads(
+    store: "ObjectStore", folder: str, paths: Collection[str]
+) -> Mapping[str, ObjectInfo | Exception | None]:
     """Return each object, None if it does not exist, or the error of an object that may not be read.
 
     A listing comes first if it costs at most a tenth of the requests: objects that it does not contain do not exist.
@@ -121,7 +123,7 @@ async def heads(store: "ObjectStore", folder: str, paths: Collection[str]) -> Ma
     import asyncio
 
     absent = await _unlisted(store, folder, paths, pages=len(paths) // _CHEAPER)
-    found: dict[str, Found | Exception | None] = dict.fromkeys(absent)
+    found: dict[str, ObjectInfo | Exception | None] = dict.fromkeys(absent)
     left = [path for path in paths if path not in absent]
     while left:
         now, left = left[:_AT_ONCE], left[_AT_ONCE:]
@@ -129,7 +131,7 @@ async def heads(store: "ObjectStore", folder: str, paths: Collection[str]) -> Ma
     return found
 
 
-async def _looked_at(store: "ObjectStore", path: str) -> Found | Exception | None:
+async def _looked_at(store: "ObjectStore", path: str) -> ObjectInfo | Exception | None:
     try:
         return await head(store, path)
     except (PermissionError, ValueError) as error:
@@ -152,7 +154,7 @@ async def _unlisted(store: "ObjectStore", folder: str, paths: Collection[str], *
     return left
 
 
-async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[Found]]":
+async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[ObjectInfo]]":
     """Yield the objects under a prefix, one page for each request."""
     import obstore
 
@@ -165,8 +167,8 @@ async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[Found
         raise _meant(error) from error
 
 
-def _found(meta: "ObjectMeta") -> Found:
-    return Found(meta["path"], meta["size"], meta["last_modified"].timestamp(), meta["e_tag"])
+def _found(meta: "ObjectMeta") -> ObjectInfo:
+    return ObjectInfo(meta["path"], meta["size"], meta["last_modified"].timestamp(), meta["e_tag"])
 
 
 def _meant(error: Exception) -> Exception:

@@ -17,7 +17,7 @@ class BusyError(OSError):
         self.retry_after = retry_after
 
 
-async def alone(trigger: Any) -> Any:
+async def poll_alone(trigger: Any) -> Any:
     """Return the event of a trigger with `poll_many` outside of Torpor's triggerer, such as in Airflow's."""
     import asyncio
 
@@ -35,7 +35,7 @@ async def alone(trigger: Any) -> Any:
         await asyncio.sleep(trigger.interval)
 
 
-async def found(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
+async def poll(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
     """Call `look` until it returns a value that is not None. `interval` is in seconds.
 
     The interval varies by a tenth, so that many deferrals do not poll at the same time.
@@ -45,21 +45,23 @@ async def found(services: Services, look: Callable[[], Awaitable[Any]], interval
     return what
 
 
-class Verdict(NamedTuple):
+class ConditionResult(NamedTuple):
     """Whether a condition holds, and a description for people."""
 
     holds: bool
     words: str
 
 
-def given(condition: object, name: str = "condition") -> str | None:
+def condition_text(condition: object, name: str = "condition") -> str | None:
     """Return a condition. Raises TypeError if it is not text."""
     if condition is not None and not isinstance(condition, str):
         raise TypeError(f"{name} must be a CEL expression as text, not {type(condition).__name__}")
     return condition
 
 
-async def judge(services: Services, condition: str, variables: Mapping[str, Any], name: str = "condition") -> Verdict:
+async def evaluate_condition(
+    services: Services, condition: str, variables: Mapping[str, Any], name: str = "condition"
+) -> ConditionResult:
     """Evaluate a condition; it does not hold while it has no value, such as for a missing field.
 
     Raises TypeError if the value is not a boolean, ValueError if it can have none.
@@ -67,10 +69,10 @@ async def judge(services: Services, condition: str, variables: Mapping[str, Any]
     try:
         value = await services.evaluate(condition, variables)
     except NotYetError as error:
-        return Verdict(holds=False, words=f"{name}: {error}")
+        return ConditionResult(holds=False, words=f"{name}: {error}")
     if not isinstance(value, bool):
         raise TypeError(f"{name} yields a {type(value).__name__}, not true or false: {condition}")
-    return Verdict(value, f"{name} is {str(value).lower()}")
+    return ConditionResult(value, f"{name} is {str(value).lower()}")
 
 
 T = TypeVar("T")
@@ -80,7 +82,7 @@ Pending: TypeAlias = "Coroutine[Any, Any, T | None] | Exception | None"
 _AT_ONCE = 8
 
 
-async def each(verdicts: "Sequence[Pending[T]]") -> "list[T | Exception | None]":
+async def gather_results(verdicts: "Sequence[Pending[T]]") -> "list[T | Exception | None]":
     """Return the values, with coroutines replaced by what they return or raise."""
     import asyncio
 

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     fields: Mapping[str, str]
 
 
-def parse(url: object) -> Address:
+def parse_redis_url(url: object) -> Address:
     """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
         raise TypeError(f"url must be text or a secretRef, not {type(url).__name__}")
