@@ -50,8 +50,8 @@ def flags() -> dict[str, Table]:
 def metrics() -> dict[str, Table]:
     """The metrics of each program with their kinds."""
     of_triggerer, of_archive = triggerer_metrics.Metrics("default", ()), archive_metrics.Metrics()
-    of_triggerer.watch(triggerer_metrics.Standing)
-    of_triggerer.watch_process()
+    of_triggerer.add_gauges(triggerer_metrics.ReplicaState)
+    of_triggerer.add_process_metrics()
     of_archive.watch_process()
     texts = {"triggerer": of_triggerer.text().decode(), "archive": of_archive.text().decode()}
     return {name: Table(header=_METRICS, rows=_metrics(text)) for name, text in texts.items()}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torpor.triggers import TriggerEvent
-from torpor_triggerer.batching.batches import Looks
-from torpor_triggerer.batching.pollers import Polls
-from torpor_triggerer.batching.source import Terms
+from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.pollers import Pollers
+from torpor_triggerer.batching.source import PollContext
 
 from tests.support.fake_api import VirtualClock
 from tests.support.fake_api.clock import settle
@@ -70,7 +70,7 @@ class Crowd:
     """Waits on one table, in virtual time. `clock` is what the polls are lent; `until` is called when a source ends."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
-    polls: Polls = field(default_factory=Polls)
+    pollers: Pollers = field(default_factory=Pollers)
     table: Table = field(default_factory=Table)
     tasks: dict[int, asyncio.Task[Any]] = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
@@ -79,17 +79,17 @@ class Crowd:
     def wait(self, *numbers: int, owner: tuple[str, str] = ("workflows", "default"), **given: Any) -> None:
         """For these rows; `given` are the triggers'."""
         kind = given.pop("kind", Row)
-        terms = Terms(owner, self.clock, lambda: 0.5, self._lend)  # type: ignore[arg-type]
+        context = PollContext(owner, self.clock, lambda: 0.5, self._lend)  # type: ignore[arg-type]
         for number in numbers:
             row = self.rows[number] = kind(self.table, number, **given)
-            self.tasks[number] = asyncio.create_task(self._event(row, terms))
+            self.tasks[number] = asyncio.create_task(self._event(row, context))
 
     def _lend(self, until: AsyncExitStack) -> "Crowd":
         until.callback(self.until)
         return self
 
-    async def _event(self, row: Row, terms: Terms) -> Any:
-        return await self.polls.event(row, Looks(), terms)
+    async def _event(self, row: Row, context: PollContext) -> Any:
+        return await self.pollers.event(row, LookStats(), context)
 
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)
@@ -124,4 +124,4 @@ async def crowd(**table: Any) -> AsyncIterator[Crowd]:
         for task in found.tasks.values():
             task.cancel()
         await asyncio.gather(*found.tasks.values(), return_exceptions=True)
-        await found.polls.ended()
+        await found.pollers.ended()

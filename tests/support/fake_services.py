@@ -4,9 +4,9 @@ from torpor.triggers.services import Answer, Request, TaskRunRef
 from torpor_api.client.api import Api
 from torpor_api.timing import Clock
 from torpor_cel.evaluator import InProcess
-from torpor_triggerer.model.deferred_taskrun import Turn
+from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.services.services import Sources, TriggerServices, Web
+from torpor_triggerer.services.services import Backends, TriggerServices, Web
 from torpor_triggerer.usercode.registry import load
 
 from tests.support import trigger_services
@@ -20,11 +20,15 @@ class NoWeb:
         raise OSError("no route to host")
 
 
-def lent(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> TriggerServices:
+def services(taskrun: TaskRunRef = TASKRUN, *, web: Web | None = None, clock: Clock | None = None) -> TriggerServices:
     """For a wait in the namespace `workflows`."""
     clock = clock or VirtualClock()
     api = Api(FakeApi(clock), clock)
-    sources = Sources(api=api, evaluator=InProcess(), web=web or NoWeb(), network=trigger_services.network())
+    backends = Backends(api=api, evaluator=InProcess(), web=web or NoWeb(), network=trigger_services.network())
     return TriggerServices(
-        namespace="workflows", name=taskrun.name, turn=Turn(*taskrun[1:]), sources=sources, registry=load({})
+        namespace="workflows",
+        name=taskrun.name,
+        segment_id=SegmentId(*taskrun[1:]),
+        backends=backends,
+        registry=load({}),
     )

@@ -9,7 +9,7 @@ from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
 from torpor_triggerer.services.services import TriggerServices
 
-from tests.support.trigger_services import lent
+from tests.support.trigger_services import services
 
 
 @asynccontextmanager
@@ -22,9 +22,9 @@ async def thread() -> AsyncIterator[ThreadLoop]:
         await until(made.loop.is_closed)
 
 
-def stand_in(apart: ThreadLoop, made_by: Any, given: TriggerServices | None = None, **kwargs: Any) -> TriggerProxy:
+def replace_class(apart: ThreadLoop, made_by: Any, given: TriggerServices | None = None, **kwargs: Any) -> TriggerProxy:
     made = TriggerProxy(apart, made_by, kwargs)
-    made.bind(given or lent())
+    made.bind(given or services())
     return made
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from torpor_api.client.api import Api
 from torpor_api.timing import SystemClock
 from torpor_cel.evaluator import InProcess
-from torpor_triggerer.model.deferred_taskrun import Turn
+from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
-from torpor_triggerer.services.services import Sources, TriggerServices
+from torpor_triggerer.services.services import Backends, TriggerServices
 from torpor_triggerer.usercode.registry import Registry, load
 
 from tests.support.fake_api import FakeApi, VirtualClock
@@ -26,10 +26,10 @@ def network(**given: Any) -> Network:
     return Network(addresses=Addresses.of(allow=("127.0.0.0/8", "::1")), **given)
 
 
-def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **limits: Any) -> Sources:
+def backends(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **limits: Any) -> Backends:
     """Of one process: its clients are shared by all that is lent from it. `limits` are the network's."""
     api = Api(FakeApi(VirtualClock()), SystemClock())
-    return Sources(
+    return Backends(
         api=api,
         evaluator=InProcess(),
         web=None,  # type: ignore[arg-type]
@@ -39,13 +39,13 @@ def sources(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **li
     )
 
 
-def lent(given: Sources | None = None, *, namespace: str = NAMESPACE, **settings: Any) -> TriggerServices:
+def services(given: Backends | None = None, *, namespace: str = NAMESPACE, **settings: Any) -> TriggerServices:
     """For one wait."""
     return TriggerServices(
         namespace=namespace,
         name="wait",
-        turn=Turn("uid", 1, 0),
-        sources=given or sources(**settings),
+        segment_id=SegmentId("uid", 1, 0),
+        backends=given or backends(**settings),
         registry=_registry(),
     )
 
@@ -55,14 +55,14 @@ def _registry() -> Registry:
     return load({})
 
 
-async def event(trigger: Any, given: Sources | None = None, **settings: Any) -> Any:
+async def event(trigger: Any, given: Backends | None = None, **settings: Any) -> Any:
     """What it fires; what it shared is closed where nobody else uses it. `settings` are those of the sources."""
-    used = given or sources(**settings)
-    trigger.bind(lent(used))
+    used = given or backends(**settings)
+    trigger.bind(services(used))
     try:
         return await first(trigger)
     finally:
-        await used.polls.ended()
+        await used.pollers.ended()
         await used.clients.closed()
 
 
@@ -77,7 +77,7 @@ async def first(trigger: Any) -> Any:
 
 
 @asynccontextmanager
-async def waiting(trigger: Any, given: Sources | None = None, **settings: Any) -> AsyncIterator["asyncio.Task[Any]"]:
+async def waiting(trigger: Any, given: Backends | None = None, **settings: Any) -> AsyncIterator["asyncio.Task[Any]"]:
     """A trigger that runs meanwhile; the task gives what it fires."""
     task = asyncio.create_task(event(trigger, given, **settings))
     try:

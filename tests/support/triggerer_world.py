@@ -21,8 +21,8 @@ from torpor_cel.evaluator import InProcess
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.secrets.pool_keys import Seals
-from torpor_triggerer.services.services import Sources
+from torpor_triggerer.secrets.pool_keys import PoolKeys
+from torpor_triggerer.services.services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_wire import constants, times, trigger
@@ -103,9 +103,9 @@ class World:
         self.classes: dict[str, Any] = {}
         """Classes that are registered beside the odd ones, by name."""
         self.archive = Shelf()
-        self.journal = TriggerLog()
+        self.trigger_log = TriggerLog()
         self.said = io.StringIO()
-        self._handler = self.journal.handler(self.said)
+        self._handler = self.trigger_log.handler(self.said)
         logging.getLogger().addHandler(self._handler)
         logging.getLogger().setLevel(logging.INFO)
         self.log: Log = []
@@ -124,11 +124,11 @@ class World:
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, **self._settings)
         triggerer = Triggerer(
-            Sources(api=api, evaluator=InProcess(), web=self.web, archive=self.archive),
+            Backends(api=api, evaluator=InProcess(), web=self.web, archive=self.archive),
             self.registry(),
             settings,
-            journal=self.journal,
-            seals=Seals(api, settings) if self._sealing else None,
+            trigger_log=self.trigger_log,
+            pool_keys=PoolKeys(api, settings) if self._sealing else None,
         )
         stopping = asyncio.Event()
         self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)

@@ -21,9 +21,9 @@ from torpor_triggerer.network.addresses import Addresses, own
 from torpor_triggerer.network.connections import Network
 from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
-from torpor_triggerer.secrets.pool_keys import Seals
+from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.services import http
-from torpor_triggerer.services.services import Sources
+from torpor_triggerer.services.services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import registry
 
@@ -33,7 +33,7 @@ EXIT_SECONDS = 20.0
 log = logging.getLogger("torpor_triggerer")
 
 
-async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, guard: LogGuard) -> None:
+async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerLog, guard: LogGuard) -> None:
     """Run one replica until a signal ends it."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -49,7 +49,7 @@ async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, 
         Evaluator() as evaluator,
         http.connect(network) as client,
     ):
-        sources = Sources(
+        backends = Backends(
             api=Api(transport, SystemClock()),
             evaluator=evaluator,
             web=client,
@@ -58,28 +58,28 @@ async def serve(given: Settings, known: registry.Registry, journal: TriggerLog, 
             lends_identity=given.lend_identity,
             archive=ArchiveClient(),
         )
-        triggerer = Triggerer(sources, known, given, journal=journal, seals=Seals(sources.api, given))
-        triggerer.metrics.watch_process()
-        checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.hangs}
+        triggerer = Triggerer(backends, known, given, trigger_log=trigger_log, pool_keys=PoolKeys(backends.api, given))
+        triggerer.metrics.add_process_metrics()
+        checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.liveness_error}
         pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
         async with health.serve(given.health_port, checks, pages) as port:
             log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
-            checking = asyncio.create_task(guard.run(sources.api.clock))
-            with triggerer.hosts.watched(given.apart):
+            checking = asyncio.create_task(guard.run(backends.api.clock))
+            with triggerer.placement.watching(given.apart):
                 await triggerer.run(stopping)
             checking.cancel()
-        await sources.clients.closed()
+        await backends.clients.closed()
 
 
 def main() -> int:
     """The process."""
     given = Settings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # moments of no use, a line for each counter
-    journal = TriggerLog()
-    guard = LogGuard(journal, sys.stderr)
+    trigger_log = TriggerLog()
+    guard = LogGuard(trigger_log, sys.stderr)
     guard.restore()
     try:
-        asyncio.run(serve(given, registry.load(given.triggers, guard.check), journal, guard))
+        asyncio.run(serve(given, registry.load(given.triggers, guard.check), trigger_log, guard))
     except Unconfigured as error:
         log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
         return 1

@@ -1,7 +1,7 @@
-"""One replica put together: members decide the shards, shards the streams, streams the runs.
+"""Assembles one replica: members determine shards, shards determine watches, watches determine runs.
 
-Everything that reaches outside is passed in (API, expressions, HTTP, clock, jitter), so a simulation runs this very
-code. Cancelling `run` is a crash; `stopping` is SIGTERM.
+All I/O is passed in (API, expressions, HTTP, clock, jitter), so a simulation runs this code. Cancelling `run` is a
+crash; `stopping` is SIGTERM.
 """
 
 import asyncio
@@ -11,25 +11,26 @@ from typing import Any
 from torpor_api.cache.store import Key, Unreadable
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.isolation.blocking_report import Blame
-from torpor_triggerer.isolation.placement import Blocked, Hosts
+from torpor_triggerer.isolation.blocking_report import BlockingReport
+from torpor_triggerer.isolation.placement import Blocked, Placement
 from torpor_triggerer.logs.trigger_log import TriggerLog
-from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.reporting import metrics
-from torpor_triggerer.reporting.events import Budget, Notices
+from torpor_triggerer.reporting.events import EventRecorder, TokenBucket
 from torpor_triggerer.reporting.fire_permission import FirePermission
 from torpor_triggerer.reporting.health import LATE, Heartbeat
-from torpor_triggerer.reporting.metrics import Metrics, Standing
-from torpor_triggerer.reporting.status_writer import Reporter
+from torpor_triggerer.reporting.metrics import Metrics, ReplicaState
+from torpor_triggerer.reporting.status_writer import StatusWriter
+from torpor_triggerer.running.admission import Admission
+from torpor_triggerer.running.completion import Completion
 from torpor_triggerer.running.execution import Dependencies, Lifecycle
 from torpor_triggerer.running.progress import Progress
-from torpor_triggerer.running.queue_progress import Queueing
-from torpor_triggerer.running.scheduler import Runner
-from torpor_triggerer.secrets.pool_keys import Seals
+from torpor_triggerer.running.queue_progress import QueueProgress
+from torpor_triggerer.running.scheduler import Scheduler
+from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.secrets.reader import SecretReader
-from torpor_triggerer.secrets.resolver import Revealer
+from torpor_triggerer.secrets.resolver import SecretResolver
 from torpor_triggerer.services.archive import Archive
-from torpor_triggerer.services.services import Sources
+from torpor_triggerer.services.services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.sharding import assignment
 from torpor_triggerer.sharding.membership import Membership
@@ -40,134 +41,146 @@ log = logging.getLogger(__name__)
 
 
 class Triggerer:
-    """Runs the triggers of its shards until it is told to stop."""
+    """Runs the triggers of its shards until it is stopped."""
 
     def __init__(
         self,
-        sources: Sources,
+        backends: Backends,
         registry: Registry,
         settings: Settings,
         *,
-        journal: TriggerLog | None = None,
-        seals: Seals | None = None,
+        trigger_log: TriggerLog | None = None,
+        pool_keys: PoolKeys | None = None,
     ) -> None:
-        self._api = sources.api
-        self._seals = seals
+        clock = backends.api.clock
+        self._api = backends.api
+        self._pool_keys = pool_keys
         self._settings = settings
-        self._notices = Notices(sources.api, settings)
+        self._events = EventRecorder(backends.api, settings)
         self.metrics = Metrics(settings.pool, registry.names)
-        self._reporter = Reporter(sources.api, self._notices, self.metrics, concurrency=settings.concurrency)
-        self._heartbeat = Heartbeat(sources.api.clock, self.metrics.lagged)
-        self._membership = Membership(sources.api, settings, on_members=self._divide)
+        self._status_writer = StatusWriter(backends.api, self._events, self.metrics, concurrency=settings.concurrency)
+        self._heartbeat = Heartbeat(clock, self.metrics.lagged)
+        self._membership = Membership(backends.api, settings, on_members=self._on_members)
         self._tasks = asyncio.TaskGroup()
-        self.hosts = Hosts(
-            sources.api.clock,
+        self.placement = Placement(
+            clock,
             registry,
             seconds=settings.kill_seconds,
-            on_begin=self.metrics.blocked,
-            on_blocked=self._lay_blame,
+            on_block=self.metrics.blocked,
+            on_unblock=self._on_unblock,
         )
-        self._lifecycle = Lifecycle(self._means(sources, registry, journal or TriggerLog()), settings)
-        self._runner = Runner(self._lifecycle, settings.capacity, self._find, sources.api.clock.now)
-        self._blame = Blame(self._runner, self._notices, sources.api.clock)
-        sentences = Budget.of_sentences(sources.api.clock, settings.progress_rate)
-        self._progress = Progress(
-            sources.api.clock,
-            sentences,
-            runs=lambda: self._runner.runs,
-            tell=lambda run, said: self._reporter.explain(run.wait, Reason.WAITING, said),
-        )
-        self._queueing = Queueing(
-            sources.api.clock, sentences, self._runner, capacity=settings.capacity, tell=self._reporter.explain
-        )
+        self._lifecycle = Lifecycle(self._dependencies(backends, registry, trigger_log or TriggerLog()), settings)
         self._watches = Watches(
-            sources.api, self._tasks.create_task, on_change=self._runner.settle, on_unreadable=self._complain
+            backends.api,
+            self._tasks.create_task,
+            on_change=self._on_change,
+            on_unreadable=self._on_unreadable,
+        )
+        self._scheduler = Scheduler(self._lifecycle, settings.capacity, self._watches.find, clock.now)
+        self._blocking_report = BlockingReport(self._scheduler, self._events, clock)
+        budget = TokenBucket.for_messages(clock, settings.progress_rate)
+        self._progress = Progress(
+            clock,
+            budget,
+            runs=lambda: self._scheduler.runs,
+            write=lambda run, text: self._status_writer.explain(run.wait, Reason.WAITING, text),
+        )
+        self._queue_progress = QueueProgress(
+            clock, budget, self._scheduler, capacity=settings.capacity, write=self._status_writer.explain
         )
         self._owned = 0
-        self.metrics.watch(self._standing)
+        self.metrics.add_gauges(self._state)
 
-    def _means(self, sources: Sources, registry: Registry, journal: TriggerLog) -> Dependencies:
+    def _dependencies(self, backends: Backends, registry: Registry, trigger_log: TriggerLog) -> Dependencies:
+        clock = backends.api.clock
         return Dependencies(
             registry=registry,
-            reporter=self._reporter,
-            notices=self._notices,
-            journal=journal,
-            clock=sources.api.clock,
-            evaluate=sources.evaluate,
-            permission=FirePermission(sources.api, self._settings.pool),
-            revealer=Revealer(vault=SecretReader(sources.api), seals=self._seals),
-            archive=Archive(sources.api, self._settings.namespace, sources.archive),
-            hosts=self.hosts,
-            lend=lambda wait: sources.lend(wait, registry),
+            admission=Admission(
+                permission=FirePermission(backends.api, self._settings.pool),
+                secrets=SecretResolver(reader=SecretReader(backends.api), pool_keys=self._pool_keys),
+                events=self._events,
+                clock=clock,
+            ),
+            completion=Completion(
+                evaluate=backends.evaluate,
+                archive=Archive(backends.api, self._settings.namespace, backends.archive),
+                status_writer=self._status_writer,
+                clock=clock,
+            ),
+            events=self._events,
+            trigger_log=trigger_log,
+            clock=clock,
+            host=self.placement,
+            services_for=lambda wait: backends.services_for(wait, registry),
             spawn=self._tasks.create_task,
         )
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Work until `stopping` is set, then hand over: triggers end with `cleanup`, the Lease is given up."""
+        """Work until `stopping` is set. Then stop triggers with `cleanup` and release the Lease."""
         async with self._tasks as tasks:
             working: list[asyncio.Task[Any]] = [
                 tasks.create_task(self._heartbeat.run()),
-                tasks.create_task(self._lifecycle.alarms.run()),
+                tasks.create_task(self._lifecycle.timers.run()),
                 tasks.create_task(self._membership.run()),
-                tasks.create_task(self._notices.run()),
+                tasks.create_task(self._events.run()),
                 tasks.create_task(self._progress.run()),
-                tasks.create_task(self._queueing.run()),
+                tasks.create_task(self._queue_progress.run()),
             ]
-            if self._seals is not None:
-                working.append(tasks.create_task(self._seals.run()))
+            if self._pool_keys is not None:
+                working.append(tasks.create_task(self._pool_keys.run()))
             await stopping.wait()
-            log.info("stopping: %d waits are left to the others", len(self._runner))
+            log.info("Stopping; other replicas take over %d waits", len(self._scheduler))
             self._watches.stop()
             for task in working:
                 task.cancel()
-            # The others begin at once: two may look for a moment, and one of them will write.
-            await asyncio.gather(self._membership.release(), self._runner.stop())
+            # The others start at once. Two replicas may serve a wait for a moment; one of their writes succeeds.
+            await asyncio.gather(self._membership.release(), self._scheduler.stop())
 
-    def hangs(self) -> str:
-        """What a restart would cure; empty if nothing."""
+    def liveness_error(self) -> str:
+        """Return the problem that a restart would solve; empty if there is none."""
         late = self._heartbeat.lateness()
         return f"the loop is {late:.1f} s late" if late > LATE else ""
 
     def readiness_error(self) -> str:
-        """What is wrong with this replica; empty if nothing is."""
-        if self.hangs():
-            return self.hangs()
-        silent = self._membership.silent_for()
-        if silent == float("inf"):
-            return "the lease is not taken yet"
-        return f"the lease was not renewed for {silent:.0f} s" if silent > self._settings.lease_duration else ""
+        """Return the problem of this replica; empty if there is none."""
+        if self.liveness_error():
+            return self.liveness_error()
+        age = self._membership.lease_age()
+        if age == float("inf"):
+            return "the lease is not acquired yet"
+        return f"the lease was not renewed for {age:.0f} s" if age > self._settings.lease_duration else ""
 
-    def _standing(self) -> Standing:
-        return Standing(
+    def _state(self) -> ReplicaState:
+        return ReplicaState(
             capacity=self._settings.capacity,
-            running=metrics.by_class(run.wait for run in self._runner.runs),
-            shared=metrics.by_class(run.wait for run in self._runner.runs if run.is_shared),
-            queued=metrics.by_class(self._runner.queued),
+            running=metrics.by_class(run.wait for run in self._scheduler.runs),
+            shared=metrics.by_class(run.wait for run in self._scheduler.runs if run.is_shared),
+            queued=metrics.by_class(self._scheduler.queued),
             shards=self._owned,
             members=self._membership.count,
-            silent=self._membership.silent_for(),
-            streams=len(self._watches),
+            lease_age=self._membership.lease_age(),
+            watches=len(self._watches),
             restarts=self._watches.restarts,
-            dropped=self._notices.dropped,
+            dropped=self._events.dropped,
         )
 
-    def _lay_blame(self, blocked: Blocked) -> None:
-        self._blame.lay(blocked)
+    def _on_unblock(self, blocked: Blocked) -> None:
+        self._blocking_report.handle(blocked)
 
-    def _find(self, key: Key) -> Wait | None:
-        return self._watches.find(key)
+    def _on_change(self, key: Key) -> None:
+        self._scheduler.reconcile(key)
 
-    def _divide(self, members: frozenset[str]) -> None:
+    def _on_members(self, members: frozenset[str]) -> None:
         owned = assignment.owned(self._membership.name, members)
         self._owned = len(owned)
-        log.info("%d of the shards are this replica's", len(owned))
-        self._runner.own(owned)
+        log.info("This replica owns %d shards", len(owned))
+        self._scheduler.set_shards(owned)
         self._watches.want(assignment.selectors(self._settings.pool, owned))
-        for key in self._watches.shown():
-            self._runner.settle(key)
+        for key in self._watches.seen():
+            self._scheduler.reconcile(key)
 
-    def _complain(self, unreadable: Unreadable) -> None:
-        self._notices.warn_of(
+    def _on_unreadable(self, unreadable: Unreadable) -> None:
+        self._events.warn_unreadable(
             namespace=unreadable.namespace,
             name=unreadable.name,
             uid=unreadable.uid,

@@ -80,12 +80,12 @@ async def test_a_reply_of_redis_that_is_too_large_fails_its_wait_and_no_other(re
     else:
         await client.xadd(large, {"x": b"x" * LARGE})
     await client.rpush(small, "x")
-    sources = trigger_services.sources(answer_bytes=LIMIT)
+    backends = trigger_services.backends(answer_bytes=LIMIT)
     other = Redis(Revealed(redis.url), list=small, count=2, interval=0.1)
-    async with trigger_services.waiting(other, sources) as wait:
+    async with trigger_services.waiting(other, backends) as wait:
         await trigger_services.looked(other, "has 1 of 2")
         with little_memory(), pytest.raises(AnswerTooLargeError, match="Redis: a reply is larger than 256 KiB"):
-            await trigger_services.event(reading(redis, {kind: large}), sources)
+            await trigger_services.event(reading(redis, {kind: large}), backends)
         await client.rpush(small, "y")
         assert (await wait)["length"] == 2
     await client.delete(large)
@@ -111,20 +111,20 @@ async def test_a_reply_that_announces_a_gigabyte_or_a_billion_parts_is_not_waite
 async def test_rows_of_postgresql_that_are_too_large_fail_their_wait_and_no_other(
     postgres: Postgres, query: str
 ) -> None:
-    sources = trigger_services.sources(answer_bytes=LIMIT)
+    backends = trigger_services.backends(answer_bytes=LIMIT)
     other = sql(postgres, "SELECT 1 WHERE false")
-    async with trigger_services.waiting(other, sources):
+    async with trigger_services.waiting(other, backends):
         await trigger_services.looked(other, "no row")
         with little_memory(), pytest.raises(AnswerTooLargeError, match="the response is larger than 256 KiB"):
-            await trigger_services.event(sql(postgres, query), sources)
+            await trigger_services.event(sql(postgres, query), backends)
         await trigger_services.looked(other, "no row")
 
 
 async def test_of_waits_on_one_query_only_the_one_whose_rows_are_too_large_fails(postgres: Postgres) -> None:
-    sources = trigger_services.sources(answer_bytes=LIMIT)
+    backends = trigger_services.backends(answer_bytes=LIMIT)
     query = "SELECT repeat('x', CAST(:n AS int)) AS x WHERE CAST(:n AS int) > 0"
     waits = [sql(postgres, query, params={"n": n}) for n in (0, 7, LARGE, 0)]
-    tasks = [asyncio.create_task(trigger_services.event(one, sources)) for one in waits]
+    tasks = [asyncio.create_task(trigger_services.event(one, backends)) for one in waits]
     with little_memory(), pytest.raises(AnswerTooLargeError):
         await tasks[2]
     assert (await tasks[1])["rows"] == [{"x": "x" * 7}]
@@ -155,12 +155,12 @@ async def test_rows_of_an_sqlite_file_that_are_too_large_fail_their_wait(tmp_pat
 
 @pytest.mark.parametrize("count", [1, LARGE // 300], ids=["one name", "many objects"])
 async def test_a_listing_of_a_store_that_is_too_large_fails_its_wait(count: int) -> None:
-    sources = trigger_services.sources(answer_bytes=LIMIT)
+    backends = trigger_services.backends(answer_bytes=LIMIT)
     async with store(lambda _: listing(count, LARGE // count)) as port:
         with pytest.raises(
             AnswerTooLargeError, match="s3://drops/in/ must not be read: its response is larger than 2 MiB"
         ):
-            await trigger_services.event(folder(port), sources)
+            await trigger_services.event(folder(port), backends)
         assert port.sent < LARGE / 2
 
 
@@ -246,25 +246,25 @@ async def server(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], A
 async def test_a_document_of_more_values_than_memory_is_for_fails_its_wait() -> None:
     body = b"[" + b"[]," * 300_000 + b"[]]"
     async with site(lambda _: web.Response(body=body, content_type="application/json")) as at:
-        sources = replace(trigger_services.sources(), web=at.client)
+        backends = replace(trigger_services.backends(), web=at.client)
         trigger = Http(at.url, body_condition="size(response.json) == 1")
         with little_memory(), pytest.raises(AnswerTooLargeError, match="has more than 100000 values"):
-            await trigger_services.event(trigger, sources)
-        event = await trigger_services.event(Http(at.url), sources)
+            await trigger_services.event(trigger, backends)
+        event = await trigger_services.event(Http(at.url), backends)
         assert event["truncated"] is True
 
 
 async def test_of_large_answers_few_are_read_at_a_time_and_small_ones_meanwhile() -> None:
     large = json.dumps({"state": "no", "rest": "x" * 200_000}).encode()
     async with site(lambda asked: web.Response(body=large if asked.path == "/large" else b'{"state": "done"}')) as at:
-        sources = replace(trigger_services.sources(answers=Shares(1)), web=at.client)
+        backends = replace(trigger_services.backends(answers=Shares(1)), web=at.client)
         condition = "response.json.state == 'done'"
         trigger = Http(f"{at.url}/large", body_condition=condition, interval=0.1)
-        async with trigger_services.waiting(trigger, sources):
+        async with trigger_services.waiting(trigger, backends):
             await trigger_services.looked(trigger, "body_condition is false")
-            async with sources.network.answers.hold("another"):
+            async with backends.network.answers.hold("another"):
                 asked = len(at.asked)
-                assert (await trigger_services.event(Http(at.url, body_condition=condition), sources))["status"] == 200
+                assert (await trigger_services.event(Http(at.url, body_condition=condition), backends))["status"] == 200
                 assert len([one for one in at.asked[asked:] if one.path == "/large"]) <= 1
 
 
@@ -272,7 +272,7 @@ async def test_a_body_that_is_packed_is_not_unpacked_beyond_what_is_read() -> No
     bomb = zlib.compress(b"x" * LARGE)
     headers = {"Content-Encoding": "deflate"}
     async with site(lambda _: web.Response(body=bomb, headers=headers)) as at:
-        sources = replace(trigger_services.sources(), web=at.client)
+        backends = replace(trigger_services.backends(), web=at.client)
         with little_memory():
-            event = await trigger_services.event(Http(at.url), sources)
+            event = await trigger_services.event(Http(at.url), backends)
         assert event["truncated"] is True

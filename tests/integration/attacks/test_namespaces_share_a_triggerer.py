@@ -15,9 +15,9 @@ from torpor_cel.evaluator import InProcess
 from torpor_triggerer.network import resolver
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
-from torpor_triggerer.network.resolver import Found, Resolver
+from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
 from torpor_triggerer.services import http
-from torpor_triggerer.services.services import Sources
+from torpor_triggerer.services.services import Backends
 
 from tests.integration.triggers.site import says, site
 from tests.support import trigger_services
@@ -25,11 +25,11 @@ from tests.support.fake_api import FakeApi, VirtualClock
 
 
 @asynccontextmanager
-async def process(network: Network) -> AsyncIterator[Sources]:
+async def process(network: Network) -> AsyncIterator[Backends]:
     """What a triggerer lends, over real sockets."""
     async with http.connect(network) as client:
         api = Api(FakeApi(VirtualClock()), SystemClock())
-        yield Sources(api=api, evaluator=InProcess(), web=client, network=network)
+        yield Backends(api=api, evaluator=InProcess(), web=client, network=network)
 
 
 @asynccontextmanager
@@ -49,49 +49,49 @@ async def silent() -> AsyncIterator[str]:
 
 
 async def test_three_hundred_waits_on_silent_servers_leave_connections_to_another_namespace() -> None:
-    async with silent() as url, site(says(200)) as at, process(trigger_services.network()) as sources:
+    async with silent() as url, site(says(200)) as at, process(trigger_services.network()) as backends:
         triggers = [Http(f"{url}/{number}", timeout=60) for number in range(300)]
         waits = []
         for one in triggers:
-            one.bind(trigger_services.lent(sources, namespace="greedy"))
+            one.bind(trigger_services.services(backends, namespace="greedy"))
             waits.append(asyncio.create_task(trigger_services.first(one)))
-        await trigger_services.until(lambda: not sources.network.requests.is_open("greedy"))
+        await trigger_services.until(lambda: not backends.network.requests.is_open("greedy"))
         other = Http(at.url, timeout=5)
-        other.bind(trigger_services.lent(sources, namespace="other"))
+        other.bind(trigger_services.services(backends, namespace="other"))
         async with asyncio.timeout(trigger_services.PATIENCE):
             assert (await trigger_services.first(other))["status"] == 200
         for task in waits:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
-        await sources.polls.ended()
-        assert sources.network.requests.held("greedy") == 0
+        await backends.pollers.ended()
+        assert backends.network.requests.held("greedy") == 0
 
 
 async def test_a_hundred_names_that_never_resolve_leave_the_resolver_to_another_namespace() -> None:
     ends = threading.Event()
 
-    def lookup(host: str) -> Sequence[Found]:
+    def lookup(host: str) -> Sequence[ResolvedAddress]:
         if host.endswith(".never"):
             ends.wait()
-        return [Found(socket.AF_INET, "127.0.0.1")]
+        return [ResolvedAddress(socket.AF_INET, "127.0.0.1")]
 
     network = Network(addresses=Addresses.of(allow=["127.0.0.0/8"]), resolver=Resolver(lookup))
-    async with site(says(200)) as at, process(network) as sources:
+    async with site(says(200)) as at, process(network) as backends:
         waits = []
         for number in range(100):
             greedy = Http(f"http://x{number}.never/", timeout=60)
-            greedy.bind(trigger_services.lent(sources, namespace="greedy"))
+            greedy.bind(trigger_services.services(backends, namespace="greedy"))
             waits.append(asyncio.create_task(trigger_services.first(greedy)))
         await asyncio.sleep(0.2)
         assert threading.active_count() < resolver.LOOKUPS + 10
         other = Http(at.url.replace("127.0.0.1", "known.example"), timeout=5)
-        other.bind(trigger_services.lent(sources, namespace="other"))
+        other.bind(trigger_services.services(backends, namespace="other"))
         assert (await trigger_services.first(other))["status"] == 200
         ends.set()
         for task in waits:
             task.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
-        await sources.polls.ended()
+        await backends.pollers.ended()
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ async def test_a_hundred_names_that_never_resolve_leave_the_resolver_to_another_
 async def test_no_trigger_reaches_what_listens_on_the_triggerers_loopback(make: object) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        async with process(Network()) as sources:
+        async with process(Network()) as backends:
             trigger = make(server.getsockname()[1])  # type: ignore[operator]
             with pytest.raises(AddressDeniedError, match=r"the triggerer does not connect to .*loopback"):
-                await trigger_services.event(trigger, sources)
+                await trigger_services.event(trigger, backends)
         with pytest.raises(BlockingIOError):
             server.accept()
 
@@ -126,9 +126,9 @@ async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
         inside.setblocking(False)
         network = Network(addresses=Addresses.of(allow=["127.0.0.1"]))
         leads = says(302, Location=f"http://127.0.0.2:{inside.getsockname()[1]}/")
-        async with site(leads) as at, process(network) as sources:
+        async with site(leads) as at, process(network) as backends:
             with pytest.raises(AddressDeniedError, match=r"127\.0\.0\.2: loopback"):
-                await trigger_services.event(Http(at.url), sources)
+                await trigger_services.event(Http(at.url), backends)
             assert len(at.asked) == 1
         with pytest.raises(BlockingIOError):
             inside.accept()
@@ -136,9 +136,9 @@ async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
 
 async def test_the_proxy_of_store_clients_connects_nobody_without_its_password() -> None:
     from torpor.triggers.support.metering import Meter  # noqa: PLC0415
-    from torpor_triggerer.network.proxy import Proxies  # noqa: PLC0415
+    from torpor_triggerer.network.proxy import ProxyServer  # noqa: PLC0415
 
-    proxies = Proxies()
+    proxies = ProxyServer()
     with socket.create_server(("127.0.0.1", 0)) as inside:
         session = await proxies.open(trigger_services.network(), "a", Meter(1000))
         port = int(session.url.rpartition(":")[2])
@@ -156,6 +156,6 @@ async def test_a_request_that_would_be_waited_for_longer_than_the_triggerer_does
 ) -> None:
     trigger = make("http://example.org/", timeout=61)
     with pytest.raises(ValueError, match=r"timeout is 61 seconds; this triggerer allows 60 for one request"):
-        trigger.bind(trigger_services.lent())
+        trigger.bind(trigger_services.services())
     with pytest.raises(ValueError, match="--max-request-timeout"):
-        Tcp("example.org", 80, timeout=3600).bind(trigger_services.lent())
+        Tcp("example.org", 80, timeout=3600).bind(trigger_services.services())

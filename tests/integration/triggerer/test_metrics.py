@@ -33,7 +33,7 @@ def test_waits_beyond_capacity_say_that_they_queue_and_fire_when_there_is_room(e
     second = pool.deferred("duration", {"duration": "2s"})
     pool.until(lambda: total(replica, "torpor_triggers_queued") == 1, "the second queues")
     pool.until(lambda: pool.status(second).reason == "Queued", "it says so")
-    assert pool.status(second).message.startswith("Waiting for room: 1 wait runs on this replica")
+    assert pool.status(second).message.startswith("Queued: 1 wait runs on this replica")
     assert pool.ends(first).state == "Scheduled"
     assert (pool.ends(second).state, pool.ends(second).segment) == ("Scheduled", 1)
 

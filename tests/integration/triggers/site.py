@@ -10,11 +10,11 @@ from torpor_triggerer.services.http import Web, connect
 
 from tests.support import trigger_services
 
-Reply: TypeAlias = Callable[["Asked"], web.Response]
+Reply: TypeAlias = Callable[["ReceivedRequest"], web.Response]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ReceivedRequest:
     """One request that arrived; header names in lower case."""
 
     method: str
@@ -30,11 +30,11 @@ class Site:
     client: Web
     replies: list[Reply]
     url: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ReceivedRequest] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = Asked(method=request.method, path=request.path, headers=headers, body=await request.text())
+        asked = ReceivedRequest(method=request.method, path=request.path, headers=headers, body=await request.text())
         self.asked.append(asked)
         return (self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])(asked)
 
@@ -43,7 +43,7 @@ def says(status: int = 200, json: Any = None, **headers: str) -> Reply:
     """The same answer whatever is asked; `Retry_After` is the header Retry-After."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
 
-    def reply(_: Asked) -> web.Response:
+    def reply(_: ReceivedRequest) -> web.Response:
         return web.json_response(json, status=status, headers=named)
 
     return reply

@@ -14,16 +14,15 @@ from torpor_api.timing import SystemClock
 from torpor_triggerer.services.services import TriggerServices
 
 from tests.integration.triggers.passing import PassingClock
-from tests.integration.triggers.site import Asked, Reply, Site, says, site
-from tests.support import trigger_services
-from tests.support.fake_services import lent
+from tests.integration.triggers.site import ReceivedRequest, Reply, Site, says, site
+from tests.support import fake_services, trigger_services
 
 DONE = "response.json.state == 'done'"
 
 
 async def fires(trigger: Http, at: Site, clock: PassingClock | None = None) -> Any:
     """Its event, with all waits passing at once."""
-    trigger.bind(lent(web=at.client, clock=clock or PassingClock()))
+    trigger.bind(fake_services.services(web=at.client, clock=clock or PassingClock()))
     async with aclosing(trigger.run()) as events:  # type: ignore[type-var]
         async for event in events:
             return event.payload
@@ -34,7 +33,7 @@ def versions(*states: tuple[str, dict[str, str]]) -> Reply:
     """A server that tells its states apart by ETag or date, and says 304 for the one that the client has."""
     left = list(states)
 
-    def reply(asked: Asked) -> web.Response:
+    def reply(asked: ReceivedRequest) -> web.Response:
         state, headers = left.pop(0) if len(left) > 1 else left[0]
         tag, date = asked.headers.get("if-none-match"), asked.headers.get("if-modified-since")
         if (tag and tag == headers.get("ETag")) or (not tag and date and date == headers.get("Last-Modified")):
@@ -132,13 +131,13 @@ async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_ju
     jobs = {str(number): "busy" for number in range(200)}
     tag = ["1"]
 
-    def listing(asked: Asked) -> web.Response:
+    def listing(asked: ReceivedRequest) -> web.Response:
         if asked.headers.get("if-none-match") == tag[0]:
             return web.Response(status=304)
         return web.json_response({"jobs": jobs}, headers={"ETag": tag[0]})
 
     async with site(listing) as at:
-        services = lent(web=at.client, clock=SystemClock())
+        services = fake_services.services(web=at.client, clock=SystemClock())
         waits = [
             Http(at.url, body_condition=f"response.json.jobs['{number}'] == 'done'", interval=0.3) for number in jobs
         ]
@@ -163,7 +162,7 @@ async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_ju
 
 async def test_who_comes_later_judges_what_the_others_have_seen_already() -> None:
     async with site(versions(("done", {"ETag": '"1"'}))) as at:
-        services = lent(web=at.client, clock=SystemClock())
+        services = fake_services.services(web=at.client, clock=SystemClock())
         other = Http(at.url, body_condition="response.json.state == 'x'", interval=0.3)
         first = asyncio.create_task(_first(other, services))
         await trigger_services.until(lambda: len(at.asked) == 1)
@@ -174,7 +173,7 @@ async def test_who_comes_later_judges_what_the_others_have_seen_already() -> Non
 
 async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
     async with site(says(404)) as at:
-        services = lent(web=at.client, clock=SystemClock())
+        services = fake_services.services(web=at.client, clock=SystemClock())
         asked = [
             {},
             {"headers": {"A": "b"}},
@@ -185,7 +184,7 @@ async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
         ]
         tasks = [asyncio.create_task(_first(Http(at.url, **one), services)) for one in asked]  # type: ignore[arg-type]
         await trigger_services.until(lambda: len(at.asked) == len(asked))
-        assert len(services.sources.polls) == len(asked)
+        assert len(services.backends.pollers) == len(asked)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -33,7 +33,7 @@ class Waits:
     """`object` waits that run in one process, by their keys."""
 
     def __init__(self, s3: S3) -> None:
-        self.sources = trigger_services.sources()
+        self.backends = trigger_services.backends()
         self.triggers: dict[str, Object] = {}
         self.tasks: dict[str, asyncio.Task[Any]] = {}
         self.options = {
@@ -45,7 +45,7 @@ class Waits:
 
     def add(self, key: str, name: str = "", **given: Any) -> None:
         trigger = Object(f"s3://{BUCKET}/{key}", options=self.options, **{"interval": 0.3, **given})
-        trigger.bind(trigger_services.lent(self.sources))
+        trigger.bind(trigger_services.services(self.backends))
         self.triggers[name or key] = trigger
         self.tasks[name or key] = asyncio.create_task(trigger_services.first(trigger))
 
@@ -69,8 +69,8 @@ async def waits(s3: S3) -> AsyncIterator[Waits]:
     for task in found.tasks.values():
         task.cancel()
     await asyncio.gather(*found.tasks.values(), return_exceptions=True)
-    await found.sources.polls.ended()
-    await found.sources.clients.closed()
+    await found.backends.pollers.ended()
+    await found.backends.clients.closed()
 
 
 def requests(s3: S3, folder: str) -> tuple[int, int]:

@@ -22,12 +22,12 @@ MANY = 5000
 class Waits:
     """`sql` waits that run in one process, by what they are called."""
 
-    sources: Any = field(default_factory=trigger_services.sources)
+    backends: Any = field(default_factory=trigger_services.backends)
     triggers: dict[Any, Sql] = field(default_factory=dict)
     tasks: dict[Any, asyncio.Task[Any]] = field(default_factory=dict)
 
     def add(self, name: Any, trigger: Sql) -> None:
-        trigger.bind(trigger_services.lent(self.sources))
+        trigger.bind(trigger_services.services(self.backends))
         self.triggers[name] = trigger
         self.tasks[name] = asyncio.create_task(trigger_services.first(trigger))
 
@@ -50,8 +50,8 @@ async def waiting() -> AsyncIterator[Waits]:
         for task in found.tasks.values():
             task.cancel()
         await asyncio.gather(*found.tasks.values(), return_exceptions=True)
-        await found.sources.polls.ended()
-        await found.sources.clients.closed()
+        await found.backends.pollers.ended()
+        await found.backends.clients.closed()
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
     query = f"SELECT state FROM {table} WHERE id = :id"
     async with waiting() as them:
         evaluated: list[Any] = []
-        evaluator = them.sources.evaluator
+        evaluator = them.backends.evaluator
         evaluate = evaluator.evaluate
 
         async def counted(expression: str, variables: Any, *, share: str) -> Any:

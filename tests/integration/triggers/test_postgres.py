@@ -80,18 +80,18 @@ async def test_of_a_million_rows_a_hundred_come_over(postgres: Postgres) -> None
 
 
 async def test_waits_on_one_database_share_one_pool_that_ends_with_the_last(postgres: Postgres, table: str) -> None:
-    sources = trigger_services.sources()
+    backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
         triggers = [sql(postgres, f"SELECT * FROM {table}") for _ in range(20)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, backends)) for one in triggers]
         for one in triggers:
             await trigger_services.looked(one, "no row")
-        assert len(sources.clients) == 1
+        assert len(backends.clients) == 1
         assert 1 <= int(str(await postgres.value(OURS))) <= 5
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1)")
         assert [event["count"] for event in await asyncio.gather(*waits)] == [1] * 20
-    await sources.clients.closed()
-    assert len(sources.clients) == 0
+    await backends.clients.closed()
+    assert len(backends.clients) == 0
     await counted(postgres, OURS, 0)
 
 
@@ -176,10 +176,10 @@ async def test_a_query_that_takes_too_long_is_ended_on_the_server(postgres: Post
 async def test_a_wait_that_is_cancelled_in_the_middle_of_a_query_leaves_nothing_on_the_server(
     postgres: Postgres,
 ) -> None:
-    sources = trigger_services.sources()
-    async with trigger_services.waiting(sql(postgres, "SELECT pg_sleep(60)", timeout=60), sources):
+    backends = trigger_services.backends()
+    async with trigger_services.waiting(sql(postgres, "SELECT pg_sleep(60)", timeout=60), backends):
         await counted(postgres, f"{OURS} AND state = 'active'", 1)
-    await sources.clients.closed()
+    await backends.clients.closed()
     await counted(postgres, OURS, 0)
 
 

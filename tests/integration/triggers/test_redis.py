@@ -103,17 +103,17 @@ async def test_what_is_larger_than_an_event_is_shortened(redis: RedisServer, cli
 async def test_waits_on_one_server_share_one_pool_that_ends_with_the_last(
     redis: RedisServer, client: Client, key: str
 ) -> None:
-    sources = trigger_services.sources()
+    backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
         triggers = [of(redis, list=key) for _ in range(20)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, backends)) for one in triggers]
         for one in triggers:
             await trigger_services.looked(one, "has 0 of 1")
-        assert len(sources.clients) == 1
+        assert len(backends.clients) == 1
         assert 1 <= len(await ours(client)) <= 5
         await client.rpush(key, "x")
         assert [event["value"] for event in await asyncio.gather(*waits)] == ["x"] * 20
-    await sources.clients.closed()
+    await backends.clients.closed()
     async with asyncio.timeout(trigger_services.PATIENCE):
         while await ours(client):  # noqa: ASYNC110 - a server rings no bell
             await asyncio.sleep(0.02)
@@ -150,12 +150,12 @@ async def test_a_wait_that_is_cancelled_while_the_server_hangs_leaves_its_answer
     redis: RedisServer, client: Client, key: str
 ) -> None:
     await client.rpush(f"{key}-other", "other's")
-    sources = trigger_services.sources()
+    backends = trigger_services.backends()
     patient = of(redis, list=key)
-    async with trigger_services.waiting(patient, sources) as wait:
+    async with trigger_services.waiting(patient, backends) as wait:
         await trigger_services.looked(patient, "has 0 of 1")
         os.kill(redis.process.pid, signal.SIGSTOP)
-        async with trigger_services.waiting(of(redis, list=f"{key}-other"), sources):
+        async with trigger_services.waiting(of(redis, list=f"{key}-other"), backends):
             await asyncio.sleep(0.3)
         os.kill(redis.process.pid, signal.SIGCONT)
         await client.rpush(key, "mine")

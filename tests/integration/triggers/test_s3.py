@@ -79,17 +79,17 @@ async def test_of_many_objects_the_first_are_told(s3: S3, store: S3Store, key: s
 
 
 async def test_waits_with_the_same_credentials_share_one_client(s3: S3, store: S3Store, key: str) -> None:
-    sources = trigger_services.sources()
+    backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
         triggers = [at(s3, f"{key}/{number % 2}") for number in range(10)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, sources)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(one, backends)) for one in triggers]
         for one in triggers:
             await trigger_services.looked(one, "does not exist")
-        assert len(sources.clients) == 1
+        assert len(backends.clients) == 1
         for number in range(2):
             await store.put_async(f"{key}/{number}", b"")
         assert len(await asyncio.gather(*waits)) == 10
-    assert len(sources.clients) == 0
+    assert len(backends.clients) == 0
 
 
 async def test_it_outlives_a_server_that_goes_away_and_comes_back(s3: S3, store: S3Store, key: str) -> None:

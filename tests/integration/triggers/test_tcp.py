@@ -6,7 +6,7 @@ import pytest
 from torpor.triggers import Tcp
 
 from tests.integration.triggers.passing import NeverError, PassingClock
-from tests.support.fake_services import lent
+from tests.support.fake_services import services
 from tests.support.ports import free_port
 
 
@@ -21,7 +21,7 @@ async def test_it_fires_once_something_listens() -> None:
             accept = lambda _, writer: writer.close()  # noqa: E731
             servers.append(await asyncio.start_server(accept, "127.0.0.1", waiting.port))
 
-    waiting.bind(lent(clock=PassingClock(listen)))
+    waiting.bind(services(clock=PassingClock(listen)))
     event = await anext(aiter(waiting.run()))
     servers[0].close()
     assert event.payload == {"host": "127.0.0.1", "port": waiting.port, "address": "127.0.0.1"}
@@ -31,7 +31,7 @@ async def test_it_fires_once_something_listens() -> None:
 
 async def test_a_name_that_is_not_known_yet_means_not_yet() -> None:
     waiting = Tcp("no-such-host.invalid", 80)
-    waiting.bind(lent(clock=PassingClock(limit=2)))
+    waiting.bind(services(clock=PassingClock(limit=2)))
     with pytest.raises(NeverError):
         await anext(aiter(waiting.run()))
     assert "no-such-host.invalid port 80: " in waiting.last_look

@@ -10,11 +10,11 @@ from torpor.triggers.webhook import WebhookRefusedError
 
 from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.integration.triggers.site import Site, says, site
-from tests.support.fake_services import lent
+from tests.support.fake_services import services
 
 
 async def fires(trigger: Webhook, at: Site, clock: PassingClock | None = None) -> Any:
-    trigger.bind(lent(web=at.client, clock=clock or PassingClock()))
+    trigger.bind(services(web=at.client, clock=clock or PassingClock()))
     return (await anext(aiter(trigger.run()))).payload
 
 

@@ -29,7 +29,7 @@ from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.services.services import Sources
+from torpor_triggerer.services.services import Backends
 from torpor_triggerer.settings import Settings as TriggererSettings
 from torpor_triggerer.sharding import assignment
 from torpor_triggerer.usercode import registry
@@ -174,10 +174,10 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
         look_seconds=4.0,
         capacity=rng.choice((1, 2, 1000, 1000)),
     )
-    sources = Sources(api=api, evaluator=InProcess(), web=Web())
+    backends = Backends(api=api, evaluator=InProcess(), web=Web())
     stopping = asyncio.Event()
     process.on_term = stopping.set
-    await Triggerer(sources, _registry(), settings).run(stopping)
+    await Triggerer(backends, _registry(), settings).run(stopping)
 
 
 @cache

@@ -22,11 +22,11 @@ def _word_of_a_task() -> None:
 
 
 def _word_of_an_event() -> None:
-    put(task_end_events, "of_event", outcome.of_event)
+    put(task_end_events, "of_event", outcome.from_event)
 
 
 def _final() -> None:
-    put(outcome, "_AGAIN_THE_SAME", outcome._AGAIN_THE_SAME - {Reason.FAILED_BY_EVENT})
+    put(outcome, "_AGAIN_THE_SAME", outcome._FINAL_REASONS - {Reason.FAILED_BY_EVENT})
 
 
 def _fence() -> None:

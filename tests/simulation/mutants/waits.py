@@ -5,50 +5,50 @@ from typing import Any
 from torpor_api.client import lease
 from torpor_triggerer.batching.source import Source
 from torpor_triggerer.running import scheduler
-from torpor_triggerer.running.shared_triggers import Pokes
+from torpor_triggerer.running.shared_triggers import SharedTriggers
 from torpor_triggerer.sharding import membership
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _turn() -> None:
-    settled = scheduler.Runner._settle
+    settled = scheduler.Scheduler._reconcile
 
     def stale(self: Any, key: Any) -> None:
         wait, run = self._find(key), self._runs.get(key)
-        if wait is None or run is None or wait.turn == run.wait.turn:
+        if wait is None or run is None or wait.segment_id == run.wait.segment_id:
             settled(self, key)
 
-    put(scheduler.Runner, "_settle", stale)
+    put(scheduler.Scheduler, "_reconcile", stale)
 
 
 def _newcomers() -> None:
-    def close(_: Pokes, poke: Any) -> None:
-        poke.closed = True
+    def close(_: SharedTriggers, shared: Any) -> None:
+        shared.closed = True
 
-    put(Pokes, "_close", close)
+    put(SharedTriggers, "_close", close)
 
 
 def _others() -> None:
-    part = Pokes.part
+    leave = SharedTriggers.leave
 
-    def all_go(self: Pokes, run: Any, **how: Any) -> bool:
-        if run.poke is not None:
-            run.poke.members = [run]
-        return part(self, run, **how)
+    def all_go(self: SharedTriggers, run: Any, **how: Any) -> bool:
+        if run.shared is not None:
+            run.shared.members = [run]
+        return leave(self, run, **how)
 
-    put(Pokes, "part", all_go)
+    put(SharedTriggers, "leave", all_go)
 
 
 def _everyone() -> None:
-    end = Pokes._end
+    end = SharedTriggers._end_members
 
-    async def first(self: Pokes, poke: Any, ends: Any) -> None:
-        for run in list(poke.members)[1:]:
-            poke.members.remove(run)
-        await end(self, poke, ends)
+    async def first(self: SharedTriggers, shared: Any, ends: Any) -> None:
+        for run in list(shared.members)[1:]:
+            shared.members.remove(run)
+        await end(self, shared, ends)
 
-    put(Pokes, "_end", first)
+    put(SharedTriggers, "_end_members", first)
 
 
 def _silence() -> None:
@@ -58,18 +58,18 @@ def _silence() -> None:
 
 def _settled_again() -> None:
     def own(self: Any, shards: frozenset[int]) -> None:
-        self._owned = self._owned or shards
+        self._shards = self._shards or shards
 
-    put(scheduler.Runner, "own", own)
+    put(scheduler.Scheduler, "set_shards", own)
 
 
 def _room() -> None:
-    left = scheduler.Room.leave
+    left = scheduler.Capacity.leave
 
     def leave(self: Any, age: Any) -> None:
         left(self, age)
 
-    put(scheduler.Room, "leave", leave)
+    put(scheduler.Capacity, "leave", leave)
 
 
 def _whose_answer() -> None:
@@ -83,7 +83,7 @@ def _whose_answer() -> None:
 
 def _come_late() -> None:
     def join(self: Any, member: Any) -> None:
-        member.home = self
+        member.source = self
 
     joined = Source.join
     put(Source, "join", lambda self, member: (join if self.members else joined)(self, member))

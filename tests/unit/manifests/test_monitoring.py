@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_triggerer.reporting.metrics import Metrics, Standing
+from torpor_triggerer.reporting.metrics import Metrics, ReplicaState
 
 _COMPONENTS = Path(__file__).resolve().parents[3] / "manifests/components"
 _BASE = _COMPONENTS.parent / "base"
@@ -22,8 +22,8 @@ Documents = list[dict[str, Any]]
 def known() -> set[str]:
     """Every name that a query can have."""
     metrics = Metrics("default", ["http"])
-    metrics.watch(Standing)
-    metrics.watch_process()
+    metrics.add_gauges(ReplicaState)
+    metrics.add_process_metrics()
     suffixes = {"gauge": [""], "counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
     return {family.name + suffix for family in metrics._registry.collect() for suffix in suffixes[family.type]}
 

@@ -130,7 +130,7 @@ async def test_a_wait_that_nobody_answers_says_how_to_while_it_waits(words: dict
         assert f": {said}{how}" in made.status("a")["message"]
         await made.pass_time(600)
         assert made.stands("a") == ("Failed", "DeferralTimeout")
-        assert made.status("a")["message"].endswith(f"; at the last look: {said}")
+        assert made.status("a")["message"].endswith(f"; last look: {said}")
 
 
 async def test_among_several_it_says_how_to_as_well() -> None:
@@ -141,7 +141,7 @@ async def test_among_several_it_says_how_to_as_well() -> None:
         await made.pass_time(20)
         assert ": no answer yet; answer with: kubectl annotate" in made.status("a")["message"]
         await made.pass_time(600)
-        assert made.status("a")["message"].endswith("; at the last look: no answer yet")
+        assert made.status("a")["message"].endswith("; last look: no answer yet")
 
 
 async def test_a_moment_that_has_not_come_yet_is_not_believed() -> None:

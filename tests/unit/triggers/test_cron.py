@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torpor.triggers import Cron
 from torpor_wire import times, trigger
 
-from tests.support.fake_services import lent
+from tests.support.fake_services import services
 from tests.support.triggerer_world import world
 
 BERLIN = "Europe/Berlin"
@@ -21,7 +21,7 @@ BERLIN = "Europe/Berlin"
 
 def tick(expression: str, after: str, timezone: str = "UTC") -> str:
     waiting = Cron(expression, timezone=timezone, after=after)
-    waiting.bind(lent())
+    waiting.bind(services())
     assert waiting.due() == times.epoch(waiting.payload())
     return waiting.payload().replace(":00.000Z", "Z")
 
@@ -71,7 +71,7 @@ def test_a_tick_is_after_its_deferral_and_one_that_the_expression_names(
 ) -> None:
     after = moment.replace(tzinfo=UTC)
     waiting = Cron(expression, timezone=timezone, after=after.isoformat())
-    waiting.bind(lent())
+    waiting.bind(services())
     due = datetime.fromtimestamp(waiting.due(), ZoneInfo(timezone))
     assert due > after
     assert due.second == 0
@@ -91,7 +91,7 @@ def test_ticks_do_not_drift() -> None:
 def test_whoever_takes_the_wait_over_finds_the_same_tick() -> None:
     made = trigger.build("cron", Cron("0 * * * *").serialize()[1], namespace="ns", pool="p", now=1_700_000_000.5)
     waiting = Cron(**trigger.parse(made.kwargs))  # type: ignore[arg-type]
-    waiting.bind(lent())
+    waiting.bind(services())
     assert times.epoch(str(waiting.after)) == 1_700_000_000.5
     assert waiting.payload() == "2023-11-14T23:00:00.000Z"
     assert Cron(**waiting.serialize()[1]).serialize() == waiting.serialize()
@@ -137,7 +137,7 @@ def test_what_makes_no_sense_is_refused_where_it_is_written(kwargs: Any, error: 
 )
 def test_what_has_no_tick_is_refused_where_it_would_wait(expression: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        Cron(expression).bind(lent())
+        Cron(expression).bind(services())
 
 
 def test_an_image_without_time_zones_leaves_them_to_the_triggerer() -> None:

@@ -58,19 +58,19 @@ def test_what_makes_no_sense_is_refused(kwargs: Any, error: type[Exception], wor
 @pytest.mark.parametrize("path", ["/etc/passwd", "/data/../etc/passwd", "/database/x", "data/x", "/data/a/../b"])
 def test_a_path_outside_the_open_folders_is_refused_where_it_would_run(path: str) -> None:
     with pytest.raises(ValueError, match=r"is in no folder|not an absolute path"):
-        File(path).bind(trigger_services.lent(folders=("/data",)))
+        File(path).bind(trigger_services.services(folders=("/data",)))
 
 
 def test_without_an_open_folder_it_says_who_can_open_one() -> None:
     with pytest.raises(ValueError, match=r"it allows none \(--folder\)"):
-        File("/data/a").bind(trigger_services.lent())
+        File("/data/a").bind(trigger_services.services())
 
 
 def test_a_folder_may_be_of_each_namespace_its_own() -> None:
     open_to_each = ("/data/{namespace}",)
-    File("/data/team-a/x").bind(trigger_services.lent(folders=open_to_each, namespace="team-a"))
+    File("/data/team-a/x").bind(trigger_services.services(folders=open_to_each, namespace="team-a"))
     with pytest.raises(ValueError, match="/data/team-a/x"):
-        File("/data/team-a/x").bind(trigger_services.lent(folders=open_to_each, namespace="team-b"))
+        File("/data/team-a/x").bind(trigger_services.services(folders=open_to_each, namespace="team-b"))
 
 
 def test_patterns_are_a_shells(folder: Path) -> None:

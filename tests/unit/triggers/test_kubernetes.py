@@ -6,7 +6,7 @@ import pytest
 from torpor.triggers import Kubernetes
 from torpor_api.client.resources import PODS, Resource
 
-from tests.support.fake_services import lent
+from tests.support.fake_services import services
 from tests.support.triggerer_world import world
 
 POD = {"api_version": "v1", "kind": "Pod", "name": "p"}
@@ -45,8 +45,8 @@ def test_what_makes_no_sense_is_refused(kwargs: dict[str, Any], error: type[Exce
 )
 def test_what_is_not_allowed_or_cannot_work_is_refused_where_it_would_run(kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        Kubernetes(**{**POD, **kwargs}).bind(lent())
-    Kubernetes(**{**POD, "namespace": "workflows"}).bind(lent())
+        Kubernetes(**{**POD, **kwargs}).bind(services())
+    Kubernetes(**{**POD, "namespace": "workflows"}).bind(services())
 
 
 async def test_it_fires_when_the_object_comes_to_meet_the_condition() -> None:

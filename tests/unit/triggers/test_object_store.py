@@ -101,7 +101,7 @@ def test_a_key_is_taken_as_it_is_written(url: str, expected: ObjectLocation, man
 
 def test_a_reference_that_nobody_has_read_cannot_run() -> None:
     with pytest.raises(TypeError, match="secret_access_key is a secretRef that was not resolved"):
-        Object(URL, options=KEYS).bind(trigger_services.lent())
+        Object(URL, options=KEYS).bind(trigger_services.services())
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_reference_that_nobody_has_read_cannot_run() -> None:
 )
 def test_a_client_is_made_of_every_stores_options(url: str, options: dict[str, Any]) -> None:
     trigger = Object(url, options=options)
-    trigger.bind(trigger_services.lent())
-    store = object_clients.make(object_urls.parse_object_url(url), trigger.options, trigger_services.lent(), None)
+    trigger.bind(trigger_services.services())
+    store = object_clients.make(object_urls.parse_object_url(url), trigger.options, trigger_services.services(), None)
     assert "x" not in repr(store).removeprefix(type(store).__name__)
 
 
@@ -129,7 +129,7 @@ def test_credentials_that_a_store_cannot_read_are_refused() -> None:
     trigger = Object("gs://drops/key", options={"service_account_key": Revealed('{"type": "hunter2"}')})
     with pytest.raises(ValueError, match="url and options are not valid for the store") as caught:
         object_clients.make(
-            object_urls.parse_object_url("gs://drops/key"), trigger.options, trigger_services.lent(), None
+            object_urls.parse_object_url("gs://drops/key"), trigger.options, trigger_services.services(), None
         )
     assert "hunter2" not in str(caught.value)
 
@@ -161,4 +161,4 @@ async def test_no_link_leads_to_an_object_outside(folder: Path) -> None:
     async with trigger_services.waiting(trigger, folders=(str(folder),)):
         await trigger_services.looked(trigger, "does not exist")
     with pytest.raises(ValueError, match="is in no folder"):
-        Object(f"file://{folder.parent}/secret/key").bind(trigger_services.lent(folders=(str(folder),)))
+        Object(f"file://{folder.parent}/secret/key").bind(trigger_services.services(folders=(str(folder),)))

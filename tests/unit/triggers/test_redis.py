@@ -76,6 +76,6 @@ def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
 
 
 def test_a_password_that_came_from_a_secret_is_taken_and_a_reference_that_nobody_has_read_cannot_run() -> None:
-    Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(trigger_services.lent())
+    Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(trigger_services.services())
     with pytest.raises(TypeError, match="url must be text"):
-        Redis(SECRET, list="jobs").bind(trigger_services.lent())
+        Redis(SECRET, list="jobs").bind(trigger_services.services())

@@ -76,25 +76,25 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
 
 def test_a_password_that_came_from_a_secret_is_taken() -> None:
     trigger = Sql(Revealed("postgresql://joe:hunter2@db/app"), "SELECT 1")
-    trigger.bind(trigger_services.lent())
+    trigger.bind(trigger_services.services())
     assert "hunter2" not in repr(vars(trigger)["url"])
 
 
 def test_a_reference_that_nobody_has_read_cannot_run() -> None:
     with pytest.raises(TypeError, match="url must be text"):
-        Sql(SECRET, "SELECT 1").bind(trigger_services.lent())
+        Sql(SECRET, "SELECT 1").bind(trigger_services.services())
 
 
 def test_a_condition_is_over_rows_and_row_alone() -> None:
-    Sql(URL, "SELECT 1", condition="size(rows) == 0 || row.a > 1").bind(trigger_services.lent())
+    Sql(URL, "SELECT 1", condition="size(rows) == 0 || row.a > 1").bind(trigger_services.services())
     with pytest.raises(ValueError, match="event"):
-        Sql(URL, "SELECT 1", condition="event.a > 1").bind(trigger_services.lent())
+        Sql(URL, "SELECT 1", condition="event.a > 1").bind(trigger_services.services())
 
 
 def test_an_sqlite_file_is_in_a_folder_that_is_open() -> None:
-    Sql("sqlite:////data/x.db", "SELECT 1").bind(trigger_services.lent(folders=("/data",)))
+    Sql("sqlite:////data/x.db", "SELECT 1").bind(trigger_services.services(folders=("/data",)))
     with pytest.raises(ValueError, match="is in no folder"):
-        Sql("sqlite:////etc/x.db", "SELECT 1").bind(trigger_services.lent(folders=("/data",)))
+        Sql("sqlite:////etc/x.db", "SELECT 1").bind(trigger_services.services(folders=("/data",)))
 
 
 @pytest.mark.parametrize(

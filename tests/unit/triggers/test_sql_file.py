@@ -140,7 +140,7 @@ async def test_a_query_makes_no_file_and_opens_no_other(file: Path, tmp_path: Pa
 
 
 async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
-    given = trigger_services.sources(folders=(str(file.parent),))
+    given = trigger_services.backends(folders=(str(file.parent),))
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:
         triggers = [sql(file, query, params={"name": f"job-{number}"}) for number in range(20)]
@@ -149,7 +149,7 @@ async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
         also = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "[]"})
         bad, good = [await stack.enter_async_context(trigger_services.waiting(one, given)) for one in (spoilt, also)]
         await trigger_services.looked(also, "no row")
-        assert len(given.polls) == 2
+        assert len(given.pollers) == 2
         add(file, "job-7")
         assert await waits[7] == {"count": 1, "rows": [{"name": "job-7"}]}
         add(file, "{")
@@ -159,30 +159,30 @@ async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
         assert not good.done()
 
 
-@pytest.mark.parametrize(("other", "sources"), [({}, 1), ({"account": "other"}, 2), ({"namespace": "other"}, 2)])
-async def test_no_query_is_shared_by_accounts_or_namespaces(file: Path, other: dict[str, str], sources: int) -> None:
-    lent = trigger_services.lent(folders=(str(file.parent),))
+@pytest.mark.parametrize(("other", "backends"), [({}, 1), ({"account": "other"}, 2), ({"namespace": "other"}, 2)])
+async def test_no_query_is_shared_by_accounts_or_namespaces(file: Path, other: dict[str, str], backends: int) -> None:
+    first = trigger_services.services(folders=(str(file.parent),))
     triggers = [sql(file), sql(file)]
     tasks = []
-    for trigger, services in zip(triggers, (lent, replace(lent, **other)), strict=True):  # type: ignore[arg-type]
+    for trigger, services in zip(triggers, (first, replace(first, **other)), strict=True):  # type: ignore[arg-type]
         trigger.bind(services)
         tasks.append(asyncio.create_task(trigger_services.first(trigger)))
     for trigger in triggers:
         await trigger_services.looked(trigger, "no row")
-    assert len(lent.sources.polls) == sources
+    assert len(first.backends.pollers) == backends
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await lent.sources.polls.ended()
-    assert len(lent.sources.polls) == 0
+    await first.backends.pollers.ended()
+    assert len(first.backends.pollers) == 0
 
 
 async def test_what_any_of_waits_for_is_asked_for_with_the_others(file: Path) -> None:
-    given = trigger_services.sources(folders=(str(file.parent),))
+    given = trigger_services.backends(folders=(str(file.parent),))
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:
         triggers = [AnyOf([sql(file, query, params={"name": f"job-{number}"})]) for number in range(5)]
         for one in triggers:
             await stack.enter_async_context(trigger_services.waiting(one, given))
         await trigger_services.looked(triggers[4], "no row")
-        assert len(given.polls) == 1
+        assert len(given.pollers) == 1

@@ -17,7 +17,7 @@ from torpor_triggerer.model.deferred_taskrun import parse
 from torpor_triggerer.usercode import validation
 from torpor_triggerer.usercode.registry import Registry
 
-from tests.support.fake_services import lent
+from tests.support.fake_services import services
 from tests.unit.worker.conftest import module_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def end(event): pass
     wait = parse(cluster.taskruns[pod.name])
     call = validation.read(wait)
     assert isinstance(call, validation.Call)
-    made = validation.admit(wait, call, Registry(CLASSES), lent())
+    made = validation.admit(wait, call, Registry(CLASSES), services())
     assert made.problem is None
     assert made.trigger.serialize() == GIVEN[name].serialize()
 

@@ -14,7 +14,7 @@ from torpor_triggerer.model.outcome import Ended, Failed, Fired
 from torpor_triggerer.usercode import invoke, registry, validation
 
 from tests.support.fake_api import VirtualClock
-from tests.support.fake_services import lent
+from tests.support.fake_services import services
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Ended | No
     waiting = parse(pod.cluster.taskruns[pod.name])
     call = validation.read(waiting)
     assert isinstance(call, validation.Call), call
-    made = validation.admit(waiting, call, registry.load(NAMES), lent(clock=clock))
+    made = validation.admit(waiting, call, registry.load(NAMES), services(clock=clock))
     if made.problem is not None:
         return made.problem
     running = asyncio.create_task(invoke.first_event(made.trigger))

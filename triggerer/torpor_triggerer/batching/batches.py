@@ -13,11 +13,11 @@ from torpor_wire.backoff import Backoff
 
 _GROWTH_MAX = 12.0
 _PAUSE_MAX = 60.0
-_PEACE_MAX = 3600.0
+_RETRY_AFTER_MAX = 3600.0
 
 
 @dataclass(slots=True)
-class Looks:
+class LookStats:
     """How often a trigger has looked, when it did last, and when it looks again (seconds since the epoch)."""
 
     tries: int = 0
@@ -34,13 +34,13 @@ class Member:
 
     trigger: Any
     answer: Any
-    looks: Looks
+    looks: LookStats
     interval: float
-    most: int = sys.maxsize
+    limit: int = sys.maxsize
     next_at: float = float("-inf")
-    home: Any = None
+    source: Any = None
 
-    def looked(self, now: float, factor: float) -> None:
+    def record_look(self, now: float, factor: float) -> None:
         """It has been asked for, and is again after its interval, times the factor."""
         self.next_at = now + self.interval * factor
         self.looks.tries += 1
@@ -61,32 +61,32 @@ def fastest(members: Collection[Member]) -> float:
 def make_batches(members: Collection[Member]) -> list[list[Member]]:
     """As few as their limits allow; who has been in trouble comes last."""
     found: list[list[Member]] = []
-    for one in sorted(members, key=lambda one: -one.most):
-        if found and len(found[-1]) < one.most:
+    for one in sorted(members, key=lambda one: -one.limit):
+        if found and len(found[-1]) < one.limit:
             found[-1].append(one)
         else:
             found.append([one])
     return found
 
 
-def halves(lot: Sequence[Member]) -> list[list[Member]]:
+def halves(batch: Sequence[Member]) -> list[list[Member]]:
     """What is asked for next where one of them is to blame and nobody knows who."""
-    half = (len(lot) + 1) // 2
-    shrink(lot, half)
-    return [list(lot[:half]), list(lot[half:])]
+    half = (len(batch) + 1) // 2
+    shrink(batch, half)
+    return [list(batch[:half]), list(batch[half:])]
 
 
-def shrink(lot: Collection[Member], most: int) -> None:
+def shrink(batch: Collection[Member], limit: int) -> None:
     """Ask for fewer at once."""
-    for one in lot:
-        one.most = max(1, min(one.most, most))
+    for one in batch:
+        one.limit = max(1, min(one.limit, limit))
 
 
-def grow(lot: Collection[Member], most: int) -> None:
+def grow(batch: Collection[Member], limit: int) -> None:
     """It went well: ask for half as many more at once the next time."""
-    for one in lot:
-        if one.most < most:
-            one.most = min(most, one.most + 1 + one.most // 2)
+    for one in batch:
+        if one.limit < limit:
+            one.limit = min(limit, one.limit + 1 + one.limit // 2)
 
 
 def backoff(interval: float, failures: int, asked: float, jitter: float) -> float:
@@ -94,6 +94,6 @@ def backoff(interval: float, failures: int, asked: float, jitter: float) -> floa
 
     It doubles each time, up to twelve intervals and a minute; `jitter` is a number from 0 to 1.
     """
-    most = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval))
-    grown = Backoff(first=interval, cap=most).delay(failures)
-    return max(grown * (0.9 + 0.2 * jitter), min(max(asked, 0.0), _PEACE_MAX) * (1.0 + 0.1 * jitter))
+    limit = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval))
+    grown = Backoff(first=interval, cap=limit).delay(failures)
+    return max(grown * (0.9 + 0.2 * jitter), min(max(asked, 0.0), _RETRY_AFTER_MAX) * (1.0 + 0.1 * jitter))

@@ -12,11 +12,11 @@ from typing import Any
 
 from torpor.triggers.support import polling
 
-from torpor_triggerer.batching.batches import Looks, Member
-from torpor_triggerer.batching.source import Source, Terms
+from torpor_triggerer.batching.batches import LookStats, Member
+from torpor_triggerer.batching.source import PollContext, Source
 
 
-class Polls:
+class Pollers:
     """All sources of an event loop. A source's key may hold secrets and is never shown."""
 
     def __init__(self) -> None:
@@ -27,13 +27,13 @@ class Polls:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def event(self, trigger: Any, looks: Looks, terms: Terms) -> Coroutine[Any, Any, Any]:
+    def event(self, trigger: Any, looks: LookStats, context: PollContext) -> Coroutine[Any, Any, Any]:
         """What `poll_many` answers for a trigger at last; to be awaited at once. Raises what it fails with.
 
         No coroutine itself, whose frame would keep the terms for as long as the trigger waits.
         """
         member = _member(trigger, looks)
-        self._open(_key(trigger, terms), type(trigger), terms).join(member)
+        self._open(_key(trigger, context), type(trigger), context).join(member)
         return self._answer(member)
 
     async def ended(self) -> None:
@@ -48,10 +48,10 @@ class Polls:
         finally:
             self._leave(member)
 
-    def _open(self, key: Hashable, kind: Any, terms: Terms) -> Source:
+    def _open(self, key: Hashable, kind: Any, context: PollContext) -> Source:
         found = self._sources.get(key)
         if found is None or found.closed:
-            found = self._sources[key] = Source(kind, terms, self._expel)
+            found = self._sources[key] = Source(kind, context, self._expel)
             # In no wait's context: it outlives whoever happened to be first, and is not theirs in the log.
             task = self._context.copy().run(asyncio.create_task, found.run(), name=f"poll {kind.__name__}")
             self._tasks[found] = task
@@ -64,26 +64,26 @@ class Polls:
             del self._sources[key]
 
     def _expel(self, source: Source, member: Member) -> None:
-        self._open(object(), source.kind, source.terms).join(member)
+        self._open(object(), source.kind, source.context).join(member)
 
     def _leave(self, member: Member) -> None:
-        source: Source = member.home
+        source: Source = member.source
         source.members.pop(member, None)
         if not source.members and not source.closed:
             source.closed = True
             self._tasks[source].cancel()
 
 
-def _key(trigger: Any, terms: Terms) -> Hashable:
+def _key(trigger: Any, context: PollContext) -> Hashable:
     source = getattr(trigger, "source", None)
     if source is None:
         return object()
-    key = (type(trigger), terms.owner, source)
+    key = (type(trigger), context.owner, source)
     hash(key)
     return key
 
 
-def _member(trigger: Any, looks: Looks) -> Member:
+def _member(trigger: Any, looks: LookStats) -> Member:
     interval = float(getattr(trigger, "interval", polling.INTERVAL))
     if not math.isfinite(interval) or interval < polling.INTERVAL_MIN:
         raise ValueError(f"interval is {interval:g} seconds; {polling.INTERVAL_MIN:g} is the least")

@@ -12,9 +12,9 @@ from typing import Any
 
 from torpor.triggers.services import Services
 
-from torpor_triggerer.model.outcome import said
+from torpor_triggerer.model.outcome import error_text
 from torpor_triggerer.usercode import attribution, invoke
-from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.attribution import Attribution
 
 POLL_SECONDS = 120.0
 END_SECONDS = 5.0
@@ -58,7 +58,7 @@ def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
 def say(trigger: Any, trouble: OSError) -> None:
     """Let a wait say that there was no answer, and why."""
     with suppress(Exception):
-        trigger.last_look = said(trouble) or type(trouble).__name__
+        trigger.last_look = error_text(trouble) or type(trouble).__name__
 
 
 def retry_after(trouble: OSError) -> float:
@@ -71,13 +71,13 @@ def retry_after(trouble: OSError) -> float:
 
 
 async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
-    mark = Mark(class_name=kind.__qualname__, subject=triggers)
+    mark = Attribution(class_name=kind.__qualname__, subject=triggers)
     try:
         found = list(await attribution.running(mark, _many(kind, triggers, services)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if invoke.is_ours(error):
+        if invoke.is_own_cancellation(error):
             raise
         return _bearable(error)
     if len(found) != len(triggers):
@@ -93,7 +93,7 @@ def _bearable(error: BaseException) -> Exception:
     """What a future takes, and what ends no loop where it is raised."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {said(error)}")
+    bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {error_text(error)}")
     bearable.__cause__ = error
     return bearable
 

@@ -16,7 +16,7 @@ from torpor_api.timing import Clock
 
 from torpor_triggerer.batching import batches, results
 from torpor_triggerer.batching.batches import Member
-from torpor_triggerer.model.outcome import said
+from torpor_triggerer.model.outcome import error_text
 
 GATHER_SECONDS = 0.25
 """Between two rounds for those who have just come, so that thousands who come one by one are a few queries."""
@@ -31,25 +31,25 @@ ERROR = 10
 log = logging.getLogger(__name__)
 
 
-class Terms(NamedTuple):
+class PollContext(NamedTuple):
     """How a source is polled. `owner`: whose waits may share it; `lend`: services for it, until a stack is unwound."""
 
     owner: tuple[str, str]
     clock: Clock
     jitter: Callable[[], float]
-    lend: Callable[[AsyncExitStack], Services]
+    services_for: Callable[[AsyncExitStack], Services]
 
 
 class Source:
     """`kind`: the class of its triggers; `expel` takes a wait that is to be asked for by itself from now on."""
 
-    def __init__(self, kind: Any, terms: Terms, expel: Callable[["Source", Member], None]) -> None:
+    def __init__(self, kind: Any, context: PollContext, expel: Callable[["Source", Member], None]) -> None:
         self.kind = kind
-        self.terms = terms
+        self.context = context
         self.members: dict[Member, None] = {}
         self.closed = False
-        self.most = max(1, int(getattr(kind, "poll_at_once", AT_ONCE)))
-        self._clock = terms.clock
+        self.limit = max(1, int(getattr(kind, "poll_at_once", AT_ONCE)))
+        self._clock = context.clock
         self._expel = expel
         self._sleeper: asyncio.Future[None] | None = None
         self._began = float("-inf")
@@ -61,7 +61,7 @@ class Source:
 
     def join(self, member: Member) -> None:
         """Ask for a wait too: at once, unless the source is left in peace."""
-        member.home, member.most = self, min(member.most, self.most)
+        member.source, member.limit = self, min(member.limit, self.limit)
         self.members[member] = None
         self._newcomers = True
         if self._trouble is not None:
@@ -73,7 +73,7 @@ class Source:
         """Poll until nobody is left."""
         try:
             async with AsyncExitStack() as until:
-                services = self.terms.lend(until)
+                services = self.context.services_for(until)
                 while self.members:
                     await self._round(services)
                     if self.members:
@@ -91,49 +91,49 @@ class Source:
         asked: list[Member] = []
         left = batches.make_batches(batches.due(self.members, self._clock.now()))
         while left:
-            lot = [one for one in left.pop(0) if one in self.members]
-            if not lot:
+            batch = [one for one in left.pop(0) if one in self.members]
+            if not batch:
                 continue
-            asked += lot
+            asked += batch
             began = self._clock.monotonic()
-            found = await results.of(self.kind, [one.trigger for one in lot], services)
+            found = await results.of(self.kind, [one.trigger for one in batch], services)
             took = self._clock.monotonic() - began
             match found:
                 case PermissionError():
-                    await self._hand_out(lot, [found] * len(lot))
+                    await self._hand_out(batch, [found] * len(batch))
                 case OSError():
                     if isinstance(found, TimeoutError) and took > INSTANT:
                         self._too_long = took
-                    if not self._bear(lot, found):
+                    if not self._bear(batch, found):
                         break
-                case Exception() if len(lot) > 1:
-                    log.info("a poll for %d waits of %s fails: %s", len(lot), self.kind.__name__, said(found))
-                    left[:0] = batches.halves(lot)
+                case Exception() if len(batch) > 1:
+                    log.info("a poll for %d waits of %s fails: %s", len(batch), self.kind.__name__, error_text(found))
+                    left[:0] = batches.halves(batch)
                 case Exception():
-                    await self._hand_out(lot, [found])
+                    await self._hand_out(batch, [found])
                 case _:
-                    await self._hand_out(lot, found)
-                    self._recover(lot, took)
+                    await self._hand_out(batch, found)
+                    self._recover(batch, took)
         self._note(asked)
 
-    def _recover(self, lot: Sequence[Member], took: float) -> None:
+    def _recover(self, batch: Sequence[Member], took: float) -> None:
         self._is_well, self._failures, self._trouble = True, 0, None
         if took < self._too_long / 2:  # else the next one that is larger would be asked for in vain
-            batches.grow(lot, self.most)
+            batches.grow(batch, self.limit)
 
-    def _bear(self, lot: Sequence[Member], trouble: OSError) -> bool:
+    def _bear(self, batch: Sequence[Member], trouble: OSError) -> bool:
         """Take no answer for what it is. Whether the others are still to be asked for in this round."""
         is_theirs, self._is_well = self._is_well, False
-        if is_theirs and len(lot) == 1 and lot[0].most == 1 and len(self.members) > 1:
-            results.say(lot[0].trigger, trouble)
-            self._part(lot[0])
+        if is_theirs and len(batch) == 1 and batch[0].limit == 1 and len(self.members) > 1:
+            results.say(batch[0].trigger, trouble)
+            self._part(batch[0])
             return True
         is_theirs = is_theirs and isinstance(trouble, TimeoutError)
-        blamed: Iterable[Member] = lot if is_theirs else self.members
+        blamed: Iterable[Member] = batch if is_theirs else self.members
         for one in blamed:
             results.say(one.trigger, trouble)
         if isinstance(trouble, TimeoutError):
-            batches.shrink(lot if is_theirs else tuple(self.members), len(lot) // 2)
+            batches.shrink(batch if is_theirs else tuple(self.members), len(batch) // 2)
         if not is_theirs:
             self._failures += 1
             self._trouble = trouble
@@ -141,18 +141,18 @@ class Source:
 
     def _part(self, member: Member) -> None:
         del self.members[member]
-        member.looked(self._clock.now(), self._factor())
+        member.record_look(self._clock.now(), self._factor())
         self._expel(self, member)
 
     def _note(self, asked: Iterable[Member]) -> None:
         now, factor = self._clock.now(), self._factor()
         for one in asked:
             if one in self.members:
-                one.looked(now, factor)
+                one.record_look(now, factor)
 
-    async def _hand_out(self, lot: Sequence[Member], found: Sequence[Any]) -> None:
+    async def _hand_out(self, batch: Sequence[Member], found: Sequence[Any]) -> None:
         told, traces = 0, {id(one): one.__traceback__ for one in found if isinstance(one, Exception)}
-        for member, answer in zip(lot, found, strict=True):
+        for member, answer in zip(batch, found, strict=True):
             if answer is None or member not in self.members:
                 continue
             del self.members[member]
@@ -178,9 +178,9 @@ class Source:
 
     async def _leave_in_peace(self, trouble: OSError) -> None:
         if self._failures == 1:
-            log.info("no answer to %d waits of %s: %s", len(self.members), self.kind.__name__, said(trouble))
+            log.info("no answer to %d waits of %s: %s", len(self.members), self.kind.__name__, error_text(trouble))
         interval = batches.fastest(self.members)
-        pause = batches.backoff(interval, self._failures, results.retry_after(trouble), self.terms.jitter())
+        pause = batches.backoff(interval, self._failures, results.retry_after(trouble), self.context.jitter())
         for one in self.members:
             one.next_at = one.looks.next_at = self._clock.now() + pause
         await self._clock.sleep(pause)
@@ -197,4 +197,4 @@ class Source:
             sleeper.result()
 
     def _factor(self) -> float:
-        return 0.9 + 0.2 * self.terms.jitter()
+        return 0.9 + 0.2 * self.context.jitter()

@@ -13,13 +13,13 @@ class FairQueue(Generic[T]):
     """First in, first out for one owner; round robin for several."""
 
     def __init__(self, limit: int) -> None:
-        self._room = Shares(limit)
+        self._slots = Shares(limit)
         self._lines: dict[str, deque[T]] = {}
         self._filled = asyncio.Event()
 
     def put(self, owner: str, one: T) -> bool:
         """Whether there was a place for it."""
-        if not self._room.try_acquire(owner):
+        if not self._slots.try_acquire(owner):
             return False
         self._lines.setdefault(owner, deque()).append(one)
         self._filled.set()
@@ -35,5 +35,5 @@ class FairQueue(Generic[T]):
             self._lines[owner] = line  # as the last
         elif not self._lines:
             self._filled.clear()
-        self._room.release(owner)
+        self._slots.release(owner)
         return one

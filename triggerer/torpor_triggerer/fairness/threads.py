@@ -26,20 +26,20 @@ class Threads:
 
     def __init__(self, limit: int = THREADS) -> None:
         self._limit = limit
-        self._room = Shares(limit)
+        self._slots = Shares(limit)
 
     async def call(self, work: Callable[[], T], owner: str = "") -> T:
         """What `work` returns or raises; where the caller is cancelled, `work` goes on and nobody hears of its end."""
-        if not self._room.try_acquire(owner):
+        if not self._slots.try_acquire(owner):
             log.debug("the share of %r in %d threads is busy; what blocks waits for its turn", owner, self._limit)
-            await self._room.acquire(owner)
+            await self._slots.acquire(owner)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         try:
             context = contextvars.copy_context()
             threading.Thread(target=self._work, args=(work, done, context, owner), daemon=True).start()
         except BaseException:
-            self._room.release(owner)
+            self._slots.release(owner)
             raise
         return await done
 
@@ -56,7 +56,7 @@ class Threads:
             log.debug("a thread has outlived the loop")
 
     def _end(self, owner: str, done: "asyncio.Future[Any]", found: object, error: BaseException | None) -> None:
-        self._room.release(owner)
+        self._slots.release(owner)
         if done.done():
             return
         if error is None:

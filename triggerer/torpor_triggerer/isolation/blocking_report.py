@@ -12,8 +12,8 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.placement import Blocked
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
-from torpor_triggerer.reporting.events import Notices
-from torpor_triggerer.running.scheduler import Runner
+from torpor_triggerer.reporting.events import EventRecorder
+from torpor_triggerer.running.scheduler import Scheduler
 from torpor_triggerer.running.state import Run
 
 TOLD_MAX = 20
@@ -22,22 +22,22 @@ TELL_EVERY = 60.0
 log = logging.getLogger(__name__)
 
 
-class Blame:
+class BlockingReport:
     """For one process."""
 
-    def __init__(self, runner: Runner, notices: Notices, clock: Clock) -> None:
-        self._runner = runner
-        self._notices = notices
+    def __init__(self, scheduler: Scheduler, events: EventRecorder, clock: Clock) -> None:
+        self._scheduler = scheduler
+        self._events = events
         self._clock = clock
-        self._told_at: dict[str, float] = {}
+        self._reported_at: dict[str, float] = {}
 
-    def lay(self, blocked: Blocked) -> None:
+    def handle(self, blocked: Blocked) -> None:
         """Tell of one block, once the loop goes on. Never raises."""
         try:
-            guilty = _whose(self._runner.runs, blocked.subject)
+            guilty = _whose(self._scheduler.runs, blocked.subject)
             self._tell(guilty, blocked)
             if blocked.moved:
-                self._runner.begin_anew(lambda run: _moves(run, blocked, guilty))
+                self._scheduler.restart_runs(lambda run: _moves(run, blocked, guilty))
         except Exception:
             log.exception("nothing follows from a block of trigger %s", blocked.class_name)
 
@@ -45,12 +45,12 @@ class Blame:
         message = _message(blocked)
         log.warning("%s", message)
         now = self._clock.monotonic()
-        if not blocked.moved and now - self._told_at.get(blocked.class_name, float("-inf")) < TELL_EVERY:
+        if not blocked.moved and now - self._reported_at.get(blocked.class_name, float("-inf")) < TELL_EVERY:
             return
-        self._told_at[blocked.class_name] = now
+        self._reported_at[blocked.class_name] = now
         for run in list(guilty)[:TOLD_MAX]:
-            self._notices.warn(run.wait, Reason.LOOP_BLOCKED, message)
-            with run.page.speaking():
+            self._events.warning(run.wait, Reason.LOOP_BLOCKED, message)
+            with run.wait_log.active():
                 log.warning("%s", message)
 
 
@@ -62,7 +62,7 @@ def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
 
 def _moves(run: Run, blocked: Blocked, guilty: Collection[Run]) -> bool:
     """Whether what runs for it is still of the class as it was, as a part of another perhaps."""
-    named = run.wait.asked is not None and run.wait.asked.class_name == blocked.class_name
+    named = run.wait.trigger is not None and run.wait.trigger.class_name == blocked.class_name
     return (named or run in guilty) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)
 
 

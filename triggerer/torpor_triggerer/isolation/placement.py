@@ -19,12 +19,12 @@ from torpor_api.timing import Clock
 
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
-from torpor_triggerer.isolation.watchdog import Block, Pulse, Told, Watchdog
+from torpor_triggerer.isolation.watchdog import Block, BlockListener, LoopMonitor, Watchdog
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Ended
 from torpor_triggerer.reporting.health import LATE
 from torpor_triggerer.usercode import attribution, invoke
-from torpor_triggerer.usercode.attribution import Mark, Sight
+from torpor_triggerer.usercode.attribution import Attribution, StackSample
 from torpor_triggerer.usercode.registry import Registry
 
 BLOCKS = 3
@@ -49,7 +49,7 @@ class Blocked:
     moved: bool
 
 
-class Hosts:
+class Placement:
     """Implements `conduct.Hosts`. `blocked` counts by class how often it kept a loop; `apart` has a thread for some.
 
     `on_begin` is told of each block when it is seen, in the watchdog's thread; `on_blocked`, in the loop of all once it
@@ -62,32 +62,32 @@ class Hosts:
         registry: Registry,
         *,
         seconds: float,
-        on_begin: Callable[[str], None],
-        on_blocked: Callable[[Blocked], None],
+        on_block: Callable[[str], None],
+        on_unblock: Callable[[Blocked], None],
     ) -> None:
         self.blocked: Counter[str] = Counter()
-        self.apart: dict[str, ThreadLoop] = {}
+        self.thread_loops: dict[str, ThreadLoop] = {}
         self._registry = registry
         self._seconds = seconds
         self._clock = clock
-        self._on_begin = on_begin
-        self._on_blocked = on_blocked
+        self._on_begin = on_block
+        self._on_blocked = on_unblock
         self._blocks: dict[str, deque[float]] = {}
         self._watchdog = Watchdog()
-        self._pulses: dict[str, Pulse] = {}
-        self._told_at: dict[str, float] = {}
-        self._home: asyncio.AbstractEventLoop | None = None
+        self._pulses: dict[str, LoopMonitor] = {}
+        self._reported_at: dict[str, float] = {}
+        self._main_loop: asyncio.AbstractEventLoop | None = None
 
     @contextmanager
-    def watched(self, apart: Collection[str] = ()) -> Iterator[None]:
+    def watching(self, thread_loops: Collection[str] = ()) -> Iterator[None]:
         """Watch the running loop, and let these classes run apart from the first. A simulation does without."""
         interval = sys.getswitchinterval()
-        self._home = asyncio.get_running_loop()
-        self._home.set_task_factory(attribution.factory)
-        self._watchdog.watch(Pulse(self._home, threading.get_ident(), self._told))
-        for class_name in apart:
+        self._main_loop = asyncio.get_running_loop()
+        self._main_loop.set_task_factory(attribution.factory)
+        self._watchdog.watch(LoopMonitor(self._main_loop, threading.get_ident(), self._listener))
+        for class_name in thread_loops:
             if class_name in self._registry.usable:
-                self._move(class_name, self._home)
+                self._move(class_name, self._main_loop)
             else:
                 log.warning("no class is registered as %r, to be run apart", class_name)
         self._watchdog.start()
@@ -96,7 +96,7 @@ class Hosts:
         finally:
             sys.setswitchinterval(interval)
             self._watchdog.stop()
-            for one in self.apart.values():
+            for one in self.thread_loops.values():
                 one.stop()
 
     async def first_event(self, class_name: str, trigger: Any) -> Ended:
@@ -104,42 +104,44 @@ class Hosts:
         try:
             if isinstance(trigger, TriggerProxy):
                 return await trigger.outcome()
-            return await attribution.running(Mark(class_name=class_name, subject=trigger), invoke.first_event(trigger))
+            return await attribution.running(
+                Attribution(class_name=class_name, subject=trigger), invoke.first_event(trigger)
+            )
         except (Exception, asyncio.CancelledError) as error:
-            if invoke.is_ours(error):
+            if invoke.is_own_cancellation(error):
                 raise
-            log.exception("the trigger broke what runs it")
-            return outcome.raised(error)
+            log.exception("The trigger broke its runner")
+            return outcome.from_exception(error)
 
     async def tell(self, class_name: str, trigger: Any, method: str) -> None:
         """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
-        if invoke.answers(trigger, method):
+        if invoke.implements(trigger, method):
             telling = invoke.tell(self._clock, trigger, method, seconds=self._seconds)
-            await attribution.running(Mark(class_name=class_name, subject=trigger), telling)
+            await attribution.running(Attribution(class_name=class_name, subject=trigger), telling)
 
     @property
-    def _told(self) -> Told:
-        return Told(began=self._begin, ended=self._end)
+    def _listener(self) -> BlockListener:
+        return BlockListener(began=self._begin, ended=self._end)
 
     def _begin(self, block: Block) -> None:
         """In the watchdog's thread: said at once, for the loop may never go on."""
         class_name = self._class_name(block.sight)
         self.blocked[class_name] += 1
         self._on_begin(class_name)
-        if not block.apart:
+        if not block.thread_class:
             log.warning("trigger %s blocks the event loop, at %s", class_name, self._place(block.sight))
-        elif block.started - self._told_at.get(class_name, float("-inf")) > TELL_EVERY:
-            self._told_at[class_name] = block.started
+        elif block.started - self._reported_at.get(class_name, float("-inf")) > TELL_EVERY:
+            self._reported_at[class_name] = block.started
             log.info("trigger %s blocks the thread that it has to itself, at %s", class_name, self._place(block.sight))
 
     def _end(self, block: Block) -> None:
         """In the watchdog's thread: thousands may be waiting to be made, in one step, of a class that blocks then."""
-        if block.apart or self._home is None:
+        if block.thread_class or self._main_loop is None:
             return
         class_name = self._class_name(block.sight)
         moved = self._is_too_much(class_name, block) and class_name in self._registry.usable
-        if moved and class_name not in self.apart:
-            self._move(class_name, self._home)
+        if moved and class_name not in self.thread_loops:
+            self._move(class_name, self._main_loop)
             log.warning("trigger %s has a thread to itself from now on", class_name)
         blocked = Blocked(
             class_name=class_name,
@@ -148,33 +150,37 @@ class Hosts:
             seconds=block.seconds,
             moved=moved,
         )
-        self._home.call_soon_threadsafe(self._on_blocked, blocked)
+        self._main_loop.call_soon_threadsafe(self._on_blocked, blocked)
 
     def _is_too_much(self, class_name: str, block: Block) -> bool:
         blocks = self._blocks.setdefault(class_name, deque(maxlen=BLOCKS))
         blocks.append(block.started)
         often = len(blocks) == BLOCKS and block.started - blocks[0] <= WITHIN
-        return often or block.seconds >= LONG or class_name in self.apart
+        return often or block.seconds >= LONG or class_name in self.thread_loops
 
-    def _move(self, class_name: str, home: asyncio.AbstractEventLoop) -> None:
+    def _move(self, class_name: str, main_loop: asyncio.AbstractEventLoop) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
-        apart = self.apart[class_name] = ThreadLoop(class_name, home, self._watch, self._complaint)
-        self._registry.stand_in(class_name, lambda found: lambda **kwargs: TriggerProxy(apart, found, kwargs))
+        thread_loops = self.thread_loops[class_name] = ThreadLoop(
+            class_name, main_loop, self._watch, self._blocked_reason
+        )
+        self._registry.replace_class(
+            class_name, lambda found: lambda **kwargs: TriggerProxy(thread_loops, found, kwargs)
+        )
 
-    def _watch(self, apart: ThreadLoop) -> None:
+    def _watch(self, thread_loops: ThreadLoop) -> None:
         """In the thread that is to be watched."""
-        pulse = Pulse(apart.loop, threading.get_ident(), self._told, apart.class_name)
-        self._pulses[apart.class_name] = pulse
+        pulse = LoopMonitor(thread_loops.loop, threading.get_ident(), self._listener, thread_loops.class_name)
+        self._pulses[thread_loops.class_name] = pulse
         self._watchdog.watch(pulse)
 
-    def _complaint(self, class_name: str) -> str:
+    def _blocked_reason(self, class_name: str) -> str:
         pulse = self._pulses.get(class_name)
         block = pulse.block if pulse else None
         if block is None:
             return ""
         return f"its thread has been blocked for {block.seconds:.0f} s, at {self._place(block.sight)}"
 
-    def _class_name(self, sight: Sight) -> str:
+    def _class_name(self, sight: StackSample) -> str:
         """The innermost registered class whose method is under way, else whoever was begun."""
         subject = sight.mark.subject
         asked = subject[:1] if isinstance(subject, list | tuple) else (subject,)
@@ -184,7 +190,7 @@ class Hosts:
                 return name
         return sight.mark.class_name or type(sight.mark.subject).__qualname__
 
-    def _place(self, sight: Sight) -> str:
+    def _place(self, sight: StackSample) -> str:
         """The innermost line of the class's own module, and where it is called from there."""
         if not sight.places:
             return "its construction"

@@ -15,12 +15,12 @@ from torpor.triggers.services import Answer, Request, TaskRunRef
 from torpor.triggers.support.metering import Meter
 from torpor_wire.canonical import Json
 
-from torpor_triggerer.batching.batches import Looks
-from torpor_triggerer.batching.source import Terms
+from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.proxy import Session
-from torpor_triggerer.services.client_pool import Kept
+from torpor_triggerer.services.client_pool import PinnedClients
 from torpor_triggerer.services.services import TriggerServices
 
 T = TypeVar("T")
@@ -29,80 +29,80 @@ T = TypeVar("T")
 class ServicesProxy:
     """Implements `torpor.triggers.services.Services` by what was lent at home; `kept` as there."""
 
-    def __init__(self, lent: TriggerServices, apart: ThreadLoop, kept: Kept | None = None) -> None:
-        self.lent = lent
-        self._apart = apart
-        self._kept = kept
+    def __init__(self, services: TriggerServices, thread_loop: ThreadLoop, pinned: PinnedClients | None = None) -> None:
+        self.services = services
+        self._thread_loop = thread_loop
+        self._pinned = pinned
 
     @property
     def namespace(self) -> str:
         """The namespace of the TaskRun."""
-        return self.lent.namespace
+        return self.services.namespace
 
     @property
     def taskrun(self) -> TaskRunRef:
         """The TaskRun that waits."""
-        return self.lent.taskrun
+        return self.services.taskrun
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """A trigger of a registered class, which runs here too unless it has a thread of its own."""
-        made = self.lent.make(class_name, kwargs)
+        made = self.services.make(class_name, kwargs)
         if hasattr(made, "bind"):
             made.bind(self)
         return made
 
     def now(self) -> float:
         """Seconds since the epoch."""
-        return self.lent.now()
+        return self.services.now()
 
     async def sleep(self, seconds: float) -> None:
         """Return after so many seconds; here, since a thread that is woken up by another is woken up late."""
-        await self.lent.sleep(seconds)
+        await self.services.sleep(seconds)
 
     def jitter(self) -> float:
         """A number from 0 to 1."""
-        return self.lent.jitter()
+        return self.services.jitter()
 
     def check(self, expression: str, roots: frozenset[str]) -> None:
         """Raise ValueError for an expression that cannot work."""
-        self.lent.check(expression, roots)
+        self.services.check(expression, roots)
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """The value of an expression."""
-        return await self._apart.at_home(_of(self.lent.evaluate(expression, variables)))
+        return await self._thread_loop.in_main_loop(_of(self.services.evaluate(expression, variables)))
 
     async def request(self, asked: Request) -> Answer:
         """One HTTP request."""
-        return await self._apart.at_home(_of(self.lent.request(asked)))
+        return await self._thread_loop.in_main_loop(_of(self.services.request(asked)))
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection and close it."""
-        return await self._apart.at_home(_of(self.lent.reach(host, port, seconds=seconds)))
+        return await self._thread_loop.in_main_loop(_of(self.services.reach(host, port, seconds=seconds)))
 
     async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
         """A TCP connection, for use in this thread."""
-        connecting = self.lent.connect(host, port, seconds=seconds, meter=meter)
+        connecting = self.services.connect(host, port, seconds=seconds, meter=meter)
         return await self._borrowed(connecting, lambda connected: connected.close())
 
     async def proxy(self, meter: Meter) -> "RemoteProxy":
         """A way to servers for a client that opens connections by itself."""
-        session = await self._borrowed(self.lent.proxy(meter), lambda session: self._at_home_later(session.close()))
-        return RemoteProxy(session, self._apart)
+        session = await self._borrowed(self.services.proxy(meter), lambda session: self._at_home_later(session.close()))
+        return RemoteProxy(session, self._thread_loop)
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
         """Held while an answer is read and judged."""
-        held = self.lent.answering()
+        held = self.services.answering()
         leave = partial(held.__aexit__, None, None, None)
         await self._borrowed(held.__aenter__(), lambda _: self._at_home_later(leave()))
         try:
             yield
         finally:
-            await asyncio.shield(self._apart.at_home(_of(leave())))
+            await asyncio.shield(self._thread_loop.in_main_loop(_of(leave())))
 
     async def _borrowed(self, work: Awaitable[T], give_back: Callable[[T], object]) -> T:
         """What is taken at home; whoever is cancelled meanwhile may have it already, or get it still: given back."""
-        borrowing = asyncio.run_coroutine_threadsafe(_of(work), self._apart.home)
+        borrowing = asyncio.run_coroutine_threadsafe(_of(work), self._thread_loop.main_loop)
 
         def unwanted(done: "Future[T]") -> None:
             if not done.cancelled() and done.exception() is None:
@@ -115,68 +115,72 @@ class ServicesProxy:
             raise
 
     def _at_home_later(self, work: Awaitable[object]) -> None:
-        asyncio.run_coroutine_threadsafe(_of(work), self._apart.home)
+        asyncio.run_coroutine_threadsafe(_of(work), self._thread_loop.main_loop)
 
     @property
     def answer_bytes(self) -> int:
         """How large an answer may be."""
-        return self.lent.answer_bytes
+        return self.services.answer_bytes
 
     @property
     def longest_request(self) -> float:
         """For how many seconds one request may be waited for."""
-        return self.lent.longest_request
+        return self.services.longest_request
 
     async def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the namespace as it is and each time it changes, each asked for when it is wanted."""
-        versions = self.lent.versions(api_version, kind, name, managed=managed)
-        turn = asyncio.Lock()
+        versions = self.services.versions(api_version, kind, name, managed=managed)
+        lock = asyncio.Lock()
         try:
-            while (version := await self._apart.at_home(_next(versions, turn))) is not None:
+            while (version := await self._thread_loop.in_main_loop(_next(versions, lock))) is not None:
                 yield version
         finally:
-            await self._apart.at_home(_close(versions, turn))
+            await self._thread_loop.in_main_loop(_close(versions, lock))
 
     async def polled(self, trigger: Any) -> Any:
         """The event of a trigger whose class has `poll_many`: asked for here, with those that wait here."""
-        clock, jitter = self.lent.sources.api.clock, self.lent.sources.api.jitter
-        terms = Terms((self.lent.namespace, self.lent.account), clock, jitter, self._lend)
-        return await self._apart.polls.event(trigger, self.lent.looks, terms)
+        clock, jitter = self.services.backends.api.clock, self.services.backends.api.jitter
+        context = PollContext((self.services.namespace, self.services.account), clock, jitter, self._poll_services)
+        return await self._thread_loop.pollers.event(trigger, self.services.looks, context)
 
-    def _lend(self, until: AsyncExitStack) -> "ServicesProxy":
-        return ServicesProxy(replace(self.lent, looks=Looks()), self._apart, Kept(self._apart.clients, until))
+    def _poll_services(self, until: AsyncExitStack) -> "ServicesProxy":
+        return ServicesProxy(
+            replace(self.services, looks=LookStats()),
+            self._thread_loop,
+            PinnedClients(self._thread_loop.clients, until),
+        )
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises, from one of the worker threads that all share."""
-        return await self._apart.at_home(_of(self.lent.in_thread(work)))
+        return await self._thread_loop.in_main_loop(_of(self.services.in_thread(work)))
 
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
         """This thread's one client of this namespace and service account for a key."""
-        clients = self._kept or self._apart.clients
-        return clients.lend((self.lent.owner, key), connect, close, self.lent.namespace)
+        clients = self._pinned or self._thread_loop.clients
+        return clients.acquire((self.services.owner, key), connect, close, self.services.namespace)
 
     @property
     def folders(self) -> Sequence[str]:
         """The folders that waits of this namespace may look into."""
-        return self.lent.folders
+        return self.services.folders
 
     @property
     def lends_identity(self) -> bool:
         """Whether waits may use the identity of this pod."""
-        return self.lent.lends_identity
+        return self.services.lends_identity
 
 
 class RemoteProxy:
     """A session of the proxy, which runs in the loop of all."""
 
-    def __init__(self, session: Session, apart: ThreadLoop) -> None:
+    def __init__(self, session: Session, thread_loop: ThreadLoop) -> None:
         self.url = session.url
         self._session = session
-        self._apart = apart
+        self._thread_loop = thread_loop
 
     @property
     def denied(self) -> str:
@@ -198,19 +202,19 @@ class RemoteProxy:
 
     async def close(self) -> None:
         """The client is done."""
-        await self._apart.at_home(_of(self._session.close()))
+        await self._thread_loop.in_main_loop(_of(self._session.close()))
 
 
 async def _of(work: Awaitable[T]) -> T:
     return await work
 
 
-async def _next(versions: AsyncGenerator[Mapping[str, Any], None], turn: asyncio.Lock) -> Mapping[str, Any] | None:
-    async with turn:
+async def _next(versions: AsyncGenerator[Mapping[str, Any], None], lock: asyncio.Lock) -> Mapping[str, Any] | None:
+    async with lock:
         return await anext(versions, None)
 
 
-async def _close(versions: AsyncGenerator[Mapping[str, Any], None], turn: asyncio.Lock) -> None:
+async def _close(versions: AsyncGenerator[Mapping[str, Any], None], lock: asyncio.Lock) -> None:
     """After whoever still asks for one, though nobody waits for the answer: both at once are an error."""
-    async with turn:
+    async with lock:
         await versions.aclose()

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from torpor_triggerer.batching.pollers import Polls
-from torpor_triggerer.services.client_pool import Clients
+from torpor_triggerer.batching.pollers import Pollers
+from torpor_triggerer.services.client_pool import ClientPool
 from torpor_triggerer.usercode import attribution
 
 T = TypeVar("T")
@@ -25,34 +25,34 @@ class ThreadLoop:
     def __init__(
         self,
         class_name: str,
-        home: asyncio.AbstractEventLoop,
-        began: Callable[["ThreadLoop"], None],
-        complaint: Callable[[str], str],
+        main_loop: asyncio.AbstractEventLoop,
+        on_start: Callable[["ThreadLoop"], None],
+        blocked_reason: Callable[[str], str],
     ) -> None:
         self.class_name = class_name
-        self.home = home
+        self.main_loop = main_loop
         self.loop = asyncio.new_event_loop()
-        self.clients = Clients()
+        self.clients = ClientPool()
         """Those that its triggers share; one that belongs to another loop is of no use here."""
-        self.polls = Polls()
-        self._began = began
-        self._complaint = complaint
+        self.pollers = Pollers()
+        self._on_start = on_start
+        self._blocked_reason = blocked_reason
         self._stopped = False
         self.loop.set_task_factory(attribution.factory)
         threading.Thread(target=self._run, name=f"trigger {class_name}", daemon=True).start()
 
     @property
-    def complaint(self) -> str:
+    def blocked_reason(self) -> str:
         """What keeps it; empty where nothing does."""
-        return self._complaint(self.class_name)
+        return self._blocked_reason(self.class_name)
 
     async def call(self, work: Coroutine[Any, Any, T]) -> T:
         """What `work` returns or raises there; it is cancelled there where whoever waits for it here is."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
-    async def at_home(self, work: Coroutine[Any, Any, T]) -> T:
+    async def in_main_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """From there: what `work` returns or raises in the loop of all."""
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.home))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.main_loop))
 
     def stop(self) -> None:
         """Begin nothing more; what hangs is left to hang."""
@@ -61,7 +61,7 @@ class ThreadLoop:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)
-        self.loop.call_soon(self._began, self)
+        self.loop.call_soon(self._on_start, self)
         while True:
             try:
                 self.loop.run_forever()

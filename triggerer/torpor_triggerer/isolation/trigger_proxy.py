@@ -19,21 +19,21 @@ from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.model.outcome import Done, Ended, Failed, Fired, Skipped
 from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.usercode import attribution, invoke, validation
-from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.attribution import Attribution
 from torpor_triggerer.usercode.registry import TriggerClass
 
 LONGEST_SLEEP = 30.0
 
 
-class StandInError(Exception):
+class ProxyError(Exception):
     """The trigger has failed there; the message says how."""
 
 
 class TriggerProxy:
     """In place of what `made_by` makes of the kwargs."""
 
-    def __init__(self, apart: ThreadLoop, made_by: TriggerClass, kwargs: Mapping[str, Any]) -> None:
-        self._apart = apart
+    def __init__(self, thread_loop: ThreadLoop, made_by: TriggerClass, kwargs: Mapping[str, Any]) -> None:
+        self._thread_loop = thread_loop
         self._made_by = made_by
         self._kwargs = kwargs
         self._services: ServicesProxy | None = None
@@ -43,11 +43,13 @@ class TriggerProxy:
 
     def bind(self, services: TriggerServices | ServicesProxy) -> None:
         """Keep what is lent until it is made."""
-        self._services = ServicesProxy(services.lent if isinstance(services, ServicesProxy) else services, self._apart)
+        self._services = ServicesProxy(
+            services.services if isinstance(services, ServicesProxy) else services, self._thread_loop
+        )
 
     async def outcome(self) -> Ended:
         """What comes of it; CancelledError where whoever waits for it is cancelled."""
-        return await self._apart.call(self._run())
+        return await self._thread_loop.call(self._run())
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """As a trigger that is a part of another is run."""
@@ -59,17 +61,17 @@ class TriggerProxy:
             case Skipped(message=message):
                 yield TaskSkippedEvent(message)
             case Failed(message=message):
-                raise StandInError(message)
+                raise ProxyError(message)
             case other:
                 assert_never(other)
 
     async def cleanup(self) -> None:
         """Once it no longer runs, and if it was made at all."""
-        await self._apart.call(self._tell("cleanup"))
+        await self._thread_loop.call(self._tell("cleanup"))
 
     async def on_kill(self) -> None:
         """Also where it never ran here: what it began elsewhere is to end."""
-        await self._apart.call(self._kill())
+        await self._thread_loop.call(self._kill())
 
     @property
     def shareable(self) -> bool:
@@ -89,7 +91,7 @@ class TriggerProxy:
     @property
     def last_look(self) -> str:
         """What keeps its thread, if anything does, and what it found before."""
-        return "; ".join(part for part in (self._apart.complaint, self._said("last_look")) if part)
+        return "; ".join(part for part in (self._thread_loop.blocked_reason, self._said("last_look")) if part)
 
     @property
     def asks(self) -> str:
@@ -116,7 +118,7 @@ class TriggerProxy:
 
     async def _until(self, moment: float) -> None:
         """By the wall clock, which may be set meanwhile."""
-        left = moment - self._lent.now()
+        left = moment - self._services_proxy.now()
         if left > 0:
             await asyncio.sleep(min(left, LONGEST_SLEEP))
             await self._until(moment)
@@ -128,25 +130,25 @@ class TriggerProxy:
     async def _tell(self, method: str) -> None:
         if self._running is not None:
             await asyncio.wait((self._running,))
-        if invoke.answers(self._trigger, method):
+        if invoke.implements(self._trigger, method):
             await attribution.running(self._mark, getattr(self._trigger, method)())
 
     def _make(self) -> None:
         if self._trigger is None and self._problem is None:
             made = validation.make(
-                self._apart.class_name, self._made_by, lambda: self._made_by(**self._kwargs), self._lent
+                self._thread_loop.class_name, self._made_by, lambda: self._made_by(**self._kwargs), self._services_proxy
             )
             self._trigger, self._problem = made.trigger, made.problem
 
     @property
-    def _lent(self) -> ServicesProxy:
+    def _services_proxy(self) -> ServicesProxy:
         if self._services is None:
             raise RuntimeError("it was never bound")
         return self._services
 
     @property
-    def _mark(self) -> Mark:
-        return Mark(class_name=self._apart.class_name, subject=self._trigger)
+    def _mark(self) -> Attribution:
+        return Attribution(class_name=self._thread_loop.class_name, subject=self._trigger)
 
 
 def _is_ours(made_by: TriggerClass) -> bool:

@@ -19,13 +19,13 @@ from types import FrameType
 from typing import Any
 
 from torpor_triggerer.usercode import attribution
-from torpor_triggerer.usercode.attribution import Sight
+from torpor_triggerer.usercode.attribution import StackSample
 
 LONG = 0.05
 """Seconds; a shorter one keeps nobody."""
 
 
-class Pauses:
+class GcPauses:
     """Collections of this process that took long, noted from `begin` to `end`."""
 
     def __init__(self) -> None:
@@ -72,29 +72,31 @@ class Block:
     `apart` is the class that has this loop to itself; empty for the loop of all.
     """
 
-    sight: Sight
+    sight: StackSample
     started: float
     seconds: float
-    apart: str = ""
+    thread_class: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class BlockListener:
     """Who is told, in the watchdog's thread: of what begins to keep a loop, and of what no longer does."""
 
     began: Callable[[Block], None]
     ended: Callable[[Block], None]
 
 
-class Pulse:
+class LoopMonitor:
     """One loop, which must be running in the thread `thread` when it is made."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, thread: int, told: Told, apart: str = "") -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, thread: int, listener: BlockListener, thread_class: str = ""
+    ) -> None:
         self.block: Block | None = None
         self._loop = loop
         self._thread = thread
-        self._told = told
-        self._apart = apart
+        self._listener = listener
+        self._thread_class = thread_class
         self._cpu_clock = time.pthread_getcpuclockid(thread)
         self._cpu = time.clock_gettime(self._cpu_clock)
         self.looked_at = self._asked_at = time.monotonic()
@@ -142,15 +144,15 @@ class Pulse:
         lasts = now - self._began
         if sight is not None and lasts >= LATE:
             began = self.block is None
-            self.block = Block(sight=sight, started=self._began, seconds=lasts, apart=self._apart)
+            self.block = Block(sight=sight, started=self._began, seconds=lasts, thread_class=self._thread_class)
             if began:
-                self._told.began(self.block)
+                self._listener.began(self.block)
 
     def _end(self, at: float) -> None:
         if self.block is not None:
             ended = replace(self.block, seconds=at - self.block.started)
             self.block = None
-            self._told.ended(ended)
+            self._listener.ended(ended)
 
     def _ask(self, now: float) -> None:
         self._asked_at, self._answered_at = now, None
@@ -183,8 +185,8 @@ class Watchdog:
     """Looks after loops; one for a process."""
 
     def __init__(self) -> None:
-        self._pulses: list[Pulse] = []
-        self._pauses = Pauses()
+        self._pulses: list[LoopMonitor] = []
+        self._pauses = GcPauses()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -199,7 +201,7 @@ class Watchdog:
         self._thread.join()
         self._pauses.end()
 
-    def watch(self, pulse: Pulse) -> None:
+    def watch(self, pulse: LoopMonitor) -> None:
         """Look after this loop too."""
         self._pulses.append(pulse)
 
@@ -209,7 +211,7 @@ class Watchdog:
             for pulse in tuple(self._pulses):
                 self._look(pulse)
 
-    def _look(self, pulse: Pulse) -> None:
+    def _look(self, pulse: LoopMonitor) -> None:
         try:
             began = time.monotonic()
             pulse.look(began, paused=self._pauses.since(pulse.looked_at))

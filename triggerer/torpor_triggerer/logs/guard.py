@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 class LogGuard:
     """The handler of the root logger, and the standard streams."""
 
-    def __init__(self, journal: TriggerLog, stream: TextIO) -> None:
+    def __init__(self, trigger_log: TriggerLog, stream: TextIO) -> None:
         self._root = logging.getLogger()
         self._stream = stream
-        self._handler = journal.handler(stream)
+        self._handler = trigger_log.handler(stream)
         self._streams = {
             name: Lines(self._handler, source, getattr(sys, source)) for name, source in _STANDARD_STREAMS.items()
         }
@@ -53,7 +53,7 @@ class LogGuard:
 
     async def run(self, clock: Clock) -> Never:
         """Check, for ever; what changes it again and again is told once a minute."""
-        told_at = float("-inf")
+        reported_at = float("-inf")
         while True:
             await clock.sleep(CHECK_SECONDS)
             try:
@@ -61,8 +61,8 @@ class LogGuard:
             except Exception:
                 log.exception("the process's logging cannot be put back")
                 continue
-            if found and clock.monotonic() >= told_at + TELL_EVERY:
-                told_at = clock.monotonic()
+            if found and clock.monotonic() >= reported_at + TELL_EVERY:
+                reported_at = clock.monotonic()
                 _tell(found)
 
     def _changes(self) -> Iterator[str]:

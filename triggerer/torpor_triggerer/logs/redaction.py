@@ -12,49 +12,49 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from torpor_wire import typed_json
 
-Blots: TypeAlias = tuple[str, ...]
+Spellings: TypeAlias = tuple[str, ...]
 
-BLOT = "***"
-IN_EVENTS_MIN = 8
+MASK = "***"
+JSON_MIN = 8
 _SCHEMES = {"basic", "bearer", "token"}
 
 
-def of(secrets: Collection[str]) -> Blots:
+def spellings(secrets: Collection[str]) -> Spellings:
     """What to look for, the longest first, so that no end of one remains where it contains another."""
     found = {spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()}
     return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
 
 
-def black_out(text: str, blots: Blots) -> str:
+def redact(text: str, spelled: Spellings) -> str:
     """The text without them."""
-    for blot in blots:
-        text = text.replace(blot, BLOT)
+    for one in spelled:
+        text = text.replace(one, MASK)
     return text
 
 
-def clean(event: str, blots: Blots) -> str:
+def redact_json(event: str, spelled: Spellings) -> str:
     """JSON text without them in its strings."""
-    blots = tuple(blot for blot in blots if len(blot) >= IN_EVENTS_MIN)
-    if not blots:
+    spelled = tuple(one for one in spelled if len(one) >= JSON_MIN)
+    if not spelled:
         return event
-    return json.dumps(_cleaned(json.loads(event), blots), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_redacted(json.loads(event), spelled), ensure_ascii=False, separators=(",", ":"))
 
 
-def _cleaned(value: Any, blots: Blots) -> Any:
+def _redacted(value: Any, spelled: Spellings) -> Any:
     match value:
         case str():
-            return black_out(value, blots)
+            return redact(value, spelled)
         case list():
-            return [_cleaned(one, blots) for one in value]
+            return [_redacted(one, spelled) for one in value]
         case dict() if typed_json.type_of(value):
-            return _cleaned_of_type(value, blots)
+            return _redacted_typed(value, spelled)
         case dict():
-            return {black_out(name, blots): _cleaned(one, blots) for name, one in value.items()}
+            return {redact(name, spelled): _redacted(one, spelled) for name, one in value.items()}
         case _:
             return value
 
 
-def _cleaned_of_type(value: dict[str, Any], blots: Blots) -> Any:
+def _redacted_typed(value: dict[str, Any], spelled: Spellings) -> Any:
     """A value whose type is written; a text that is no value of its type any more stays as text.
 
     Bytes stand as base64, which spells a secret in three ways by its place: it is looked for in the bytes.
@@ -62,14 +62,14 @@ def _cleaned_of_type(value: dict[str, Any], blots: Blots) -> Any:
     found = value["__var"]
     if typed_json.type_of(value) == "bytes":
         with suppress(ValueError):
-            return typed_json.encode(_cleaned_bytes(typed_json.decode(value), blots))
-    cleaned = _cleaned(found, blots)
+            return typed_json.encode(_redacted_bytes(typed_json.decode(value), spelled))
+    cleaned = _redacted(found, spelled)
     return cleaned if isinstance(found, str) and cleaned != found else {**value, "__var": cleaned}
 
 
-def _cleaned_bytes(found: bytes, blots: Blots) -> bytes:
-    for blot in blots:
-        found = found.replace(blot.encode(errors="surrogatepass"), BLOT.encode())
+def _redacted_bytes(found: bytes, spelled: Spellings) -> bytes:
+    for one in spelled:
+        found = found.replace(one.encode(errors="surrogatepass"), MASK.encode())
     return found
 
 
@@ -78,7 +78,7 @@ def _spellings(secret: str) -> Iterator[str]:
         yield from _encoded(part)
     lines = [line.strip() for line in secret.splitlines()]
     if len(lines) > 1:
-        yield from (line for line in lines if len(line) >= IN_EVENTS_MIN)
+        yield from (line for line in lines if len(line) >= JSON_MIN)
 
 
 def _passwords(secret: str) -> Iterator[str]:

@@ -1,8 +1,7 @@
-"""What triggers say in the log: told apart by who speaks, the last lines kept, secrets blacked out.
+"""Attributes log lines to the wait whose trigger wrote them, keeps the last ones, and redacts secrets.
 
-A context variable says whose code runs, so that the lines of a library count too, by whatever logger they come. Tasks
-and threads that a trigger starts inherit it. A line that comes from none of them is searched for every secret that is
-known here.
+A context variable names the wait whose code runs, so lines of libraries count, whatever logger they use. Tasks and
+threads that a trigger starts inherit it. In a line that belongs to no wait, every secret known here is redacted.
 """
 
 import logging
@@ -20,25 +19,26 @@ from torpor_triggerer.logs import redaction
 LINES = 20
 LINE_MAX = 300
 
-_ASIDE = frozenset(
+_NOT_KEPT = frozenset(
     {
         "torpor_triggerer.usercode.invoke",
         "torpor_triggerer.running.execution",
+        "torpor_triggerer.running.completion",
         "torpor_triggerer.running.shared_triggers",
         "torpor_triggerer.reporting.status_writer",
     }
 )
-"""What these say of a trigger stands in its outcome, and would take the place of what it said itself."""
+"""Loggers whose lines repeat what the outcome contains; they would replace the trigger's own lines."""
 
-_speaking: ContextVar["WaitLog | None"] = ContextVar("torpor_triggerer.page", default=None)
+_current: ContextVar["WaitLog | None"] = ContextVar("torpor_triggerer.wait_log", default=None)
 
 
-class Speaker(Protocol):
-    """Whoever lines are of."""
+class LogOwner(Protocol):
+    """A wait, or a trigger that waits share."""
 
     @property
     def tag(self) -> str:
-        """How its lines are marked."""
+        """The prefix of its lines."""
 
 
 class Line(NamedTuple):
@@ -49,132 +49,133 @@ class Line(NamedTuple):
 
 
 class WaitLog:
-    """What one speaker said; holds nothing until it says something."""
+    """The last lines of one owner; takes no memory before the first."""
 
-    __slots__ = ("__weakref__", "_blots", "_heard", "_journal", "_lines", "_since", "_speaker")
+    __slots__ = ("__weakref__", "_followed", "_lines", "_owner", "_secrets", "_since", "_trigger_log")
 
-    def __init__(self, speaker: Speaker, journal: "TriggerLog") -> None:
-        self._speaker = speaker
-        self._journal = journal
+    def __init__(self, owner: LogOwner, trigger_log: "TriggerLog") -> None:
+        self._owner = owner
+        self._trigger_log = trigger_log
         self._lines: deque[Line] | None = None
-        self._blots: redaction.Blots = ()
-        self._heard: WaitLog | None = None
+        self._secrets: redaction.Spellings = ()
+        self._followed: WaitLog | None = None
         self._since = 0
 
     @property
     def tag(self) -> str:
-        """Whose line it is."""
-        return self._speaker.tag
+        """The prefix of its lines."""
+        return self._owner.tag
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The last lines, oldest first, without their tag: its own, and those of whom it has heard."""
-        heard = () if self._heard is None else self._heard.said(self._since)
-        return tuple(line.text for line in sorted((*self.said(), *heard))[-LINES:])
+        """The last lines without prefix, oldest first: its own, and those of the log that it follows."""
+        followed = () if self._followed is None else self._followed.recent(self._since)
+        return tuple(line.text for line in sorted((*self.recent(), *followed))[-LINES:])
 
-    def said(self, since: int = 0) -> tuple[Line, ...]:
-        """Its own last lines from a number on."""
+    def recent(self, since: int = 0) -> tuple[Line, ...]:
+        """Return its own last lines from a number on."""
         return tuple(line for line in self._lines or () if line.number >= since)
 
-    def hear(self, other: "WaitLog") -> None:
-        """What the other says from now on is said for this one too."""
-        self._heard, self._since = other, self._journal.numbered
+    def follow(self, other: "WaitLog") -> None:
+        """Include the lines of another log from now on."""
+        self._followed, self._since = other, self._trigger_log.count
 
-    def hide(self, secrets: Collection[str]) -> None:
-        """Black these out from now on."""
-        self._blots = redaction.of(secrets)
-        if self._blots:
-            self._journal.secretive.add(self)
+    def set_secrets(self, secrets: Collection[str]) -> None:
+        """Redact these from now on."""
+        self._set(redaction.spellings(secrets))
+
+    def copy_secrets(self, other: "WaitLog") -> None:
+        """Redact what another log redacts."""
+        self._set(other.secrets)
 
     @property
-    def blotted(self) -> redaction.Blots:
-        """What it blacks out."""
-        return self._blots
+    def secrets(self) -> redaction.Spellings:
+        """What it redacts."""
+        return self._secrets
 
-    def hide_as(self, other: "WaitLog") -> None:
-        """Black out what another does, from now on."""
-        self._blots = other.blotted
-        if self._blots:
-            self._journal.secretive.add(self)
+    def _set(self, secrets: redaction.Spellings) -> None:
+        self._secrets = secrets
+        if secrets:
+            self._trigger_log.with_secrets.add(self)
 
-    def black_out(self, text: str) -> str:
-        """The text without the secrets that this wait knows."""
-        return redaction.black_out(text, self._blots)
+    def redact(self, text: str) -> str:
+        """Return the text without the secrets of this wait."""
+        return redaction.redact(text, self._secrets)
 
-    def clean(self, event: str) -> str:
-        """An event's JSON text without them."""
-        return redaction.clean(event, self._blots)
+    def redact_event(self, event: str) -> str:
+        """Return an event's JSON text without the secrets of this wait."""
+        return redaction.redact_json(event, self._secrets)
 
-    def keep(self, line: str) -> None:
-        """Remember a line, as one of the last."""
+    def append(self, line: str) -> None:
+        """Keep a line as the last one."""
         if self._lines is None:
             self._lines = deque(maxlen=LINES)
         text = line if len(line) <= LINE_MAX else line[: LINE_MAX - 3] + "..."
-        self._lines.append(Line(self._journal.number(), text))
+        self._lines.append(Line(self._trigger_log.next_number(), text))
 
-    def open(self) -> None:
-        """Everything that the present task says from now on is said by this wait."""
-        _speaking.set(self)
+    def activate(self) -> None:
+        """Attribute all lines of the current task to this log from now on."""
+        _current.set(self)
 
     @contextmanager
-    def speaking(self) -> Iterator[None]:
-        """What is said inside is said by this wait."""
-        token = _speaking.set(self)
+    def active(self) -> Iterator[None]:
+        """Attribute lines inside the block to this log."""
+        token = _current.set(self)
         try:
             yield
         finally:
-            _speaking.reset(token)
+            _current.reset(token)
 
 
 class TriggerLog:
-    """All pages of a process."""
+    """All wait logs of a process."""
 
     def __init__(self) -> None:
-        self.secretive: WeakSet[WaitLog] = WeakSet()
-        self.numbered = 0
-        """How many lines have been kept so far."""
+        self.with_secrets: WeakSet[WaitLog] = WeakSet()
+        self.count = 0
+        """Lines kept so far."""
 
-    def page(self, speaker: Speaker) -> WaitLog:
-        """A new page."""
-        return WaitLog(speaker, self)
+    def create(self, owner: LogOwner) -> WaitLog:
+        """Create the log of an owner."""
+        return WaitLog(owner, self)
 
-    def number(self) -> int:
-        """Of the next line."""
-        self.numbered += 1
-        return self.numbered - 1
+    def next_number(self) -> int:
+        """Return the number of the next line."""
+        self.count += 1
+        return self.count - 1
 
-    def black_out(self, text: str) -> str:
-        """The text without any secret known here, whosever it is."""
-        for page in tuple(self.secretive):
-            text = page.black_out(text)
+    def redact(self, text: str) -> str:
+        """Return the text without any known secret."""
+        for wait_log in tuple(self.with_secrets):
+            text = wait_log.redact(text)
         return text
 
     def handler(self, stream: TextIO) -> logging.StreamHandler[TextIO]:
-        """For the root logger: writes each record to the stream, and on the page of whoever speaks."""
+        """Create the root logger's handler: it writes each record to the stream and to the active wait log."""
         return _Handler(self, stream)
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    def __init__(self, journal: TriggerLog, stream: TextIO) -> None:
+    def __init__(self, trigger_log: TriggerLog, stream: TextIO) -> None:
         super().__init__(stream)
-        self._journal = journal
+        self._trigger_log = trigger_log
 
     def format(self, record: logging.LogRecord) -> str:
-        page = _speaking.get()
+        wait_log = _current.get()
         text = _text(record)
-        text = page.black_out(text) if page else self._journal.black_out(text)
+        text = wait_log.redact(text) if wait_log else self._trigger_log.redact(text)
         head = f"{_PLAIN.formatTime(record)} {record.levelname} {record.name}:"
-        if page is None:
+        if wait_log is None:
             return log_text(f"{head} {text}")
-        # Split before it is escaped: a separator that Python knows and a terminal does not may begin no line either.
+        # Split before escaping: a separator that Python knows and a terminal does not must not start a line either.
         lines = [printable_line(line) for line in text.splitlines()] or [""]
-        if record.name not in _ASIDE:
-            page.keep(f"{head} {lines[0]}")
-        return "\n".join(f"{head} {page.tag} {line}" for line in lines)
+        if record.name not in _NOT_KEPT:
+            wait_log.append(f"{head} {lines[0]}")
+        return "\n".join(f"{head} {wait_log.tag} {line}" for line in lines)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
-        """Instead of logging's own, which shows the arguments, and so perhaps a secret."""
-        self.stream.write(f"a log record of {record.name} at {record.pathname}:{record.lineno} cannot be written\n")
+        """Report the error without the arguments of the record, which may contain a secret."""
+        self.stream.write(f"Failed to write a log record of {record.name} at {record.pathname}:{record.lineno}\n")
 
 
 _PLAIN = logging.Formatter()

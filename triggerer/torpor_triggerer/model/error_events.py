@@ -1,7 +1,7 @@
-"""Events that report an error: how they are recognized, and how one that is too large is shortened.
+"""Events that report an error: how to recognize them, and how to shorten one that is too large. Pure.
 
-Airflow's triggers report a failed job by an event such as `{"status": "error", "message": ...}`, often with a whole log
-in it. To refuse it for its size would hide the reason why the job failed. Pure.
+Airflow's triggers report a failed job by an event such as `{"status": "error", "message": ...}`, often with a whole
+log. Rejecting such an event for its size would hide why the job failed.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _TRIMMED, _LEAST = 16 * 1024, 256
 
 
 def is_error(payload: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether an event says that what it waited for has failed."""
+    """Whether an event reports a failure."""
     if not isinstance(payload, Mapping):
         return False
     if any(str(payload[name]).lower() in _WORDS for name in _STATES if isinstance(payload.get(name), str)):
@@ -28,9 +28,9 @@ def is_error(payload: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def trimmed(payload: Mapping[str, Any]) -> str:
-    """The JSON text of an event that even the archive would not take, its texts cut to 16 kB.
+    """Return the JSON text of an event that is too large for the archive, its texts cut to 16 kB.
 
-    What is cut in two here stands in the middle of a text, which `shortened` leaves out.
+    The cut is in the middle of a text, which `shortened` removes.
     """
     plain = typed_json.readable(typed_json.encode(payload))
     text = typed_json.text(_cut(plain, _TRIMMED))
@@ -38,9 +38,9 @@ def trimmed(payload: Mapping[str, Any]) -> str:
 
 
 def shortened(payload: Mapping[str, Any]) -> str:
-    """The event's JSON text within its limit: long texts without their middle, long lists without their end.
+    """Return the event's JSON text within its limit: long texts lose their middle, long lists their end.
 
-    `truncated` says so. Where that is not enough, its state and its message are left.
+    The field `truncated` marks it. If that is not enough, only the state and the message remain.
     """
     plain = typed_json.readable(typed_json.encode(payload))
     for limit in _LIMITS:
@@ -51,7 +51,7 @@ def shortened(payload: Mapping[str, Any]) -> str:
 
 
 def _least(plain: Mapping[str, Any], limit: int) -> str:
-    """Its state and its message."""
+    """The state and the message."""
     state = next((plain[name] for name in _STATES if isinstance(plain.get(name), str)), "error")
     message = next((plain[name] for name in _MESSAGES if plain.get(name)), plain)
     said = message if isinstance(message, str) else typed_json.text(message)

@@ -1,6 +1,6 @@
-"""What can come of a wait, and the one fenced patch that says so.
+"""The outcomes of a wait, and the one conditional patch of each. Pure.
 
-Pure. Whatever a trigger does, there is an outcome for it with a sentence that a person can act on.
+Whatever a trigger does, there is an outcome with a message that a person can act on.
 """
 
 import json
@@ -20,11 +20,11 @@ from torpor_triggerer.model.deferred_taskrun import Wait
 
 _TEXT_MAX = 600
 _NOT_OF_TRIGGERS = (str(PurePath(__file__).parents[1]), str(PurePath(json.__file__).parents[2] / "asyncio"), "<")
-"""The code that calls a trigger: this package and asyncio."""
+"""Code that calls a trigger: this package and asyncio."""
 _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
 _TYPES = '"__type"'
-_AGAIN_THE_SAME = frozenset(
+_FINAL_REASONS = frozenset(
     {
         Reason.TRIGGER_INVALID,
         Reason.EXPRESSION_INVALID,
@@ -33,20 +33,21 @@ _AGAIN_THE_SAME = frozenset(
         Reason.FAILED_BY_EVENT,
     }
 )
-"""Another attempt would find the same: the same kwargs or expression, a server that refuses what we write, or a
-trigger that says by its event that the task has failed."""
+"""Reasons without a retry: another attempt would have the same kwargs or expression, the API server would reject the
+same write, or the trigger reported a final failure.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fired:
-    """The event's JSON text."""
+    """The event as JSON text."""
 
     event: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The JSON text of what a task that is only a wait returns, from its event; or what the archive said of it."""
+    """The result of a task without a pod as JSON text, or what the archive stored of it."""
 
     result: str | None
     stored: Mapping[str, canonical.Json] | None = None
@@ -54,19 +55,19 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """The trigger says that there is nothing to do for the task."""
+    """The trigger skipped the task."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedOut:
-    """The wait took too long, and the task said where it goes on then."""
+    """The wait reached its deadline, and the task continues with `onTimeout`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """Why the wait has come to nothing; `log` is what was said before, and the traceback, for who asks for more."""
+    """The wait failed. `log` has the last log lines and the traceback."""
 
     reason: Reason
     message: str
@@ -75,31 +76,31 @@ class Failed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
-    """A person, or the Workflow's end, cancelled it."""
+    """A person, or the end of the Workflow, cancelled the wait."""
 
 
-class Said(Protocol):
-    """What a trigger said, and what of it may not be shown."""
+class RedactingLog(Protocol):
+    """The log lines of a trigger, and the secrets that must not be written."""
 
     @property
     def lines(self) -> Sequence[str]:
-        """Its last lines, oldest first."""
+        """The last lines, oldest first."""
 
-    def black_out(self, text: str) -> str:
-        """Text without secrets."""
+    def redact(self, text: str) -> str:
+        """Return the text without secrets."""
 
-    def clean(self, event: str) -> str:
-        """An event's JSON text without secrets."""
+    def redact_event(self, event: str) -> str:
+        """Return an event's JSON text without secrets."""
 
 
 Ended: TypeAlias = Fired | Done | Skipped | Failed
-"""What can come of a trigger; the rest comes of the wait."""
+"""The outcomes of a trigger; the others are outcomes of the wait."""
 
 Outcome: TypeAlias = Ended | TimedOut | Cancelled
 
 
 def patch(wait: Wait, outcome: Outcome, now: float) -> transitions.Patch:
-    """The transition that the outcome is."""
+    """Return the status patch of an outcome."""
     match outcome:
         case Fired(event=event):
             if wait.resumes:
@@ -112,7 +113,7 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> transitions.Patch:
         case TimedOut():
             return transitions.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
         case Failed(reason=reason, message=message, log=log):
-            final = reason in _AGAIN_THE_SAME or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
+            final = reason in _FINAL_REASONS or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
             policy = retry.Policy() if final else wait.retries
             return transitions.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now)
         case Cancelled():
@@ -121,17 +122,17 @@ def patch(wait: Wait, outcome: Outcome, now: float) -> transitions.Patch:
             assert_never(outcome)
 
 
-def of_event(event: object) -> Fired | Failed:
-    """What a trigger yielded."""
+def from_event(event: object) -> Fired | Failed:
+    """Return the outcome of what a trigger yielded."""
     try:
         payload = event.payload  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 - a trigger's own class
         return _invalid_event(f"the trigger yielded a {type(event).__name__}, not a TriggerEvent")
-    return of_payload(payload)
+    return from_payload(payload)
 
 
-def of_payload(payload: object) -> Fired | Failed:
-    """An event's payload, in the encoding of `typed`; one that reports an error is never too large."""
+def from_payload(payload: object) -> Fired | Failed:
+    """Return the outcome of an event's payload, encoded by `typed_json`. An error event is never too large."""
     try:
         text = typed_json.text(payload)
         if len(text.encode()) > constants.EVENT_STORED_MAX and error_events.is_error(payload):
@@ -139,109 +140,109 @@ def of_payload(payload: object) -> Fired | Failed:
     except (canonical.NotJsonError, RecursionError) as error:
         return _invalid_event(f"the event is not JSON: {error}")
     except Exception as error:  # noqa: BLE001 - a payload may be a Mapping of the trigger's own
-        return _invalid_event(f"the event cannot be read: {type(error).__name__}: {said(error)}")
+        return _invalid_event(f"failed to read the event: {type(error).__name__}: {error_text(error)}")
     size = len(text.encode())
     if size > constants.EVENT_STORED_MAX:
         fit = f"{constants.EVENT_MAX} fit on a TaskRun and {constants.EVENT_STORED_MAX} in the archive"
-        return _invalid_event(f"the event is {size} bytes of JSON; {fit}: pass on where to find it")
+        return _invalid_event(f"the event is {size} bytes of JSON; {fit}; store the data and return its location")
     return Fired(event=text)
 
 
-def fitting(fired: Fired, page: Said) -> Fired:
-    """The event; one that reports an error as it fits on its TaskRun.
+def shorten_error(fired: Fired, wait_log: RedactingLog) -> Fired:
+    """Return the event; an error event is shortened to fit on its TaskRun.
 
-    It loses its secrets first: of one that is cut in two, the halves would not be found.
+    Secrets are redacted first: the halves of a secret that is cut in two would not be found.
     """
     if len(fired.event.encode()) <= constants.EVENT_MAX or not error_events.is_error(_payload(fired.event)):
         return fired
-    return Fired(event=error_events.shortened(_payload(page.clean(fired.event))))
+    return Fired(event=error_events.shortened(_payload(wait_log.redact_event(fired.event))))
 
 
 def _payload(event: str) -> Any:
     return typed_json.decode(json.loads(event))
 
 
-def without_types(fired: Fired, page: Said) -> Fired:
-    """The event as expressions and results have it, which are plain JSON: no pod decodes it."""
-    return Fired(event=plain(fired.event, page))
+def without_types(fired: Fired, wait_log: RedactingLog) -> Fired:
+    """Return the event as plain JSON, for expressions and results, which no pod decodes."""
+    return Fired(event=plain(fired.event, wait_log))
 
 
-def plain(text: str, page: Said) -> str:
-    """Text in the encoding of `typed` as plain JSON.
+def plain(text: str, wait_log: RedactingLog) -> str:
+    """Return text encoded by `typed_json` as plain JSON.
 
-    Secrets are looked for in bytes while these still are bytes: within base64 they cannot be found.
+    Secrets in bytes are redacted before the bytes become base64.
     """
-    return canonical.plain(typed_json.readable(json.loads(page.clean(text)))) if _TYPES in text else text
+    return canonical.plain(typed_json.readable(json.loads(wait_log.redact_event(text)))) if _TYPES in text else text
 
 
-def raised(error: BaseException) -> Failed:
-    """A trigger raised: type, text, and the last frame."""
+def from_exception(error: BaseException) -> Failed:
+    """Return the outcome of an exception: type, text, and the last frame."""
     match error:
         case AnswerTooLargeError():
-            return Failed(reason=Reason.ANSWER_TOO_LARGE, message=said(error))
+            return Failed(reason=Reason.ANSWER_TOO_LARGE, message=error_text(error))
         case AddressDeniedError():
-            return Failed(reason=Reason.ADDRESS_DENIED, message=said(error))
+            return Failed(reason=Reason.ADDRESS_DENIED, message=error_text(error))
         case _:
-            message = f"{type(error).__name__}: {said(error)}{_frame(error.__traceback__)}"
-            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=trace(error))
+            message = f"{type(error).__name__}: {error_text(error)}{_frame(error.__traceback__)}"
+            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=traceback_text(error))
 
 
-def ended() -> Failed:
-    """A trigger ended without an event."""
+def without_event() -> Failed:
+    """Return the outcome of a trigger that ended without an event."""
     return Failed(
         reason=Reason.TRIGGER_ENDED, message="the trigger ended without an event: its run() must yield a TriggerEvent"
     )
 
 
-def too_late(wait: Wait, last_look: str) -> Failed | TimedOut:
-    """The deadline of the wait, or of the whole attempt, has passed."""
-    task = wait.deadline_is_the_tasks
+def timed_out(wait: Wait, last_look: str) -> Failed | TimedOut:
+    """Return the outcome of a wait that reached its deadline, or that of the attempt."""
+    task = wait.deadline_is_attempts
     if wait.on_timeout and not task:
         return TimedOut()
     message = f"{wait.subject} did not happen before {'the timeout of the task' if task else 'the deadline'}"
     if last_look:
-        message += f"; at the last look: {last_look}"
+        message += f"; last look: {last_look}"
     return Failed(reason=Reason.TIMEOUT if task else Reason.DEFERRAL_TIMEOUT, message=message)
 
 
-def said(error: BaseException) -> str:
-    """The text of an exception; never raises, whatever the exception does."""
+def error_text(error: BaseException) -> str:
+    """Return the text of an exception; never raises, whatever the exception does."""
     try:
         return str(error)[:_TEXT_MAX]
     except BaseException:  # noqa: BLE001 - any exception's __str__ is a stranger's code, which may call sys.exit
-        return "(its text cannot be had)"
+        return "(no text)"
 
 
-def trace(error: BaseException) -> str:
-    """The traceback without the frame that called the trigger; of each exception in the chain the last frames."""
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback without the frame that called the trigger, and the last frames of each chained exception."""
     inner = error.__traceback__.tb_next if error.__traceback__ else None
     try:
         return "".join(traceback.format_exception(type(error), error, inner, limit=-_FRAMES_MAX))
     except BaseException:  # noqa: BLE001 - it formats what strangers wrote
-        return f"{type(error).__name__}: its traceback cannot be had"
+        return f"{type(error).__name__}: no traceback"
 
 
-def told(outcome: Outcome, page: Said) -> Outcome:
-    """The outcome as it may be written: without secrets, a failure with the last lines that its trigger logged."""
+def redacted(outcome: Outcome, wait_log: RedactingLog) -> Outcome:
+    """Return the outcome without secrets; a failure gets the last log lines of its trigger."""
     match outcome:
         case Fired(event=event):
-            return Fired(event=page.clean(event))
+            return Fired(event=wait_log.redact_event(event))
         case Done(result=str() as result):
-            return Done(result=page.clean(result))
+            return Done(result=wait_log.redact_event(result))
         case Skipped(message=message):
-            return Skipped(message=page.black_out(message))
+            return Skipped(message=wait_log.redact(message))
         case Failed(reason=reason, message=message, log=log):
-            log = _log(page.lines, page.black_out(log))
-            return Failed(reason=reason, message=page.black_out(message), log=log)
+            log = _log(wait_log.lines, wait_log.redact(log))
+            return Failed(reason=reason, message=wait_log.redact(message), log=log)
         case TimedOut() | Cancelled() | Done():
             return outcome
         case _:
             assert_never(outcome)
 
 
-def _log(lines: Sequence[str], trace: str) -> str:
-    """The traceback whole, if it fits, and as many of the last lines as fit before it."""
-    text = transitions.shorten(trace.rstrip("\n"), _TRACE_MAX)
+def _log(lines: Sequence[str], traceback_text: str) -> str:
+    """The traceback, and before it as many of the last lines as fit."""
+    text = transitions.shorten(traceback_text.rstrip("\n"), _TRACE_MAX)
     for line in reversed(lines):
         longer = f"{line}\n{text}" if text else line
         if len(longer.encode(errors="replace")) > constants.LOG_MAX:
@@ -254,9 +255,9 @@ def _invalid_event(message: str) -> Failed:
     return Failed(reason=Reason.EVENT_INVALID, message=message)
 
 
-def _frame(trace: TracebackType | None) -> str:
+def _frame(traceback_text: TracebackType | None) -> str:
     """Where the trigger's own code raised, or called the library that did."""
-    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(trace)]
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(traceback_text)]
     if not frames:
         return ""
     own = [place for place in frames if not place[0].co_filename.startswith(_NOT_OF_TRIGGERS)]

@@ -1,7 +1,4 @@
-"""What a task that is only a wait makes of its event: whether it fails, and what its result is.
-
-The expressions are a stranger's, as any; what they come to is an outcome.
-"""
+"""Computes the result of a task without a pod from its event. A failed expression is an outcome, too."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,43 +11,51 @@ from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import outcome
-from torpor_triggerer.model.deferred_taskrun import Ending, Wait
-from torpor_triggerer.model.outcome import Done, Failed, Fired, Said
+from torpor_triggerer.model.deferred_taskrun import EndExpressions, Wait
+from torpor_triggerer.model.outcome import Done, Failed, Fired, RedactingLog
 
 Evaluate: TypeAlias = Callable[[str, Mapping[str, Json], str], Awaitable[Value | ExpressionError]]
-"""The value of an expression, over these variables, of a namespace."""
+"""Returns the value of an expression over variables, for a namespace."""
 
 _EVENT_SHOWN = 300
 _EVENT_SEEN = 256 * 1024
 
 
-async def of_event(evaluate: Evaluate, wait: Wait, came: Fired | Done, page: Said) -> Fired | Done | Failed:
-    """What becomes of a wait's event: as the task's pod decodes it, or what a task without a pod makes of it.
+async def evaluate_event(
+    evaluate: Evaluate, wait: Wait, ended: Fired | Done, wait_log: RedactingLog
+) -> Fired | Done | Failed:
+    """Return the outcome of an event: as the task's pod decodes it, or the result of a task without a pod.
 
     An event that ends the task is its result, which is plain JSON.
     """
-    if isinstance(came, Done):
-        return Done(result=came.result and outcome.plain(came.result, page))
-    fired = outcome.fitting(came, page)
+    if isinstance(ended, Done):
+        return Done(result=ended.result and outcome.plain(ended.result, wait_log))
+    fired = outcome.shorten_error(ended, wait_log)
     if wait.resumes:
         return fired
-    plain = outcome.without_types(fired, page)
-    return plain if wait.ending is None else await judged(evaluate, wait.namespace, wait.ending, plain)
+    plain = outcome.without_types(fired, wait_log)
+    return (
+        plain
+        if wait.expressions is None
+        else await apply_expressions(evaluate, wait.namespace, wait.expressions, plain)
+    )
 
 
-async def judged(evaluate: Evaluate, namespace: str, ending: Ending, fired: Fired) -> Fired | Done | Failed:
-    """The outcome of a wait of a namespace whose event has come."""
+async def apply_expressions(
+    evaluate: Evaluate, namespace: str, expressions: EndExpressions, fired: Fired
+) -> Fired | Done | Failed:
+    """Return the outcome of an event after `failWhen` and `result`."""
     if len(fired.event) > _EVENT_SEEN:
         message = f"failWhen and result see an event of {_EVENT_SEEN} characters; this one has {len(fired.event)}"
         return Failed(reason=Reason.EXPRESSION_TOO_EXPENSIVE, message=message)
-    variables = {"event": json.loads(fired.event), "params": json.loads(ending.params)}
-    if ending.fail_when is not None:
-        failed = _verdict(ending.fail_when, await evaluate(ending.fail_when, variables, namespace), fired)
+    variables = {"event": json.loads(fired.event), "params": json.loads(expressions.params)}
+    if expressions.fail_when is not None:
+        failed = _verdict(expressions.fail_when, await evaluate(expressions.fail_when, variables, namespace), fired)
         if failed is not None:
             return failed
-    if ending.result is None:
+    if expressions.result is None:
         return fired
-    return _result(await evaluate(ending.result, variables, namespace))
+    return _result(await evaluate(expressions.result, variables, namespace))
 
 
 def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> Failed | None:

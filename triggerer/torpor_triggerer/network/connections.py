@@ -17,7 +17,7 @@ from torpor.triggers.support.metering import AddressDeniedError, Meter
 from torpor_triggerer.fairness.namespace_shares import Shares
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.metered_socket import MeteredSocket
-from torpor_triggerer.network.resolver import Found, Resolver
+from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
 
 REQUESTS = 256
 SOCKETS = 1024
@@ -59,7 +59,7 @@ class Network:
     answer_bytes: int = ANSWER_BYTES
     request_seconds: float = REQUEST_SECONDS
 
-    async def resolve(self, owner: str, host: str) -> Sequence[Found]:
+    async def resolve(self, owner: str, host: str) -> Sequence[ResolvedAddress]:
         """The addresses of a host that waits may be connected to.
 
         Raises OSError where it has none now, of which AddressDeniedError where all that it has are denied.
@@ -113,7 +113,7 @@ class Network:
     def _why(self, owner: str) -> str:
         return "" if self.sockets.is_open(owner) else f": {self.sockets.held(owner)} of this namespace are open"
 
-    async def _connect(self, found: Sequence[Found], port: int, meter: Meter) -> MeteredSocket:
+    async def _connect(self, found: Sequence[ResolvedAddress], port: int, meter: Meter) -> MeteredSocket:
         """To the first of the addresses that answers."""
         failed: OSError | None = None
         for one in found:

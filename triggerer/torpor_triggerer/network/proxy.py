@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 class Session:
     """One client's way through; `denied` is why an address was, `failed` why one was not connected to."""
 
-    def __init__(self, proxies: "Proxies", owner: str, meter: Meter, port: int) -> None:
+    def __init__(self, proxies: "ProxyServer", owner: str, meter: Meter, port: int) -> None:
         self.owner = owner
         self.meter = meter
         self.denied = ""
@@ -41,7 +41,7 @@ class Session:
         await self._proxies.close(self)
 
 
-class Proxies:
+class ProxyServer:
     """The proxy, which listens while it has clients."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ LOOKUPS = 32
 LOOKUP_SECONDS = 10.0
 
 
-class Found(NamedTuple):
+class ResolvedAddress(NamedTuple):
     """An address of a host, as a socket of this family takes it."""
 
     family: int
@@ -30,13 +30,13 @@ class Found(NamedTuple):
         return host, port, 0, _scope(scope)
 
 
-Lookup: TypeAlias = Callable[[str], Sequence[Found]]
+Lookup: TypeAlias = Callable[[str], Sequence[ResolvedAddress]]
 
 
-def system(host: str) -> Sequence[Found]:
+def system(host: str) -> Sequence[ResolvedAddress]:
     """What this machine's resolver says; blocks."""
     answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return [Found(int(family), str(at[0])) for family, _, _, _, at in answers]
+    return [ResolvedAddress(int(family), str(at[0])) for family, _, _, _, at in answers]
 
 
 class Resolver:
@@ -46,9 +46,9 @@ class Resolver:
         self._lookup = lookup
         self._threads = Threads(limit)
         self._seconds = seconds
-        self._running: dict[tuple[str, str], asyncio.Task[Sequence[Found]]] = {}
+        self._running: dict[tuple[str, str], asyncio.Task[Sequence[ResolvedAddress]]] = {}
 
-    async def find(self, owner: str, host: str) -> Sequence[Found]:
+    async def find(self, owner: str, host: str) -> Sequence[ResolvedAddress]:
         """The addresses of a host. Raises OSError where there is none in time."""
         literal = _literal(host)
         if literal is not None:
@@ -61,7 +61,7 @@ class Resolver:
         except UnicodeError as error:
             raise OSError(f"{host[:100]!r} is no name of a host") from error
 
-    def _look_up(self, owner: str, host: str) -> "asyncio.Task[Sequence[Found]]":
+    def _look_up(self, owner: str, host: str) -> "asyncio.Task[Sequence[ResolvedAddress]]":
         """One lookup for all of a namespace who ask for the same name; it goes on when they have given up."""
         key = owner, host
         running = self._running.get(key)
@@ -71,18 +71,18 @@ class Resolver:
             running.add_done_callback(lambda task: self._ended(key, task))
         return running
 
-    def _ended(self, key: tuple[str, str], task: "asyncio.Task[Sequence[Found]]") -> None:
+    def _ended(self, key: tuple[str, str], task: "asyncio.Task[Sequence[ResolvedAddress]]") -> None:
         del self._running[key]
         if not task.cancelled():
             task.exception()  # whoever asked may have given up
 
 
-def _literal(host: str) -> Found | None:
+def _literal(host: str) -> ResolvedAddress | None:
     try:
         found = ip_address(host.partition("%")[0])
     except ValueError:
         return None
-    return Found(socket.AF_INET if found.version == 4 else socket.AF_INET6, host)  # noqa: PLR2004 - of IP
+    return ResolvedAddress(socket.AF_INET if found.version == 4 else socket.AF_INET6, host)  # noqa: PLR2004 - of IP
 
 
 def _scope(name: str) -> int:

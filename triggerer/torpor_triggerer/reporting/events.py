@@ -1,7 +1,7 @@
-"""Events on TaskRuns: for people, best effort, within a budget, and never in the way of a fire.
+"""Records Kubernetes Events on TaskRuns: best effort, within a rate, and never in the way of a status write.
 
-What is well is told at once or never, what went wrong waits for its turn, namespace by namespace. What there is no
-room for is counted.
+An Event of type Normal is posted at once or dropped. Warnings queue, and namespaces take turns. Dropped Events are
+counted.
 """
 
 import logging
@@ -20,8 +20,8 @@ from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.settings import Settings
 
 
-class Budget:
-    """`rate` tokens a second, `burst` at most at once; it begins full."""
+class TokenBucket:
+    """A rate limit that namespaces share: `rate` tokens a second, `burst` at once. The bucket starts full."""
 
     def __init__(self, clock: Clock, *, rate: float, burst: float) -> None:
         self._clock = clock
@@ -32,12 +32,12 @@ class Budget:
         self._taken: dict[str, float] = {}
 
     @classmethod
-    def of_sentences(cls, clock: Clock, rate: float) -> "Budget":
-        """For what is said on TaskRuns: a second's worth at once; a rate of 0 is none at all."""
+    def for_messages(cls, clock: Clock, rate: float) -> "TokenBucket":
+        """Limit progress messages: one second's worth at once; a rate of 0 allows none."""
         return cls(clock, rate=rate, burst=max(rate, 1.0) if rate > 0 else 0.0)
 
     def take(self, owner: str = "") -> bool:
-        """Whether there was a token for an owner; it is gone then."""
+        """Take a token for an owner. False if there is none, or the owner has used its share."""
         self._refill()
         taken = self._taken.get(owner, 0.0)
         if self._tokens < 1.0 or taken >= GENEROSITY * self._tokens:
@@ -47,7 +47,7 @@ class Budget:
         return True
 
     def _refill(self) -> None:
-        """What an owner has taken is forgotten as fast as tokens come."""
+        """Add new tokens, and reduce what each owner has taken by as many."""
         now = self._clock.monotonic()
         gained, self._at = (now - self._at) * self._rate, now
         self._tokens = min(self._burst, self._tokens + gained)
@@ -57,12 +57,12 @@ class Budget:
 CONTROLLER = "torpor.dev/triggerer"
 BACKLOG = 1000
 BURST_SECONDS = 5.0
-TELL_EVERY = 60.0
+REPORT_EVERY = 60.0
 
 log = logging.getLogger(__name__)
 
 
-class _Notice(NamedTuple):
+class _Event(NamedTuple):
     body: Mapping[str, Any]
     paid: bool
 
@@ -71,62 +71,62 @@ class _Notice(NamedTuple):
         return str(self.body["regarding"]["namespace"])
 
 
-class Notices:
-    """Posts one at a time; `dropped` is how many it had no room for."""
+class EventRecorder:
+    """Posts one Event at a time; `dropped` counts those without room."""
 
     def __init__(self, api: Api, settings: Settings) -> None:
         self._api = api
         self._identity = settings.identity
         self._rate = settings.event_rate
-        self._budget = Budget(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
-        self._notices: FairQueue[_Notice] = FairQueue(BACKLOG)
-        self._told_at = float("-inf")
+        self._budget = TokenBucket(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
+        self._queue: FairQueue[_Event] = FairQueue(BACKLOG)
+        self._reported_at = float("-inf")
         self.dropped = 0
 
-    def say(self, wait: Wait, reason: str, message: str) -> None:
-        """Tell that all is well."""
+    def normal(self, wait: Wait, reason: str, message: str) -> None:
+        """Record an Event of type Normal."""
         if not self._budget.take(wait.namespace):
             self._drop()
             return
         self._put(self._body(_reference(wait), reason, message, "Normal"), paid=True)
 
-    def warn(self, wait: Wait, reason: str, message: str) -> None:
-        """Tell what went wrong."""
+    def warning(self, wait: Wait, reason: str, message: str) -> None:
+        """Record an Event of type Warning."""
         self._put(self._body(_reference(wait), reason, message, "Warning"), paid=False)
 
-    def warn_of(self, *, namespace: str, name: str, uid: str, message: str) -> None:
-        """Tell that a TaskRun cannot be read."""
+    def warn_unreadable(self, *, namespace: str, name: str, uid: str, message: str) -> None:
+        """Record a Warning on a TaskRun that cannot be parsed."""
         regarding = events.reference(TASKRUNS, namespace=namespace, name=name, uid=uid)
         self._put(self._body(regarding, Reason.STATUS_INVALID, message, "Warning"), paid=False)
 
     async def run(self) -> Never:
-        """Post, for ever."""
+        """Post Events until cancelled."""
         while True:
-            notice = await self._notices.get()
-            while not notice.paid and not self._budget.take(notice.namespace):
+            event = await self._queue.get()
+            while not event.paid and not self._budget.take(event.namespace):
                 await self._api.clock.sleep(1.0 / self._rate)
-            await self._post(notice.body)
+            await self._post(event.body)
 
     def _put(self, body: Mapping[str, Any], *, paid: bool) -> None:
-        notice = _Notice(body, paid)
-        if self._rate <= 0.0 or not self._notices.put(notice.namespace, notice):
+        event = _Event(body, paid)
+        if self._rate <= 0.0 or not self._queue.put(event.namespace, event):
             self._drop()
 
     def _drop(self) -> None:
         self.dropped += 1
         now = self._api.clock.monotonic()
-        if self._rate > 0.0 and now >= self._told_at + TELL_EVERY:
-            log.info("%d Events had no room and were dropped since the start", self.dropped)
-            self._told_at = now
+        if self._rate > 0.0 and now >= self._reported_at + REPORT_EVERY:
+            log.info("Dropped %d Events since the start", self.dropped)
+            self._reported_at = now
 
     async def _post(self, body: Mapping[str, Any]) -> None:
         try:
             await events.post(self._api, body)
         except errors.ApiError as error:
             regarding = body["regarding"]
-            log.info("%s/%s: no Event: %s", regarding["namespace"], regarding["name"], error.message)
+            log.info("%s/%s: failed to post an Event: %s", regarding["namespace"], regarding["name"], error.message)
         except Exception:
-            log.exception("an Event cannot be posted")
+            log.exception("Failed to post an Event")
 
     def _body(
         self, regarding: Mapping[str, str], reason: str, message: str, kind: Literal["Normal", "Warning"]
@@ -143,4 +143,4 @@ class Notices:
 
 
 def _reference(wait: Wait) -> Mapping[str, str]:
-    return events.reference(TASKRUNS, namespace=wait.namespace, name=wait.name, uid=wait.turn.uid)
+    return events.reference(TASKRUNS, namespace=wait.namespace, name=wait.name, uid=wait.segment_id.uid)

@@ -1,8 +1,7 @@
-"""What waits still wait for, said on their TaskRuns and in the log: what the last look found, and when the next one is.
+"""Writes progress messages of waits to their TaskRuns and to the log: the last look's result, and the next look's time.
 
-Each write is a change of the object that others watch, so all waits together have a few a second, and each has one a
-minute at most: where its last look found something else, or after some minutes, where only the tries were counted on.
-Namespaces take turns, so that one with very many waits does not keep the others silent.
+Each write is a change that clients watch. So all waits together have a few a second, and each wait has one a minute at
+most: if the result changed, or after ten minutes if only the number of tries did. Namespaces take turns.
 """
 
 import logging
@@ -13,45 +12,45 @@ from typing import Never
 from torpor_api.timing import Clock
 from torpor_wire import times
 
-from torpor_triggerer.reporting.events import Budget
+from torpor_triggerer.reporting.events import TokenBucket
 from torpor_triggerer.running.state import LastProgress, Run
 
 EVERY = 1.0
-LOOKED_AT = 1000
-"""How many waits are looked at in one go, a few microseconds each."""
+CHECKED_AT_ONCE = 1000
+"""Waits in one pass, a few microseconds each."""
 FIRST_AFTER = 10.0
-AGAIN_AFTER = 60.0
+CHANGED_AFTER = 60.0
 COUNTED_AFTER = 600.0
 
 log = logging.getLogger(__name__)
 
 
 class Progress:
-    """Goes round all runs; `tell` writes one sentence, best effort."""
+    """Visits all runs in turn; `write` writes one message, best effort."""
 
     def __init__(
         self,
         clock: Clock,
-        budget: Budget,
+        budget: TokenBucket,
         *,
         runs: Callable[[], Collection[Run]],
-        tell: Callable[[Run, str], Awaitable[None]],
+        write: Callable[[Run, str], Awaitable[None]],
     ) -> None:
         self._clock = clock
         self._budget = budget
         self._runs = runs
-        self._tell = tell
+        self._write = write
         self._lines: dict[str, deque[Run]] = {}
 
     async def run(self) -> Never:
-        """Tell, for ever."""
+        """Write messages until cancelled."""
         while True:
             await self._clock.sleep(EVERY)
-            await self._go_on()
+            await self._pass()
 
-    async def _go_on(self) -> None:
+    async def _pass(self) -> None:
         self._refill()
-        for _ in range(min(LOOKED_AT, sum(map(len, self._lines.values())))):
+        for _ in range(min(CHECKED_AT_ONCE, sum(map(len, self._lines.values())))):
             namespace = next(iter(self._lines))
             line = self._lines.pop(namespace)
             run = line.popleft()
@@ -63,10 +62,10 @@ class Progress:
             if not self._budget.take(namespace):
                 self._lines.setdefault(namespace, line).appendleft(run)
                 return
-            await self._say(run, look)
+            await self._report(run, look)
 
     def _refill(self) -> None:
-        """Go round the waits of a namespace again once all were looked at; those of others do not wait for it."""
+        """Start the next round of each namespace whose round is complete; namespaces do not wait for each other."""
         found: dict[str, deque[Run]] = {}
         for run in self._runs():
             if run.wait.namespace not in self._lines:
@@ -74,31 +73,31 @@ class Progress:
         self._lines |= found
 
     def _is_due(self, run: Run, look: str) -> bool:
-        now = self._clock.now()
-        if not look or run.left or run.reporting or run.verdict is not None or now < run.wait.deferred_at + FIRST_AFTER:
+        now, last = self._clock.now(), run.last_progress
+        if not look or run.is_ending or now < run.wait.deferred_at + FIRST_AFTER:
             return False
-        if run.told is None:
+        if last is None:
             return True
-        changed = hash(look) != run.told.look
-        counted = run.looks.tries != run.told.tries
-        return (changed and now >= run.told.at + AGAIN_AFTER) or (counted and now >= run.told.at + COUNTED_AFTER)
+        changed = hash(look) != last.look
+        counted = run.looks.tries != last.tries
+        return (changed and now >= last.at + CHANGED_AFTER) or (counted and now >= last.at + COUNTED_AFTER)
 
-    async def _say(self, run: Run, look: str) -> None:
+    async def _report(self, run: Run, look: str) -> None:
         now = self._clock.now()
-        run.told = LastProgress(now, hash(look), run.looks.tries)
-        said = run.page.black_out(sentence(run, look, now))
-        with run.page.speaking():
-            log.info("%s", said)
+        run.last_progress = LastProgress(now, hash(look), run.looks.tries)
+        text = run.wait_log.redact(message(run, look, now))
+        with run.wait_log.active():
+            log.info("%s", text)
         try:
-            await self._tell(run, said)
+            await self._write(run, text)
         except Exception:
-            log.exception("%s/%s: what it waits for cannot be said", run.wait.namespace, run.wait.name)
+            log.exception("%s/%s: failed to write progress", run.wait.namespace, run.wait.name)
 
 
-def sentence(run: Run, look: str, now: float) -> str:
-    """What is waited for, what was found, how often, when last, and when it is looked for again.
+def message(run: Run, look: str, now: float) -> str:
+    """Return the progress message: what the wait is for, the last result, the number of tries, and the times of looks.
 
-    The sentence stands for minutes: its times are moments, so that it reads as of when it was written.
+    The message is read minutes later, so its times are absolute.
     """
     looks = run.looks
     parts = ["; ".join(words for words in (f"Waiting {run.wait.awaited}: {look}", run.asks) if words)]
@@ -111,5 +110,5 @@ def sentence(run: Run, look: str, now: float) -> str:
 
 
 def _clock(moment: float) -> str:
-    """A moment to the second, in UTC."""
+    """The moment in UTC, to the second."""
     return f"{times.rfc3339(moment)[:19]}Z"

@@ -1,9 +1,8 @@
-"""Runs triggers, each for all the waits that ask for the same: one poke for many (AIP-17).
+"""Runs triggers, each for all waits with the same key (AIP-17: one poke for many).
 
-Waits share a trigger that agree in their key, in what is hidden in their kwargs, and in the class's own `timeout`; of
-their intervals the shortest counts. Joining and leaving is possible at any time until the trigger's first event, and
-whoever comes after that gets a new one. `cleanup` is called when the last has left, `on_kill` where the last was
-cancelled by a person: what one wait was cancelled for, others may still wait for.
+Waits share a trigger if they agree in key, secret kwargs and the class's own `timeout`; the shortest interval wins. A
+wait joins or leaves at any time before the first event; later waits get a new trigger. `cleanup` runs when the last
+wait leaves, `on_kill` only if the last wait was cancelled, because the others still need what the trigger started.
 """
 
 import asyncio
@@ -15,178 +14,177 @@ from torpor_api.timing import Clock
 from torpor_wire import canonical, trigger
 
 from torpor_triggerer.logs.trigger_log import TriggerLog
-from torpor_triggerer.model import outcome
-from torpor_triggerer.model.deferred_taskrun import Asked
+from torpor_triggerer.model import outcome as outcomes
+from torpor_triggerer.model.deferred_taskrun import StoredTrigger
 from torpor_triggerer.model.outcome import Ended, Failed
 from torpor_triggerer.running.state import Run, SharedTrigger, Spawn
 from torpor_triggerer.secrets import resolver
 from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.usercode import invoke
-from torpor_triggerer.usercode.invoke import Hosts
+from torpor_triggerer.usercode.invoke import TriggerHost
 
-Over: TypeAlias = Callable[[Run, Ended | None], Coroutine[Any, Any, None]]
-"""What follows for a wait whose trigger has ended, None where it ends by its own verdict."""
+OnEnd: TypeAlias = Callable[[Run, Ended | None], Coroutine[Any, Any, None]]
+"""Ends a wait with the outcome of its trigger; None if the wait has an outcome of its own."""
 
 log = logging.getLogger(__name__)
 
 
-def key_of(asked: Asked, kwargs: Mapping[str, Any]) -> Hashable:
-    """What waits must agree in to share a trigger; `kwargs` are as they are when nothing in them is hidden any more.
+def sharing_key(stored: StoredTrigger, kwargs: Mapping[str, Any]) -> Hashable:
+    """Return what waits must agree in to share a trigger; None for sealed kwargs. `kwargs` have their secrets resolved.
 
-    A wait that comes after a Secret has changed does not join those that still use what it was. What was sealed for
-    one is not for another.
+    A wait that starts after a Secret changed does not join waits that use the old value.
     """
-    stand = trigger.parse(asked.kwargs)
-    if resolver.is_sealed(stand):
+    written = trigger.parse(stored.kwargs)
+    if resolver.is_sealed(written):
         return None
-    hidden = canonical.digest(kwargs) if resolver.is_hidden(stand) else ""
-    return asked.key, canonical.plain({"timeout": stand.get("timeout")}), hidden
+    secret = canonical.digest(kwargs) if resolver.has_secrets(written) else ""
+    return stored.key, canonical.plain({"timeout": written.get("timeout")}), secret
 
 
-class Pokes:
+class SharedTriggers:
     """All running triggers of this process."""
 
-    def __init__(self, hosts: Hosts, journal: TriggerLog, clock: Clock, spawn: Spawn, over: Over) -> None:
-        self._hosts = hosts
+    def __init__(self, host: TriggerHost, trigger_log: TriggerLog, clock: Clock, spawn: Spawn, on_end: OnEnd) -> None:
+        self._host = host
         self._clock = clock
-        self._journal = journal
+        self._trigger_log = trigger_log
         self._spawn = spawn
-        self._over = over
+        self._on_end = on_end
         self._open: dict[Hashable, SharedTrigger] = {}
 
-    def find(self, key: Hashable, asked: Asked) -> SharedTrigger | None:
-        """The running trigger that a wait can join as it is: the very same kwargs, interval and all."""
+    def find(self, key: Hashable, stored: StoredTrigger) -> SharedTrigger | None:
+        """Return the running trigger with identical kwargs, interval included."""
         found = self._open.get(key)
-        return found if found is not None and found.asked.kwargs == asked.kwargs else None
+        return found if found is not None and found.stored.kwargs == stored.kwargs else None
 
-    def join(self, run: Run, poke: SharedTrigger) -> None:
-        """Let a wait take part."""
-        run.trigger, run.poke = poke.trigger, poke
-        poke.members.append(run)
-        run.page.hear(poke.page)
-        if len(poke.members) > 1:
-            log.info("shares %s with %d others", poke.name, len(poke.members) - 1)
+    def join(self, run: Run, shared: SharedTrigger) -> None:
+        """Add a wait to a running trigger."""
+        run.trigger, run.shared = shared.trigger, shared
+        shared.members.append(run)
+        run.wait_log.follow(shared.wait_log)
+        if len(shared.members) > 1:
+            log.info("shares %s with %d other waits", shared.name, len(shared.members) - 1)
 
-    def serve(self, run: Run, asked: Asked, made: Any, services: TriggerServices, key: Hashable) -> None:
-        """Run a trigger for a wait, or let the wait join the one that runs where that looks as often."""
+    def serve(self, run: Run, stored: StoredTrigger, made: Any, services: TriggerServices, key: Hashable) -> None:
+        """Join a running trigger that looks at least as often, or run this one."""
         key = key if invoke.shareable(made) else None
         former = None if key is None else self._open.get(key)
-        if former is not None and invoke.pace(former.trigger) <= invoke.pace(made):
+        if former is not None and invoke.interval(former.trigger) <= invoke.interval(made):
             self.join(run, former)
             return
-        poke = SharedTrigger(
+        shared = SharedTrigger(
             key=key,
-            asked=asked,
+            stored=stored,
             namespace=run.wait.namespace,
             trigger=made,
             services=services,
-            journal=self._journal,
+            trigger_log=self._trigger_log,
         )
-        self._begin(poke, run)
+        self._start(shared, run)
         if former is not None:
-            self._take_over(poke, former)
+            self._take_over(shared, former)
 
-    def part(self, run: Run, *, kill: bool = False) -> bool:
-        """Let a wait leave. Whether its trigger is stopped with it: then what follows for the wait follows that."""
-        poke = run.poke
-        if poke is None or poke.closed:
-            return poke is not None
-        if len(poke.members) > 1:
-            poke.members.remove(run)
-            run.poke = run.trigger = None
+    def leave(self, run: Run, *, kill: bool = False) -> bool:
+        """Remove a wait. Return whether this stops its trigger; `on_end` then follows when the trigger has stopped."""
+        shared = run.shared
+        if shared is None or shared.closed:
+            return shared is not None
+        if len(shared.members) > 1:
+            shared.members.remove(run)
+            run.shared = run.trigger = None
             return False
-        poke.killed = kill
-        self._stop(poke)
+        shared.killed = kill
+        self._stop(shared)
         return True
 
-    def _begin(self, poke: SharedTrigger, run: Run) -> None:
-        poke.page.hide_as(run.page)
-        if poke.key is not None:
-            self._open[poke.key] = poke
-        self.join(run, poke)
-        poke.task = self._spawn(self._conduct(poke))
+    def _start(self, shared: SharedTrigger, run: Run) -> None:
+        shared.wait_log.copy_secrets(run.wait_log)
+        if shared.key is not None:
+            self._open[shared.key] = shared
+        self.join(run, shared)
+        shared.task = self._spawn(self._run(shared))
 
-    def _take_over(self, poke: SharedTrigger, former: SharedTrigger) -> None:
-        """The waits of one that looks more seldom."""
+    def _take_over(self, shared: SharedTrigger, former: SharedTrigger) -> None:
+        """Move the waits of a trigger with a longer interval."""
         waits = list(former.members)
         former.members.clear()
         self._stop(former)
         for run in waits:
-            with run.page.speaking():
-                self.join(run, poke)
+            with run.wait_log.active():
+                self.join(run, shared)
 
-    def _stop(self, poke: SharedTrigger) -> None:
-        """Whatever its task still has to do, it does; one that has not begun will never."""
-        self._close(poke)
-        if poke.task is not None:
-            poke.task.cancel()
-        if not poke.looking:
-            poke.task = self._spawn(self._wind_up(poke, None))
+    def _stop(self, shared: SharedTrigger) -> None:
+        """Cancel its task. A task that has not started never runs, so another one calls the trigger's end methods."""
+        self._close(shared)
+        if shared.task is not None:
+            shared.task.cancel()
+        if not shared.started:
+            shared.task = self._spawn(self._finish(shared, None))
 
-    def _close(self, poke: SharedTrigger) -> None:
-        poke.closed = True
-        if self._open.get(poke.key) is poke:
-            del self._open[poke.key]
+    def _close(self, shared: SharedTrigger) -> None:
+        shared.closed = True
+        if self._open.get(shared.key) is shared:
+            del self._open[shared.key]
 
-    async def _conduct(self, poke: SharedTrigger) -> None:
-        poke.page.open()
-        poke.looking = True
+    async def _run(self, shared: SharedTrigger) -> None:
+        shared.wait_log.activate()
+        shared.started = True
         try:
-            ends = await self._first_event(poke)
+            ended = await self._first_event(shared)
         except asyncio.CancelledError as error:
-            if poke.closed or not self._outlives(poke, outcome.raised(error)):
-                await self._tell(poke, "cleanup")
+            if shared.closed or not self._finish_in_new_task(shared, outcomes.from_exception(error)):
+                await self._tell(shared, "cleanup")
             raise
-        await self._wind_up(poke, ends)
+        await self._finish(shared, ended)
 
-    def _outlives(self, poke: SharedTrigger, ends: Failed) -> bool:
-        """Whether its waits go on in another task; where the process ends, which cancels all, none can be begun."""
-        work = self._wind_up(poke, ends)
+    def _finish_in_new_task(self, shared: SharedTrigger, failed: Failed) -> bool:
+        """Fail the waits of a trigger whose task was cancelled from outside. False if the process ends."""
+        work = self._finish(shared, failed)
         try:
-            poke.task = self._spawn(work)
+            shared.task = self._spawn(work)
         except RuntimeError:
             work.close()
             return False
-        self._note_end(poke)
+        self._mark_ended(shared)
         return True
 
-    async def _first_event(self, poke: SharedTrigger) -> Ended | None:
-        """None where it was stopped: what a trigger makes of its cancellation is no outcome."""
-        ends: Ended | None = None
+    async def _first_event(self, shared: SharedTrigger) -> Ended | None:
+        """Return the outcome of the trigger; None if it was stopped, whatever it does with the cancellation."""
+        ended: Ended | None = None
         task = asyncio.current_task()
         try:
-            ends = await self._hosts.first_event(poke.asked.class_name, poke.trigger)
+            ended = await self._host.first_event(shared.stored.class_name, shared.trigger)
         except asyncio.CancelledError:
-            if not poke.closed or all(run.left for run in poke.members):
+            if not shared.closed or all(run.released for run in shared.members):
                 raise
-        if poke.closed:
+        if shared.closed:
             if task is not None:
                 task.uncancel()
             return None
-        self._note_end(poke)
-        return ends
+        self._mark_ended(shared)
+        return ended
 
-    def _note_end(self, poke: SharedTrigger) -> None:
-        self._close(poke)
+    def _mark_ended(self, shared: SharedTrigger) -> None:
+        self._close(shared)
         now = self._clock.now()
-        for run in poke.members:
-            run.reporting, run.due = True, now
+        for run in shared.members:
+            run.reporting, run.due_at = True, now
 
-    async def _wind_up(self, poke: SharedTrigger, ends: Ended | None) -> None:
-        """The end of a trigger; what one that was never run here began elsewhere is to be killed too."""
-        poke.page.open()
+    async def _finish(self, shared: SharedTrigger, ended: Ended | None) -> None:
+        """Call the trigger's end methods, then end its waits. It may have run in another replica before."""
+        shared.wait_log.activate()
         try:
-            if poke.killed:
-                await self._tell(poke, "on_kill")
+            if shared.killed:
+                await self._tell(shared, "on_kill")
         finally:
-            await self._tell(poke, "cleanup")
-        await self._end(poke, ends)
+            await self._tell(shared, "cleanup")
+        await self._end_members(shared, ended)
 
-    async def _tell(self, poke: SharedTrigger, method: str) -> None:
-        await self._hosts.tell(poke.asked.class_name, poke.trigger, method)
+    async def _tell(self, shared: SharedTrigger, method: str) -> None:
+        await self._host.tell(shared.stored.class_name, shared.trigger, method)
 
-    async def _end(self, poke: SharedTrigger, ends: Ended | None) -> None:
-        for run in poke.members[1:]:
-            run.task = self._spawn(self._over(run, ends))
-        for run in poke.members[:1]:
-            await self._over(run, ends)
+    async def _end_members(self, shared: SharedTrigger, ended: Ended | None) -> None:
+        for run in shared.members[1:]:
+            run.task = self._spawn(self._on_end(run, ended))
+        for run in shared.members[:1]:
+            await self._on_end(run, ended)

@@ -1,4 +1,4 @@
-"""One wait being served here: what is known of it, and nothing of what is to be done."""
+"""The state of one wait that this replica serves. It decides nothing."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -6,49 +6,49 @@ from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_triggerer.batching.batches import Looks
+from torpor_triggerer.batching.batches import LookStats
 from torpor_triggerer.logs.trigger_log import TriggerLog, WaitLog
-from torpor_triggerer.model.deferred_taskrun import Asked, Wait
+from torpor_triggerer.model.deferred_taskrun import StoredTrigger, Wait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.running.timers import Timer
 from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.usercode import invoke
 
-_SHOWN = 8
+_KEY_SHOWN = 8
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SharedTrigger:
-    """`key` is what waits must agree in to share it, None where it is not to be shared.
+    """A running trigger and the waits that share it.
 
-    `closed`: nobody joins any more, for it has fired, failed, or is being stopped; `killed`: a person cancelled the
-    last wait; `looking`: its task has begun.
+    `key` is equal for waits that may share it; None if it is not shareable. `started`: its task runs. `closed`: no
+    wait can join, because it fired, failed or is stopping. `killed`: the last wait was cancelled.
     """
 
     key: Hashable
-    asked: Asked
+    stored: StoredTrigger
     namespace: str
     trigger: Any
     services: TriggerServices
-    journal: InitVar[TriggerLog]
-    page: WaitLog = field(init=False)
+    trigger_log: InitVar[TriggerLog]
+    wait_log: WaitLog = field(init=False)
     members: "list[Run]" = field(default_factory=list)
     task: asyncio.Task[None] | None = None
-    looking: bool = False
+    started: bool = False
     closed: bool = False
     killed: bool = False
 
-    def __post_init__(self, journal: TriggerLog) -> None:
-        self.page = journal.page(self)
+    def __post_init__(self, trigger_log: TriggerLog) -> None:
+        self.wait_log = trigger_log.create(self)
 
     @property
     def name(self) -> str:
-        """What the log calls it."""
-        return f"poke {self.asked.key[:_SHOWN]}"
+        """Its name in the log."""
+        return f"shared trigger {self.stored.key[:_KEY_SHOWN]}"
 
     @property
     def tag(self) -> str:
-        """Whose its lines are: its only wait's, or its own where several share it."""
+        """The prefix of its log lines: that of its only wait, or its own if several waits share it."""
         if len(self.members) == 1:
             return self.members[0].wait.tag
         return f"[{self.namespace} {self.name}]"
@@ -58,15 +58,18 @@ Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 class Due(Enum):
-    """Why a run's alarm rings."""
+    """What to do when the timer of a run expires."""
 
-    PAYLOAD = "its moment has come"
-    DEADLINE = "the wait has lasted too long"
-    ABANDON = "its trigger was stopped, and goes on all the same"
+    PAYLOAD = "payload"
+    """Fire: the trigger knows its moment."""
+    DEADLINE = "deadline"
+    """End the wait: it reached its deadline."""
+    GIVE_UP = "give-up"
+    """Write the outcome: the trigger ignores its cancellation."""
 
 
 class LastProgress(NamedTuple):
-    """What was last said of it: when, the hash of its last look, and how many there were."""
+    """The last progress message: its time, the hash of the trigger's `last_look`, and the number of looks."""
 
     at: float
     look: int
@@ -75,43 +78,49 @@ class LastProgress(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Run:
-    """`poke` is what looks for it, `task` what else is being done for it: its kwargs revealed, or its end written.
+    """One wait in service.
 
-    `verdict`: how it ends, whatever its trigger says; `left`: nobody needs its outcome; `hint`: what it lacks;
-    `due`: when its event was there, or should have been.
+    `shared` runs its trigger; `task` does anything else for it: resolves its kwargs or writes its outcome.
+    `outcome`: how the wait ends, whatever its trigger does. `released`: no outcome is needed. `missing`: what the
+    trigger needs before it can start. `due_at`: when its event occurred, or should have.
     """
 
     wait: Wait
-    page: WaitLog
+    wait_log: WaitLog
     trigger: Any = None
-    poke: "SharedTrigger | None" = None
+    shared: "SharedTrigger | None" = None
     task: asyncio.Task[None] | None = None
     timer: Timer[tuple["Run", Due]] | None = None
-    verdict: Outcome | None = None
-    hint: str = ""
-    told: LastProgress | None = None
-    due: float | None = None
+    outcome: Outcome | None = None
+    missing: str = ""
+    last_progress: LastProgress | None = None
+    due_at: float | None = None
     reporting: bool = False
-    left: bool = False
+    released: bool = False
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether its outcome is decided, or not needed."""
+        return self.reporting or self.released or self.outcome is not None
 
     @property
     def is_shared(self) -> bool:
-        """Whether another wait's trigger looks for it."""
-        return self.poke is not None and self not in self.poke.members[:1]
+        """Whether the trigger of another wait serves it."""
+        return self.shared is not None and self not in self.shared.members[:1]
 
     @property
-    def looks(self) -> Looks:
-        """How often its trigger has looked, and when it looks again."""
-        return Looks() if self.poke is None else self.poke.services.looks
+    def looks(self) -> LookStats:
+        """How often its trigger has looked, and when it looks next."""
+        return LookStats() if self.shared is None else self.shared.services.looks
 
     @property
     def last_look(self) -> str:
-        """What its trigger found when it last looked, or what is missing for it to look at all."""
-        with self.page.speaking():
-            return self.hint if self.trigger is None else invoke.last_look(self.trigger)
+        """The result of the trigger's last look, or what keeps the trigger from starting."""
+        with self.wait_log.active():
+            return self.missing if self.trigger is None else invoke.last_look(self.trigger)
 
     @property
     def asks(self) -> str:
-        """What a person can do about it while it waits."""
-        with self.page.speaking():
+        """What a person can do to end the wait."""
+        with self.wait_log.active():
             return "" if self.trigger is None else invoke.asks(self.trigger)

@@ -1,8 +1,8 @@
-"""The key pair of a pool: what a task seals with the public half, the pool's triggerers open with the private one.
+"""The key pair of a pool: tasks seal values with the public key, the pool's triggerers open them with the private key.
 
-Both stand beside the Leases, in a Secret and a ConfigMap that are installed empty: whichever replica is first fills
-them, so that no pool needs the right to create Secrets. The operator hands the public half to task pods. Nothing here
-shows the private half, nor what was sealed.
+The installation creates an empty Secret and an empty ConfigMap beside the Leases. The first replica fills both, so that
+no pool needs the right to create Secrets. The operator passes the public key to task pods. Nothing here logs the
+private key or a sealed value.
 """
 
 import base64
@@ -27,15 +27,15 @@ from torpor_triggerer.settings import Settings
 PRIVATE, PUBLIC = "privateKey", constants.SEAL_DATA
 RETRY = Backoff(first=1.0, cap=300.0, jitter=0.0)
 LOOK_AGAIN = 10.0
-"""A pair is read again for a box that does not open, but not more often than this many seconds."""
+"""Seconds between two reads of the pair for values that do not open."""
 
 Opened: TypeAlias = dict[str, Any] | Missing | Failed
 
 log = logging.getLogger(__name__)
 
 
-class Seals:
-    """One pool's pair, and what is opened with it."""
+class PoolKeys:
+    """The key pair of one pool."""
 
     def __init__(self, api: Api, settings: Settings) -> None:
         self._api = api
@@ -46,24 +46,24 @@ class Seals:
         self._read_at = float("-inf")
 
     async def run(self) -> None:
-        """Make the pair or read it, and publish its public half; until that is done."""
+        """Create or read the pair, and publish the public key; retry until that succeeds."""
         for failures in itertools.count(1):
             try:
                 await self._publish(await self._fetch())
             except SealError as error:
-                log.warning("nothing can be sealed to pool %s: %s", self._pool, error)
+                log.warning("Failed to set up the key pair of pool %s: %s", self._pool, error)
                 return
             except errors.ApiError as error:
-                log.warning("nothing can be sealed to pool %s yet: %s", self._pool, error.message)
+                log.warning("Failed to set up the key pair of pool %s; retrying: %s", self._pool, error.message)
                 await self._clock.sleep(RETRY.delay(failures))
             except Exception:
-                log.exception("nothing can be sealed to pool %s", self._pool)
+                log.exception("Failed to set up the key pair of pool %s", self._pool)
                 return
             else:
                 return
 
     async def open(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
-        """The kwargs with what was sealed for this class and namespace opened, under the names that it knows."""
+        """Open the values that were sealed for this class and namespace."""
         try:
             pair = self._pair or await self._fetch()
             try:
@@ -76,14 +76,14 @@ class Seals:
         except SealError as error:
             return Failed(reason=Reason.SEAL_INVALID, message=str(error))
         except errors.ApiError as error:
-            return Missing(message=f"the key of pool {self._pool} cannot be read: {error.message}")
+            return Missing(message=f"failed to read the key pair of pool {self._pool}: {error.message}")
 
     @property
     def _name(self) -> str:
         return f"torpor-seal-{self._pool}"
 
     async def _fetch(self) -> Pair:
-        """The pool's pair; made where there is none. That another made it at the same time is no error."""
+        """Read the pool's pair, or create it. Another replica may create it at the same time."""
         found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, self._name)
         if not found.get("data"):
             found = await self._make(found["metadata"]["resourceVersion"])
@@ -103,12 +103,12 @@ class Seals:
             made = await self._api.patch(SECRETS, self._namespace, self._name, ops)
         except (errors.LostRace, errors.Conflict):
             return await self._api.get(SECRETS, self._namespace, self._name)
-        log.info("made the key pair of %s, id %s", self._name, sealing.key_id(pair.public))
+        log.info("Created the key pair of %s, id %s", self._name, sealing.key_id(pair.public))
         return made
 
     async def _publish(self, pair: Pair) -> None:
-        stands = await self._api.get(CONFIG_MAPS, self._namespace, self._name)
-        if (stands.get("data") or {}).get(PUBLIC) != pair.public:
+        config_map = await self._api.get(CONFIG_MAPS, self._namespace, self._name)
+        if (config_map.get("data") or {}).get(PUBLIC) != pair.public:
             ops = [{"op": "add", "path": "/data", "value": {PUBLIC: pair.public}}]
             await self._api.patch(CONFIG_MAPS, self._namespace, self._name, ops)
 
@@ -118,7 +118,7 @@ def _encoded(text: str) -> str:
 
 
 def _decoded(secret: Mapping[str, Any], key: str) -> str:
-    """What stands under a key. Raises SealError where it is no text, since somebody wrote over it."""
+    """Return a value of the Secret. Raises SealError if it is not text."""
     try:
         return base64.b64decode((secret.get("data") or {})[key], validate=True).decode()
     except (KeyError, TypeError, ValueError):

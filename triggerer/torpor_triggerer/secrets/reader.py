@@ -1,8 +1,7 @@
-"""The Secrets that triggers refer to, read for whoever may read them, and for nobody else.
+"""Reads the Secrets that triggers refer to, for ServiceAccounts that may read them.
 
-The triggerer's own rights are those of its installation; a TaskRun's are those of its ServiceAccount. So the API server
-is asked first, each time, whether that account may `get` the Secret. What is not there yet may come to be, as with
-a pod whose Secret is missing.
+The triggerer's own rights are those of its installation; a TaskRun has those of its ServiceAccount. So each read starts
+with a review whether that account may `get` the Secret. A missing Secret may be created later, as for a pod.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.model.outcome import Failed
 
 DENIED_AGAIN = (1.0, 3.0)
-"""Seconds before a denial is asked about again: roles come with the Workflow, or a server is just starting."""
+"""Seconds before a denial is reviewed again: roles may come with the Workflow, or an API server is starting."""
 
 
 class Reference(NamedTuple):
@@ -33,13 +32,13 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """What is not there yet, for people."""
+    """What does not exist yet, as a message."""
 
     message: str
 
 
 class Reader(NamedTuple):
-    """Who wants to read: a ServiceAccount of the namespace that the Secrets are in."""
+    """The ServiceAccount that reads, in the namespace of the Secrets."""
 
     namespace: str
     account: str
@@ -49,14 +48,14 @@ Texts: TypeAlias = Mapping[Reference, str]
 
 
 class SecretReader:
-    """Asks and reads, `concurrency` requests at a time."""
+    """Reviews and reads, with `concurrency` requests at a time."""
 
     def __init__(self, api: Api, *, concurrency: int = 16) -> None:
         self._api = api
-        self._room = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(concurrency)
 
     async def read(self, reader: Reader, references: Collection[Reference]) -> Texts | Missing | Failed:
-        """The texts of these keys, or what of them is missing, or why they may not be read."""
+        """Return the texts of these keys, the one that is missing, or the reason why they may not be read."""
         texts: dict[Reference, str] = {}
         try:
             for name in sorted({reference.name for reference in references}):
@@ -69,7 +68,7 @@ class SecretReader:
                         return text
                     texts[reference] = text
         except errors.ApiError as error:
-            return Missing(message=f"the API server cannot be asked for a Secret: {error.message}")
+            return Missing(message=f"failed to read a Secret: {error.message}")
         return texts
 
     async def _data(self, reader: Reader, name: str) -> Mapping[str, Any] | Missing | Failed:
@@ -77,14 +76,14 @@ class SecretReader:
         if denied is not None:
             return denied
         try:
-            async with self._room:
+            async with self._slots:
                 found = await self._api.get(SECRETS, reader.namespace, name)
         except errors.NotFound:
             return Missing(message=f"Secret {name} does not exist in namespace {reader.namespace}")
         except errors.Forbidden as error:
             return _forbidden(
                 f"the triggerer may not read Secrets of namespace {reader.namespace}: add manifests/components/secrets "
-                f"(components: [../components/secrets]) to the kustomization that sets it up ({error.message})"
+                f"(components: [../components/secrets]) to the kustomization that installs it ({error.message})"
             )
         return found.get("data") or {}
 
@@ -94,12 +93,12 @@ class SecretReader:
                 if await self._may(reader, name):
                     return None
             except errors.Forbidden as error:
-                return _forbidden(f"the triggerer may not ask who may read Secrets: {error.message}")
+                return _forbidden(f"the triggerer may not create SubjectAccessReviews: {error.message}")
             if pause is not None:
                 await self._api.clock.sleep(pause)
         return _forbidden(
-            f"ServiceAccount {reader.account} may not get Secret {name} in namespace {reader.namespace}, to which its "
-            f"trigger refers.{commands(reader, name)}"
+            f"ServiceAccount {reader.account} may not get Secret {name} in namespace {reader.namespace}, which its "
+            f"trigger refers to.{commands(reader, name)}"
         )
 
     async def _may(self, reader: Reader, name: str) -> bool:
@@ -121,13 +120,13 @@ class SecretReader:
             },
         }
         body = {"apiVersion": ACCESS_REVIEWS.api_version, "kind": ACCESS_REVIEWS.kind, "spec": asked}
-        async with self._room:
+        async with self._slots:
             status = (await self._api.create(ACCESS_REVIEWS, None, body)).get("status") or {}
         return status.get("allowed") is True
 
 
 def commands(reader: Reader, name: str) -> str:
-    """What to type, where the names are such that a shell takes them as they are; nothing where they are not."""
+    """Return the commands that grant the access; empty if the names are unsafe for a shell."""
     namespace, account = reader
     if not (is_object_name(account) and is_object_name(name)):
         return ""

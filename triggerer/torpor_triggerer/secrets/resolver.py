@@ -1,6 +1,6 @@
-"""The kwargs of a trigger with nothing hidden in them any more, and the secrets that came up.
+"""Resolves Secret references and sealed values in a trigger's kwargs, and collects the secrets.
 
-What came from a Secret or out of a box is `Revealed`, so that a class can tell it from what stands on the TaskRun.
+A resolved value is `Revealed`, so that a class can tell it from a value on the TaskRun.
 """
 
 import logging
@@ -16,7 +16,7 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Failed
-from torpor_triggerer.secrets.pool_keys import Opened, Seals
+from torpor_triggerer.secrets.pool_keys import Opened, PoolKeys
 from torpor_triggerer.secrets.reader import Missing, Reader, Reference, SecretReader
 from torpor_triggerer.usercode.validation import Call
 
@@ -24,43 +24,43 @@ log = logging.getLogger(__name__)
 
 RETRY = Backoff(first=5.0, cap=60.0, jitter=0.0)
 _NUMBER_MIN = 4
-"""A shorter number that was sealed is not blacked out: it would take half of each line with it."""
+"""Shorter sealed numbers are not redacted: they would redact half of each line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
-    """The call as the class is made of it."""
+class Resolved:
+    """The call with all kwargs resolved, and the secrets in it."""
 
     call: Call
     secrets: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revealer:
-    """Where secrets are; without `seals` nothing sealed is opened."""
+class SecretResolver:
+    """Resolves kwargs; without `pool_keys` it opens no sealed value."""
 
-    vault: SecretReader
-    seals: Seals | None
+    reader: SecretReader
+    pool_keys: PoolKeys | None
 
-    async def reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
-        """The call with its references followed and its boxes opened."""
-        if not is_hidden(call.kwargs):
-            return Open(call=call, secrets=frozenset())
+    async def resolve(self, wait: Wait, call: Call) -> Resolved | Missing | Failed:
+        """Return the call with its references and sealed values resolved."""
+        if not has_secrets(call.kwargs):
+            return Resolved(call=call, secrets=frozenset())
         try:
-            return await self._reveal(wait, call)
+            return await self._resolve(wait, call)
         except (ValueError, RecursionError) as error:
             return Failed(reason=Reason.TRIGGER_INVALID, message=f"trigger {call.class_name[:100]}: {error}")
         except Exception as error:
-            log.exception("what is hidden in its kwargs cannot be revealed")
-            return Missing(message=f"its kwargs cannot be revealed: {type(error).__name__}")
+            log.exception("Failed to resolve the secrets of the kwargs")
+            return Missing(message=f"failed to resolve the secrets of the kwargs: {type(error).__name__}")
 
-    async def revealed(
+    async def resolve_when_available(
         self, wait: Wait, call: Call, clock: Clock, on_missing: Callable[[str], None]
-    ) -> Open | Missing | Failed:
-        """The same, looked for again and again, since what is missing may come; Missing of a wait that is cancelled."""
+    ) -> Resolved | Missing | Failed:
+        """Retry `resolve` until nothing is missing. Missing only if the wait was cancelled meanwhile."""
         failures = 0
         while True:
-            found = await self.reveal(wait, call)
+            found = await self.resolve(wait, call)
             if not isinstance(found, Missing) or wait.cancelled:
                 return found
             on_missing(found.message)
@@ -69,10 +69,10 @@ class Revealer:
             log.info("%s; retrying in %.0f s", found.message, delay)
             await clock.sleep(delay)
 
-    async def _reveal(self, wait: Wait, call: Call) -> Open | Missing | Failed:
+    async def _resolve(self, wait: Wait, call: Call) -> Resolved | Missing | Failed:
         kwargs: Mapping[str, Any] = call.kwargs
         references = frozenset(Reference(one.name, one.key) for one in secret_ref.found(kwargs))
-        texts = await self.vault.read(Reader(wait.namespace, wait.account), references)
+        texts = await self.reader.read(Reader(wait.namespace, wait.account), references)
         if not isinstance(texts, Mapping):
             return texts
         kwargs = secret_ref.replaced(kwargs, lambda one: Revealed(texts[Reference(one.name, one.key)]))
@@ -85,21 +85,21 @@ class Revealer:
         shown = frozenset(_numbers(call.kwargs))
         found = {str(text) for text in _strings(kwargs) if isinstance(text, Revealed)}
         found |= {number for number in _numbers(kwargs) if len(number) >= _NUMBER_MIN and number not in shown}
-        return Open(call=Call(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(found))
+        return Resolved(call=Call(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(found))
 
     async def _opened(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
-        if self.seals is None:
-            return Failed(reason=Reason.SEAL_INVALID, message="this triggerer opens nothing that is sealed")
-        return await self.seals.open(class_name, kwargs, namespace)
+        if self.pool_keys is None:
+            return Failed(reason=Reason.SEAL_INVALID, message="this triggerer opens no sealed values")
+        return await self.pool_keys.open(class_name, kwargs, namespace)
 
 
-def is_hidden(kwargs: Mapping[str, Any]) -> bool:
-    """Whether anything in them is to be revealed first."""
+def has_secrets(kwargs: Mapping[str, Any]) -> bool:
+    """Whether the kwargs have references or sealed values."""
     return trigger.refers_to_secret(kwargs) or is_sealed(kwargs)
 
 
 def is_sealed(kwargs: Mapping[str, Any]) -> bool:
-    """Whether an `encrypted__` name stands anywhere in them."""
+    """Whether the kwargs have a name that starts with `encrypted__`."""
     left: list[Any] = [kwargs]
     while left:
         value = left.pop()
@@ -113,7 +113,7 @@ def is_sealed(kwargs: Mapping[str, Any]) -> bool:
 
 
 def _marked(value: Any, known: frozenset[str]) -> Any:
-    """What was opened, its texts marked but for those that stand on the TaskRun too."""
+    """The opened value; its texts are Revealed unless they are on the TaskRun, too."""
     match value:
         case Revealed():
             return value

@@ -28,7 +28,7 @@ ATTEMPTS = 7
 """About a minute, which covers a restart of the archive's database."""
 _AGAIN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _FIELDS = ("size", "digest", "type", "length", "keys")
-_NONE = "and no archive is installed, which keeps larger ones: pass on where to find it instead"
+_NONE = "and no archive is installed for larger ones; store the data and return its location"
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Archive:
         self._namespace = namespace
         self._client = client
 
-    async def kept(self, wait: Wait, outcome: Outcome) -> Outcome:
+    async def store_large(self, wait: Wait, outcome: Outcome) -> Outcome:
         """The outcome as it fits on the TaskRun."""
         match outcome:
             case Fired(event=event) if wait.resumes and _size(event) > constants.EVENT_MAX:
@@ -63,37 +63,43 @@ class Archive:
                 return outcome
 
     async def _event(self, wait: Wait, event: str) -> Fired | Failed:
-        said = f"the event is {_size(event)} bytes of JSON and {constants.EVENT_MAX} fit"
+        prefix = f"the event is {_size(event)} bytes of JSON and {constants.EVENT_MAX} fit"
         headers = {"Content-Type": "application/octet-stream", "Torpor-Type": "bytes"}
-        found = await self._sent(wait, "event", headers, event.encode())
-        match found:
+        stored = await self._send(wait, "event", headers, event.encode())
+        match stored:
             case None:
-                return Failed(reason=Reason.EVENT_INVALID, message=f"{said}, {_NONE}")
+                return Failed(reason=Reason.EVENT_INVALID, message=f"{prefix}, {_NONE}")
             case str():
-                return Failed(reason=Reason.RESULT_NOT_STORED, message=f"{said}; it is not in the archive: {found}")
+                return Failed(
+                    reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {stored}"
+                )
             case _:
-                return Fired(event=stored_event.written(found))
+                return Fired(event=stored_event.written(stored))
 
     async def _result(self, wait: Wait, text: str) -> Done | Failed:
-        said = f"the result is {_size(text)} bytes of JSON and {constants.RESULT_MAX} fit"
+        prefix = f"the result is {_size(text)} bytes of JSON and {constants.RESULT_MAX} fit"
         body = result_encoding.encode_result(json.loads(text), 0)
         if isinstance(body, str):
             raise TypeError("a text of more than 8 kB is a body")
         headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind}
-        found = await self._sent(wait, "event?as=result", headers, b"".join(body.pieces()))
-        match found:
+        stored = await self._send(wait, "event?as=result", headers, b"".join(body.pieces()))
+        match stored:
             case None:
-                return Failed(reason=Reason.RESULT_INVALID, message=f"{said}, {_NONE}")
+                return Failed(reason=Reason.RESULT_INVALID, message=f"{prefix}, {_NONE}")
             case str():
-                return Failed(reason=Reason.RESULT_NOT_STORED, message=f"{said}; it is not in the archive: {found}")
+                return Failed(
+                    reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {stored}"
+                )
             case _:
-                return Done(result=None, stored={name: found[name] for name in _FIELDS if found.get(name) is not None})
+                return Done(
+                    result=None, stored={name: stored[name] for name in _FIELDS if stored.get(name) is not None}
+                )
 
-    async def _sent(
+    async def _send(
         self, wait: Wait, end: str, headers: Mapping[str, str], body: bytes
     ) -> Mapping[str, Any] | str | None:
         """What the archive says of it; why it does not take it; None where there is no archive."""
-        path, said = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""
+        path, prefix = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""
         for failures in range(1, ATTEMPTS + 1):
             try:
                 endpoint = await find_endpoint(self._api, self._namespace)
@@ -101,18 +107,18 @@ class Archive:
                     return None
                 response = await self._client.put(endpoint, path, headers, body)
             except (OSError, errors.ApiError) as error:
-                said = f"{type(error).__name__}: {error}"
+                prefix = f"{type(error).__name__}: {error}"
             else:
                 answer = _object(response.body)
                 if response.status == HTTPStatus.CREATED:
                     return answer
-                said = f"HTTP {response.status}: {answer.get('message', '')}"
+                prefix = f"HTTP {response.status}: {answer.get('message', '')}"
                 if response.status not in _AGAIN and response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
-                    return said
-            log.warning("what is too large for its TaskRun is not in the archive yet: %s", said)
+                    return prefix
+            log.warning("Failed to store a large value in the archive; retrying: %s", prefix)
             if failures < ATTEMPTS:
                 await self._api.clock.sleep(RETRY.delay(failures))
-        return said
+        return prefix
 
 
 def _size(text: str) -> int:
@@ -121,7 +127,7 @@ def _size(text: str) -> int:
 
 def _object(content: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(content)
+        stored = json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return stored if isinstance(stored, dict) else {}

@@ -33,11 +33,11 @@ class _Client:
     users: int = 0
 
 
-class Clients:
+class ClientPool:
     """All shared clients of this process, by key; a key may hold secrets and is never shown."""
 
     def __init__(self, limit: int = CLIENTS) -> None:
-        self._room = Shares(limit)
+        self._slots = Shares(limit)
         self._clients: dict[Hashable, _Client] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -45,7 +45,7 @@ class Clients:
         return len(self._clients)
 
     @asynccontextmanager
-    async def lend(
+    async def acquire(
         self,
         key: Hashable,
         connect: Callable[[], T],
@@ -67,19 +67,19 @@ class Clients:
             if client.users == 0:
                 del self._clients[key]
                 if client.owner is not None:
-                    self._room.release(client.owner)
+                    self._slots.release(client.owner)
                 self._close(close(client.opened))
 
     def _open(self, connect: Callable[[], Any], owner: str | None) -> _Client:
-        if owner is not None and not self._room.try_acquire(owner):
-            words = f"its namespace waits on {self._room.held(owner)} servers already, which is its share"
+        if owner is not None and not self._slots.try_acquire(owner):
+            words = f"its namespace waits on {self._slots.held(owner)} servers already, which is its share"
             raise BusyError(words, BUSY_SECONDS)
         try:
             # In no wait's context: what it starts outlives whoever happened to be first, and is not theirs in the log.
             return _Client(opened=Context().run(connect), owner=owner)
         except BaseException:
             if owner is not None:
-                self._room.release(owner)
+                self._slots.release(owner)
             raise
 
     async def closed(self) -> None:
@@ -93,16 +93,16 @@ class Clients:
         task.add_done_callback(self._closing.discard)
 
 
-class Kept:
+class PinnedClients:
     """The same clients, for one who uses them again and again: each is kept until the stack is unwound."""
 
-    def __init__(self, clients: Clients, until: AsyncExitStack) -> None:
+    def __init__(self, clients: ClientPool, until: AsyncExitStack) -> None:
         self._clients = clients
         self._until = until
         self._held: dict[Hashable, Any] = {}
 
     @asynccontextmanager
-    async def lend(
+    async def acquire(
         self,
         key: Hashable,
         connect: Callable[[], T],
@@ -111,7 +111,7 @@ class Kept:
     ) -> AsyncIterator[T]:
         """The client of a key. Raises BusyError as there."""
         if key not in self._held:
-            self._held[key] = await self._until.enter_async_context(self._clients.lend(key, connect, close, owner))
+            self._held[key] = await self._until.enter_async_context(self._clients.acquire(key, connect, close, owner))
         yield self._held[key]
 
 

@@ -20,7 +20,7 @@ from torpor_api.client.api import Api
 from torpor_api.client.resources import Resource
 from torpor_wire.backoff import Backoff
 
-from torpor_triggerer.services.client_pool import Clients
+from torpor_triggerer.services.client_pool import ClientPool
 
 RETRY = Backoff(first=0.2, cap=30.0)
 LONG = 10.0
@@ -32,7 +32,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Subject(NamedTuple):
+class ObjectRef(NamedTuple):
     """Which object; `managed` is whether to show who answered a person's wait, and when."""
 
     api_version: str
@@ -42,7 +42,7 @@ class Subject(NamedTuple):
     managed: bool = False
 
 
-class Sight:
+class Subscription:
     """The versions of one object that somebody has still to look at; of very many, or large ones, the last."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Watch:
         self._api = api
         self._resource = resource
         self._namespace = namespace
-        self._sights: dict[str, set[Sight]] = {}
+        self._subscriptions: dict[str, set[Subscription]] = {}
         self._failures = 0
         self._broken: BaseException | None = None
         self._begun = asyncio.Event()
@@ -91,18 +91,18 @@ class Watch:
         self._task.add_done_callback(self._ended)
 
     @contextmanager
-    def looking(self, name: str) -> Iterator[Sight]:
+    def looking(self, name: str) -> Iterator[Subscription]:
         """Sees each version of an object that comes from now on."""
-        sight = Sight()
-        self._sights.setdefault(name, set()).add(sight)
+        subscription = Subscription()
+        self._subscriptions.setdefault(name, set()).add(subscription)
         if self._broken is not None:
-            sight.fail(self._broken)
+            subscription.fail(self._broken)
         try:
-            yield sight
+            yield subscription
         finally:
-            self._sights[name].discard(sight)
-            if not self._sights[name]:
-                del self._sights[name]
+            self._subscriptions[name].discard(subscription)
+            if not self._subscriptions[name]:
+                del self._subscriptions[name]
 
     async def begun(self) -> None:
         """Return once it is known where the watch begins: what is read before that may change unseen."""
@@ -149,7 +149,7 @@ class Watch:
 
     async def _read_again(self) -> None:
         """What is looked at may have changed unseen."""
-        for name in list(self._sights):
+        for name in list(self._subscriptions):
             item = await _read(self._api, self._resource, self._namespace, name)
             if item is not None:
                 self._show(name, item)
@@ -174,28 +174,28 @@ class Watch:
             await self._api.clock.sleep(RETRY.delay(self._failures, self._api.jitter()))
 
     def _show(self, name: str, version: Mapping[str, Any]) -> None:
-        sights = self._sights.get(name, ())
-        size = len(json.dumps(version)) if sights else 0
-        for sight in sights:
-            sight.show(version, size)
+        subscriptions = self._subscriptions.get(name, ())
+        size = len(json.dumps(version)) if subscriptions else 0
+        for subscription in subscriptions:
+            subscription.show(version, size)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():
             return
         self._broken = task.exception() or RuntimeError("the watch has ended")
-        for sight in [one for sights in self._sights.values() for one in sights]:
-            sight.fail(self._broken)
+        for subscription in [one for subscriptions in self._subscriptions.values() for one in subscriptions]:
+            subscription.fail(self._broken)
 
 
-async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGenerator[Mapping[str, Any], None]:
     """The object's versions, for ever; nothing while it does not exist.
 
     Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it may not be read.
     """
     resource = await _patiently(api, subject, lambda: _resource(api, subject))
     key = ("kubernetes", resource.api_version, resource.plural, subject.namespace)
-    async with clients.lend(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
-        with watch.looking(subject.name) as sight:
+    async with clients.acquire(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
+        with watch.looking(subject.name) as subscription:
             known = 0
             await watch.begun()
             found = await _patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
@@ -203,10 +203,10 @@ async def versions(api: Api, clients: Clients, subject: Subject) -> AsyncGenerat
                 if found is not None and version_of(found) > known:
                     known = version_of(found)
                     yield _shown(resource, found, managed=subject.managed)
-                found = await _patiently(api, subject, sight.next)
+                found = await _patiently(api, subject, subscription.next)
 
 
-async def _patiently(api: Api, subject: Subject, ask: Callable[[], Awaitable[T]]) -> T:
+async def _patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]]) -> T:
     """What is asked, again and again while the API server cannot say; with a sentence to act on where it will not."""
     failures = 0
     while True:
@@ -225,7 +225,7 @@ async def _patiently(api: Api, subject: Subject, ask: Callable[[], Awaitable[T]]
         await api.clock.sleep(RETRY.delay(failures, api.jitter()))
 
 
-async def _resource(api: Api, subject: Subject) -> Resource:
+async def _resource(api: Api, subject: ObjectRef) -> Resource:
     resource = await discovery.resolve(api, subject.api_version, subject.kind)
     if not resource.namespaced:
         raise ValueError(f"a {subject.kind} has no namespace, and a workflow can only wait for objects of its own")

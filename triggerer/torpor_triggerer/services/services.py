@@ -18,18 +18,18 @@ from torpor_cel.evaluator import Evaluating, Unavailable
 from torpor_cel.value import JSON, Value
 from torpor_wire.canonical import Json
 
-from torpor_triggerer.batching.batches import Looks
-from torpor_triggerer.batching.pollers import Polls
-from torpor_triggerer.batching.source import Terms
+from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.pollers import Pollers
+from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.fairness.threads import Threads
-from torpor_triggerer.model.deferred_taskrun import Turn, Wait
+from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
 from torpor_triggerer.network.connections import Network, on_behalf_of
 from torpor_triggerer.network.metered_socket import MeteredSocket
-from torpor_triggerer.network.proxy import Proxies, Session
+from torpor_triggerer.network.proxy import ProxyServer, Session
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http, object_watch
 from torpor_triggerer.services.archive import Client as ArchiveClient
-from torpor_triggerer.services.client_pool import Clients, Kept
+from torpor_triggerer.services.client_pool import ClientPool, PinnedClients
 from torpor_triggerer.usercode.registry import Registry
 
 NAMESPACE = "{namespace}"
@@ -47,29 +47,29 @@ class Web(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Backends:
     """What is lent, made by whoever starts the process. In a folder, `{namespace}` stands for the wait's."""
 
     api: Api
     evaluator: Evaluating
     web: Web
     network: Network = field(default_factory=Network)
-    proxies: Proxies = field(default_factory=Proxies)
+    proxies: ProxyServer = field(default_factory=ProxyServer)
     threads: Threads = field(default_factory=Threads)
-    clients: Clients = field(default_factory=Clients)
-    polls: Polls = field(default_factory=Polls)
+    clients: ClientPool = field(default_factory=ClientPool)
+    pollers: Pollers = field(default_factory=Pollers)
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
     archive: ArchiveClient | None = None
 
-    def lend(self, wait: Wait, registry: Registry) -> "TriggerServices":
+    def services_for(self, wait: Wait, registry: Registry) -> "TriggerServices":
         """For one wait; `registry` has the classes that it may make others of."""
         return TriggerServices(
             namespace=wait.namespace,
             account=wait.account,
             name=wait.name,
-            turn=wait.turn,
-            sources=self,
+            segment_id=wait.segment_id,
+            backends=self,
             registry=registry,
         )
 
@@ -91,11 +91,11 @@ class TriggerServices:
     namespace: str
     account: str = ""
     name: str
-    turn: Turn
-    sources: Sources
+    segment_id: SegmentId
+    backends: Backends
     registry: Registry
-    looks: Looks = field(default_factory=Looks)
-    kept: Kept | None = None
+    looks: LookStats = field(default_factory=LookStats)
+    pinned: PinnedClients | None = None
 
     @property
     def owner(self) -> Owner:
@@ -105,7 +105,7 @@ class TriggerServices:
     @property
     def taskrun(self) -> TaskRunRef:
         """The TaskRun that waits."""
-        return TaskRunRef(self.name, *self.turn)
+        return TaskRunRef(self.name, *self.segment_id)
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """A trigger of a registered class."""
@@ -113,18 +113,18 @@ class TriggerServices:
 
     def now(self) -> float:
         """Seconds since the epoch."""
-        return self.sources.api.clock.now()
+        return self.backends.api.clock.now()
 
     async def sleep(self, seconds: float) -> None:
         """Return after so many seconds. Whoever sleeps has looked, and looks again then."""
         now = self.now()
         self.looks.tries += 1
         self.looks.last_at, self.looks.next_at = now, now + seconds
-        await self.sources.api.clock.sleep(seconds)
+        await self.backends.api.clock.sleep(seconds)
 
     def jitter(self) -> float:
         """A number from 0 to 1."""
-        return self.sources.api.jitter()
+        return self.backends.api.jitter()
 
     def check(self, expression: str, roots: frozenset[str]) -> None:
         """Raise ValueError for an expression that cannot work."""
@@ -134,82 +134,82 @@ class TriggerServices:
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """The value of an expression, as soon as there is a process to compute it in."""
-        return _value(await self.sources.evaluate(expression, variables, self.namespace))
+        return _value(await self.backends.evaluate(expression, variables, self.namespace))
 
     async def request(self, asked: Request) -> Answer:
         """One HTTP request, of the namespace's share, over the connections of its own account."""
-        network = self.sources.network
+        network = self.backends.network
         asked = asked._replace(seconds=min(asked.seconds, network.request_seconds))
         async with network.hold(network.requests, self.namespace):
             with on_behalf_of(self.namespace):
-                return await self.sources.web.request(asked, self.owner)
+                return await self.backends.web.request(asked, self.owner)
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection and close it."""
-        return await http.reach(self.sources.network, self.namespace, host, port, seconds)
+        return await http.reach(self.backends.network, self.namespace, host, port, seconds)
 
     async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
         """A TCP connection."""
-        return await self.sources.network.connect(self.namespace, host, port, seconds=seconds, meter=meter)
+        return await self.backends.network.connect(self.namespace, host, port, seconds=seconds, meter=meter)
 
     async def proxy(self, meter: Meter) -> Session:
         """A way to servers for a client that opens connections by itself."""
-        return await self.sources.proxies.open(self.sources.network, self.namespace, meter)
+        return await self.backends.proxies.open(self.backends.network, self.namespace, meter)
 
     def answering(self) -> AbstractAsyncContextManager[None]:
         """Held while an answer is read and judged."""
-        return self.sources.network.hold(self.sources.network.answers, self.namespace)
+        return self.backends.network.hold(self.backends.network.answers, self.namespace)
 
     @property
     def answer_bytes(self) -> int:
         """How large an answer may be."""
-        return self.sources.network.answer_bytes
+        return self.backends.network.answer_bytes
 
     @property
     def longest_request(self) -> float:
         """For how many seconds one request may be waited for."""
-        return self.sources.network.request_seconds
+        return self.backends.network.request_seconds
 
     def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """An object of the namespace as it is and each time it changes."""
-        subject = object_watch.Subject(api_version, kind, self.namespace, name, managed)
-        return object_watch.versions(self.sources.api, self.sources.clients, subject)
+        subject = object_watch.ObjectRef(api_version, kind, self.namespace, name, managed)
+        return object_watch.versions(self.backends.api, self.backends.clients, subject)
 
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
         """The event of a trigger whose class has `poll_many`."""
-        terms = Terms(
+        context = PollContext(
             owner=self.owner,
-            clock=self.sources.api.clock,
-            jitter=self.sources.api.jitter,
-            lend=self._lend,
+            clock=self.backends.api.clock,
+            jitter=self.backends.api.jitter,
+            services_for=self._poll_services,
         )
-        return self.sources.polls.event(trigger, self.looks, terms)
+        return self.backends.pollers.event(trigger, self.looks, context)
 
-    def _lend(self, until: AsyncExitStack) -> "TriggerServices":
-        return replace(self, looks=Looks(), kept=Kept(self.sources.clients, until))
+    def _poll_services(self, until: AsyncExitStack) -> "TriggerServices":
+        return replace(self, looks=LookStats(), pinned=PinnedClients(self.backends.clients, until))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises."""
-        return await self.sources.threads.call(work, self.namespace)
+        return await self.backends.threads.call(work, self.namespace)
 
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
         """The one client of this namespace and service account for a key."""
-        clients = self.kept or self.sources.clients
-        return clients.lend((self.owner, key), connect, close, self.namespace)
+        clients = self.pinned or self.backends.clients
+        return clients.acquire((self.owner, key), connect, close, self.namespace)
 
     @property
     def folders(self) -> Sequence[str]:
         """The folders that waits of this namespace may look into."""
-        return tuple(one.replace(NAMESPACE, self.namespace) for one in self.sources.folders)
+        return tuple(one.replace(NAMESPACE, self.namespace) for one in self.backends.folders)
 
     @property
     def lends_identity(self) -> bool:
         """Whether waits may use the identity of this pod."""
-        return self.sources.lends_identity
+        return self.backends.lends_identity
 
 
 def _value(found: Value | ExpressionError) -> Json:

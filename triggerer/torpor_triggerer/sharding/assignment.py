@@ -1,9 +1,9 @@
-"""Which replica owns which shard: highest random weight over the live members, and none has far more than the others.
+"""Assigns shards to replicas by highest random weight, with a bound on each replica's share. Pure.
 
-Every replica computes the same from the same members, so nothing has to be agreed on; and a member that comes or goes
-changes the shards that it gains or loses, about one in N. By weight alone, one set of twenty names in seventy leaves a
-member with twice its share; so none takes more than `BOUND` times the mean. What is over goes to the next by weight, in
-the order of the shards, and a change then moves a shard or two more. Pure.
+Every replica computes the same from the same members, so no agreement is needed. A member that joins or leaves moves
+about one shard in N. By weight alone, one in seventy sets of twenty members has a member with twice its share; so no
+member gets more than `BOUND` times the mean. The excess goes to the next members by weight, in the order of shards,
+which moves one or two more shards on a change.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ BOUND = 1.5
 
 
 def owners(members: Iterable[str], shards: int = constants.SHARDS) -> tuple[str | None, ...]:
-    """The member that owns each shard, by shard; None where there are no members."""
+    """Return the owner of each shard; None without members."""
     known = sorted(set(members))
     room = dict.fromkeys(known, ceil(BOUND * shards / len(known)) if known else 0)
     found: list[str | None] = []
@@ -31,12 +31,12 @@ def owners(members: Iterable[str], shards: int = constants.SHARDS) -> tuple[str 
 
 
 def owner(shard: int, members: Iterable[str]) -> str | None:
-    """The member that owns a shard; None where there are no members."""
+    """Return the owner of a shard; None without members."""
     return owners(members)[shard]
 
 
 def owned(member: str, members: Iterable[str], shards: int = constants.SHARDS) -> frozenset[int]:
-    """The shards that a member owns."""
+    """Return the shards of a member."""
     return frozenset(shard for shard, one in enumerate(owners(members, shards)) if one == member)
 
 
@@ -45,7 +45,7 @@ def _weight(shard: int, member: str) -> tuple[bytes, str]:
 
 
 def selectors(pool: str, owned: AbstractSet[int], shards: int = constants.SHARDS) -> frozenset[str]:
-    """The field selectors that together show every wait of the owned shards."""
+    """Return the field selectors that together match every wait of the owned shards."""
     whole = f"spec.triggerPool={pool},status.state={State.DEFERRED}"
     if 2 * len(owned) > shards:
         return frozenset({whole})

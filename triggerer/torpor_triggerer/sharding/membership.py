@@ -1,8 +1,7 @@
-"""Which replicas of the pool are alive: a Lease each, renewed from the loop that runs the triggers.
+"""The live replicas of the pool: one Lease each, renewed from the loop that runs the triggers.
 
-A loop that hangs does not renew, so the others take over; and a view of the others that could not be renewed either is
-not trusted: while the API server cannot be reached, membership stays as it was, and after it everybody is given a whole
-duration to be seen again. A Lease says who should work; it gives no right to write.
+A loop that hangs does not renew, so the other replicas take over. While the API server cannot be reached, membership
+does not change; afterwards every replica gets a whole lease duration to renew. A Lease gives no right to write.
 """
 
 import asyncio
@@ -18,25 +17,26 @@ from torpor_api.client.lease import Lease, Sighting, Terms
 from torpor_api.client.resources import LEASES
 from torpor_api.timing import within
 from torpor_wire import constants
+from torpor_wire.backoff import Backoff
 
 from torpor_triggerer.settings import Settings
 
 _NAME_MAX = 253
-JUDGE_EVERY = 1.0
-RETRY_AFTER = 1.0
+UPDATE_EVERY = 1.0
 FORGET_AFTER = 20
-"""Durations after which the Lease of a replica that died is deleted by whoever sees it."""
+"""Lease durations after which any replica deletes the Lease of a dead one."""
 
 log = logging.getLogger(__name__)
 
 
 class Membership:
-    """This replica's Lease, and the others'. `on_members` gets the names of the live ones, this one's among them."""
+    """This replica's Lease, and those of the others. `on_members` gets the names of all live replicas."""
 
     def __init__(self, api: Api, settings: Settings, *, on_members: Callable[[frozenset[str]], None]) -> None:
         self._api = api
         self._clock = api.clock
         self._renew_every = settings.lease_renew
+        self._retry = Backoff(first=min(1.0, settings.lease_renew), cap=settings.lease_renew)
         self._on_members = on_members
         self._terms = Terms(
             namespace=settings.namespace,
@@ -62,36 +62,36 @@ class Membership:
 
     @property
     def name(self) -> str:
-        """This replica among the members."""
+        """The name of this replica among the members."""
         return self._terms.name
 
     @property
     def count(self) -> int:
-        """How many live replicas it counts, this one among them; 0 before it is one."""
+        """The number of live replicas, including this one; 0 before the Lease is acquired."""
         return len(self._members)
 
-    def silent_for(self) -> float:
-        """Seconds since this replica's Lease was last renewed; infinite before it was taken."""
+    def lease_age(self) -> float:
+        """Return the seconds since the Lease was renewed; infinite before it is acquired."""
         return self._clock.monotonic() - self._renewed
 
     async def run(self) -> Never:
-        """Keep the Lease and watch the others', for ever."""
+        """Renew the Lease and watch the others until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._others.run())
             group.create_task(self._keep())
             await self._others.synced.wait()
             while True:
-                self._judge()
-                await self._clock.sleep(JUDGE_EVERY)
+                self._update_members()
+                await self._clock.sleep(UPDATE_EVERY)
 
     async def release(self) -> None:
-        """Let the others take over at once, best effort."""
+        """Delete the Lease, so that the others take over at once; best effort."""
         if not self._held:
             return
         try:
             await within(self._clock, self._renew_every, self._delete(self._terms.name))
         except (errors.ApiError, TimeoutError) as error:
-            log.info("the lease %s is left to expire: %s", self._terms.name, error)
+            log.info("Failed to delete the lease %s, which will expire: %s", self._terms.name, error)
 
     async def _keep(self) -> Never:
         while True:
@@ -99,78 +99,77 @@ class Membership:
             renewed = await self._renew()
             if renewed:
                 if not self._held:
-                    self._forgive(started)
+                    self._reset_sightings(started)
                 self._renewed = started
-                self._judge()
+                self._update_members()
             self._held = renewed
             await self._sweep()
             await self._clock.sleep(self._pause(renewed))
 
     def _pause(self, renewed: bool) -> float:
-        """Until the next try: ever longer while it fails, and not in step with the other replicas."""
+        """The seconds until the next try: back-off after failures."""
         if renewed:
             self._failures = 0
             return self._renew_every
-        delay = min(self._renew_every, RETRY_AFTER * 2.0 ** min(self._failures, 16))
         self._failures += 1
-        return delay * (0.5 + self._api.jitter() / 2)
+        return self._retry.delay(self._failures, self._api.jitter())
 
     async def _renew(self) -> bool:
         try:
             await within(self._clock, self._renew_every, self._renew_or_acquire())
         except (errors.ApiError, TimeoutError) as error:
-            log.warning("cannot renew the lease %s: %s", self._terms.name, error)
+            log.warning("Failed to renew the lease %s: %s", self._terms.name, error)
             return False
         return True
 
     async def _renew_or_acquire(self) -> None:
-        """Whatever was amiss with a renewal, the next try looks first; it may be gone, or ours."""
+        """After a failed renewal the next try reads first: the Lease may be gone, or still this replica's."""
         if self._held:
             await lease.renew(self._api, self._terms)
         else:
             await lease.acquire(self._api, self._terms, await lease.fetch(self._api, self._terms))
 
     async def _sweep(self) -> None:
-        """Delete the Leases of replicas that died long ago: nobody else will."""
+        """Delete the Leases of replicas that died long ago; nothing else does."""
         long_ago = self._clock.monotonic() - FORGET_AFTER * self._terms.duration
         for name in [name for name, seen in self._sightings.items() if seen.since < long_ago and name != self.name]:
             try:
                 await within(self._clock, self._renew_every, self._delete(name))
             except (errors.ApiError, TimeoutError) as error:
-                log.info("the lease %s of a replica that died stays for now: %s", name, error)
+                log.info("Failed to delete the lease %s of a dead replica: %s", name, error)
                 return
 
-    def _forgive(self, now: float) -> None:
-        """Nobody can be blamed for not renewing while this replica could not either."""
+    def _reset_sightings(self, now: float) -> None:
+        """Give every replica a whole duration: none could renew while this one could not either."""
         self._sightings = {name: Sighting(lease=seen.lease, since=now) for name, seen in self._sightings.items()}
 
-    def _judge(self) -> None:
+    def _update_members(self) -> None:
         now = self._clock.monotonic()
         if not self._others.synced.is_set() or now - self._renewed >= self._terms.duration:
             return
         live = frozenset(one.name for one in lease.live(self._sightings, now)) | {self.name}
         if live != self._members:
-            log.info("members: %s", ", ".join(sorted(live)))
+            log.info("Members: %s", ", ".join(sorted(live)))
             self._members = live
             self._on_members(live)
 
     def _note(self, notice: Notice[Lease]) -> None:
         if isinstance(notice, Unreadable):
-            log.warning("the lease %s cannot be read: %s", notice.name, notice.message)
+            log.warning("Failed to parse the lease %s: %s", notice.name, notice.message)
         elif notice.item is None:
             self._sightings.pop(notice.name, None)
         else:
             seen = lease.sight(self._sightings.get(notice.name), notice.item, self._clock.monotonic())
             self._sightings[notice.name] = seen
         if self._others.synced.is_set():
-            self._judge()
+            self._update_members()
 
     async def _delete(self, name: str) -> None:
         await self._api.delete(LEASES, self._terms.namespace, name)
 
 
 def _name(pool: str, identity: str) -> str:
-    """The Lease of a replica; one that would be too long ends in a hash, so that no two are cut to the same."""
+    """Return the name of a replica's Lease. If it is too long it ends in a hash, so that all names stay different."""
     name = f"torpor-triggerer-{pool}-{identity}"
     if len(name) <= _NAME_MAX:
         return name

@@ -1,7 +1,7 @@
-"""The streams of TaskRuns that this replica reads, and what they show.
+"""The watches of TaskRuns that this replica runs, and the waits that they show.
 
-Wanted against running, as a set difference: what is missing is started at once, what is no longer wanted ends when all
-that is wanted has been listed, so that at no moment a wait of ours is unseen.
+Desired against running, as a set difference: a missing watch starts at once; an unwanted one stops when all wanted ones
+have listed, so that no owned wait is ever unseen.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class _Stream:
 
 
 class Watches:
-    """All streams of this process. `on_change` is told what came, changed or went; it looks it up by `find`."""
+    """All watches of this process. `on_change` gets each key that was added, changed or removed."""
 
     def __init__(
         self,
@@ -51,34 +51,34 @@ class Watches:
 
     @property
     def restarts(self) -> int:
-        """How often a stream was listed or watched again since the start."""
+        """How often a watch was listed or opened again since the start."""
         return self._retired_restarts + sum(map(_restarts, self._streams.values()))
 
     def find(self, key: Key) -> Wait | None:
-        """A wait as last seen; None where no stream shows it."""
+        """Return a wait as last seen; None if no watch shows it."""
         for stream in self._streams.values():
             found = stream.reflector.store.get(key.namespace, key.name)
             if found is not None:
                 return found
         return None
 
-    def shown(self) -> set[Key]:
-        """Everything that is shown, owned or not."""
+    def seen(self) -> set[Key]:
+        """Return the keys of all waits that the watches show, owned or not."""
         return {Key(one.namespace, one.name) for stream in self._streams.values() for one in _shown(stream)}
 
     def synced(self) -> bool:
-        """Whether all that is wanted has been listed."""
+        """Whether all wanted watches have listed."""
         return all(self._streams[selector].reflector.synced.is_set() for selector in self._wanted)
 
     def want(self, selectors: frozenset[str]) -> None:
-        """Read these streams from now on."""
+        """Run these watches from now on."""
         self._wanted = selectors
         for selector in sorted(selectors - self._streams.keys()):
             self._streams[selector] = self._start(selector)
         self._retire()
 
     def stop(self) -> None:
-        """Read nothing more; what was shown stays known."""
+        """Stop all watches; what they have shown stays known."""
         for stream in self._streams.values():
             _cancel(stream)
 
@@ -109,7 +109,7 @@ class Watches:
 
     def _note(self, notice: Notice[Wait]) -> None:
         if isinstance(notice, Unreadable):
-            log.warning("%s/%s cannot be read: %s", notice.namespace, notice.name, notice.message)
+            log.warning("%s/%s: failed to parse: %s", notice.namespace, notice.name, notice.message)
             self._on_unreadable(notice)
         else:
             self._on_change(Key(notice.namespace, notice.name))
@@ -120,7 +120,7 @@ def _shown(stream: _Stream) -> list[Wait]:
 
 
 def _restarts(stream: _Stream) -> int:
-    """Beyond its one list and its one watch."""
+    """Lists and watches beyond the first of each."""
     return max(stream.reflector.relists - 1, 0) + max(stream.reflector.watches - 1, 0)
 
 

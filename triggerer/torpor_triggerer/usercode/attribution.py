@@ -14,7 +14,7 @@ from pathlib import PurePath
 from types import FrameType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from torpor_triggerer.model.outcome import said
+from torpor_triggerer.model.outcome import error_text
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ _OURS = str(PurePath(__file__).parents[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Attribution:
     """A trigger's registered name, and what it is known by here: itself, or the wait that it is made for."""
 
     class_name: str
@@ -33,7 +33,7 @@ class ExitedError(Exception):
     """A trigger's task called for the end of the process."""
 
 
-_running: ContextVar[Mark | None] = ContextVar("torpor_triggerer.mark", default=None)
+_running: ContextVar[Attribution | None] = ContextVar("torpor_triggerer.mark", default=None)
 
 
 class _Steps(Coroutine[Any, Any, T], Generic[T]):
@@ -41,7 +41,7 @@ class _Steps(Coroutine[Any, Any, T], Generic[T]):
 
     __slots__ = ("_work", "mark")
 
-    def __init__(self, mark: Mark, work: Coroutine[Any, Any, T]) -> None:
+    def __init__(self, mark: Attribution, work: Coroutine[Any, Any, T]) -> None:
         self.mark = mark
         self._work = work
 
@@ -73,17 +73,17 @@ class _Steps(Coroutine[Any, Any, T], Generic[T]):
         try:
             return go_on(*given)
         except (SystemExit, KeyboardInterrupt) as error:
-            raise ExitedError(f"{type(error).__name__}: {said(error)}") from error
+            raise ExitedError(f"{type(error).__name__}: {error_text(error)}") from error
         finally:
             _running.set(former)
 
 
-def running(mark: Mark, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+def running(mark: Attribution, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
     """What to await for what `work` returns or raises; whatever runs of it bears the mark."""
     return _Steps(mark, work)
 
 
-def call(mark: Mark, work: Callable[[], T]) -> T:
+def call(mark: Attribution, work: Callable[[], T]) -> T:
     """What `work` returns or raises; while it runs it bears the mark."""
     token = _running.set(mark)
     try:
@@ -98,7 +98,7 @@ def factory(loop: asyncio.AbstractEventLoop, work: Any, **given: Any) -> "asynci
     return asyncio.Task(work if mark is None else _Steps(mark, work), loop=loop, **given)
 
 
-class Place(NamedTuple):
+class CodeLocation(NamedTuple):
     """A line of code."""
 
     file: str
@@ -109,28 +109,28 @@ class Place(NamedTuple):
         return f"{PurePath(self.file).name}:{self.line} in {self.function}"
 
 
-class Sight(NamedTuple):
+class StackSample(NamedTuple):
     """What a loop was seen to do: the step it is in (no two steps have the same), whose, and where that is.
 
     `types` are of the objects whose methods are under way, `places` the strangers' lines, both innermost first.
     """
 
     step: FrameType
-    mark: Mark
+    mark: Attribution
     types: tuple[type, ...]
-    places: tuple[Place, ...]
+    places: tuple[CodeLocation, ...]
 
 
-def read(frame: FrameType | None) -> Sight | None:
+def read(frame: FrameType | None) -> StackSample | None:
     """What a thread does that is at this frame; None where it is nothing that bears a mark."""
     types: list[type] = []
-    places: list[Place] = []
+    places: list[CodeLocation] = []
     while frame is not None:
         mark = _mark(frame)
         if mark is not None:
-            return Sight(frame, mark, tuple(types), tuple(places))
+            return StackSample(frame, mark, tuple(types), tuple(places))
         if not frame.f_code.co_filename.startswith(_OURS):
-            places.append(Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname))
+            places.append(CodeLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname))
             types.extend(_type(frame))
         frame = frame.f_back
     return None
@@ -139,7 +139,7 @@ def read(frame: FrameType | None) -> Sight | None:
 _STEP = _Steps._step.__code__  # noqa: SLF001 - of this module
 
 
-def _mark(frame: FrameType) -> Mark | None:
+def _mark(frame: FrameType) -> Attribution | None:
     if frame.f_code is _STEP:
         return frame.f_locals["self"].mark  # type: ignore[no-any-return]
     if frame.f_code is call.__code__:

@@ -20,14 +20,14 @@ from torpor_api.timing import Clock
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Ended, Failed, Fired
 from torpor_triggerer.usercode import attribution, task_end_events
-from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.attribution import Attribution
 
 _LOOK_MAX = 300
 
 log = logging.getLogger(__name__)
 
 
-class Hosts(Protocol):
+class TriggerHost(Protocol):
     """Where triggers run."""
 
     async def first_event(self, class_name: str, trigger: Any) -> Ended:
@@ -44,9 +44,9 @@ async def first_event(trigger: Any) -> Ended:
         events = trigger.run()
         async for event in events:
             return task_end_events.of_event(event)
-        return outcome.ended()
+        return outcome.without_event()
     except BaseException as error:
-        if is_ours(error):
+        if is_own_cancellation(error):
             raise
         ends = task_end_events.of_error(error)
         if isinstance(ends, Failed):
@@ -56,7 +56,7 @@ async def first_event(trigger: Any) -> Ended:
         await _close(events)
 
 
-def answers(trigger: Any, method: str) -> bool:
+def implements(trigger: Any, method: str) -> bool:
     """Whether there is anything to tell it: Torpor's own base class does nothing at its end."""
     found = getattr(type(trigger), method, None)
     return found is not None and found is not getattr(BaseTrigger, method)
@@ -67,7 +67,7 @@ async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float) -> No
     try:
         await timing.within(clock, seconds, getattr(trigger, method)())
     except BaseException as error:
-        if is_ours(error):
+        if is_own_cancellation(error):
             raise
         log.warning("%s() of the trigger failed", method, exc_info=error)
 
@@ -79,12 +79,12 @@ async def _close(events: AsyncIterator[object] | None) -> None:
     try:
         await close()
     except BaseException as error:
-        if is_ours(error):
+        if is_own_cancellation(error):
             raise
         log.warning("closing run() of the trigger failed", exc_info=error)
 
 
-def is_ours(error: BaseException) -> bool:
+def is_own_cancellation(error: BaseException) -> bool:
     """Whether it is the cancellation of the task that this runs in: a stranger's code raises the same of its own."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
@@ -96,7 +96,7 @@ def shareable(trigger: Any) -> bool:
     A stranger's that has a timeout counts it from when it began, which is too early for a wait that joins it.
     """
     try:
-        if not attribution.call(_mark(trigger), lambda: sharing.is_shareable(trigger)):
+        if not attribution.call(_attribution(trigger), lambda: sharing.is_shareable(trigger)):
             return False
     except BaseException as error:
         log.warning("shareable of the trigger failed", exc_info=error)
@@ -104,7 +104,7 @@ def shareable(trigger: Any) -> bool:
     return isinstance(trigger, BaseTrigger) or _read(trigger, "timeout", None) is None
 
 
-def pace(trigger: Any) -> float:
+def interval(trigger: Any) -> float:
     """Every how many seconds it looks, as far as it says so."""
     for name in ("interval", "poke_interval"):
         match _read(trigger, name, None):
@@ -120,7 +120,7 @@ def pace(trigger: Any) -> float:
 
 def _read(trigger: Any, name: str, default: object) -> object:
     try:
-        return attribution.call(_mark(trigger), lambda: getattr(trigger, name, default))
+        return attribution.call(_attribution(trigger), lambda: getattr(trigger, name, default))
     except BaseException as error:
         log.warning("%s of the trigger failed", name, exc_info=error)
         return default
@@ -130,7 +130,7 @@ def due(trigger: Any) -> float | None:
     """The moment at which it will fire, where it knows; then it needs no task."""
     try:
         known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
-        moment = float(attribution.call(_mark(trigger), trigger.due)) if known else None
+        moment = float(attribution.call(_attribution(trigger), trigger.due)) if known else None
     except BaseException as error:
         log.warning("due() of the trigger failed; it is run instead", exc_info=error)
         return None
@@ -140,15 +140,15 @@ def due(trigger: Any) -> float | None:
 def payload(trigger: Any) -> Fired | Failed:
     """What it fires at that moment."""
     try:
-        return outcome.of_payload(attribution.call(_mark(trigger), trigger.payload))
+        return outcome.from_payload(attribution.call(_attribution(trigger), trigger.payload))
     except BaseException as error:
         log.warning("payload() of the trigger failed", exc_info=error)
-        return outcome.raised(error)
+        return outcome.from_exception(error)
 
 
-def _mark(trigger: Any) -> Mark:
+def _attribution(trigger: Any) -> Attribution:
     """Known by its class, since whoever asks this knows no name."""
-    return Mark(class_name="", subject=trigger)
+    return Attribution(class_name="", subject=trigger)
 
 
 def last_look(trigger: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from torpor.triggers import BaseTrigger
 from torpor.triggers.services import Services
 
-from torpor_triggerer.model.outcome import said, trace
+from torpor_triggerer.model.outcome import error_text, traceback_text
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Registry:
     def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, Unknown] | None = None) -> None:
         self._classes = dict(classes)
         self._broken = dict(broken or {})
-        self._stand_ins: dict[str, TriggerClass] = {}
+        self._replacements: dict[str, TriggerClass] = {}
 
     @property
     def names(self) -> frozenset[str]:
@@ -69,7 +69,7 @@ class Registry:
 
     def find(self, name: str) -> TriggerClass | Unknown:
         """The class registered by this name."""
-        found = self._stand_ins.get(name) or self._classes.get(name)
+        found = self._replacements.get(name) or self._classes.get(name)
         if found is not None:
             return found
         if name in self._broken:
@@ -96,9 +96,9 @@ class Registry:
         module = sys.modules.get(getattr(self._classes.get(name), "__module__", ""))
         return getattr(module, "__file__", None) or ""
 
-    def stand_in(self, name: str, instead: Callable[[TriggerClass], TriggerClass]) -> None:
+    def replace_class(self, name: str, instead: Callable[[TriggerClass], TriggerClass]) -> None:
         """From now on, make by this name what stands in for the class."""
-        self._stand_ins[name] = instead(self._classes[name])
+        self._replacements[name] = instead(self._classes[name])
 
     def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
         """A trigger, bound where it can be. Raises LookupError for a name without a class, else what the class does."""
@@ -132,8 +132,8 @@ def load(entries: Mapping[str, str], on_import: Callable[[], object] = lambda: N
 
 
 def _unusable(name: str, target: str, error: BaseException) -> Unknown:
-    why = f"{target}: {type(error).__name__}: {said(error)}"
-    return Unknown(message=f"trigger {name[:100]!r} is registered, but not usable: {why}", log=trace(error))
+    why = f"{target}: {type(error).__name__}: {error_text(error)}"
+    return Unknown(message=f"trigger {name[:100]!r} is registered, but not usable: {why}", log=traceback_text(error))
 
 
 def _load(target: str) -> TriggerClass:

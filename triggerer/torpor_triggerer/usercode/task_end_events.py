@@ -17,21 +17,21 @@ def of_event(event: object) -> Ended:
     try:
         end = end_events.task_end(event)
     except Exception as error:  # noqa: BLE001 - a trigger's own class
-        message = f"the event cannot be read: {type(error).__name__}: {outcome.said(error)}"
+        message = f"failed to read the event: {type(error).__name__}: {outcome.error_text(error)}"
         return Failed(reason=Reason.EVENT_INVALID, message=message)
-    return outcome.of_event(event) if end is None else _ended(end)
+    return outcome.from_event(event) if end is None else _ended(end)
 
 
 def of_error(error: BaseException) -> Skipped | Failed:
     """The outcome of what a trigger raised: a sensor skips its task wherever it looks."""
     skip = foreign_exceptions.skip_of(error)
     if skip is None:
-        return outcome.raised(error)
-    return Skipped(message=outcome.said(skip) or "the trigger skipped the task")
+        return outcome.from_exception(error)
+    return Skipped(message=outcome.error_text(skip) or "the trigger skipped the task")
 
 
 def _ended(end: TaskEnd) -> Ended:
-    found = outcome.of_payload(end.value)
+    found = outcome.from_payload(end.value)
     if isinstance(found, Failed):
         return found
     match end.how:

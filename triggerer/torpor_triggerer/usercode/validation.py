@@ -14,10 +14,10 @@ from torpor.triggers.services import Services
 from torpor_wire import trigger, typed_json
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.model.deferred_taskrun import Asked, Wait
-from torpor_triggerer.model.outcome import Failed, said, trace
+from torpor_triggerer.model.deferred_taskrun import StoredTrigger, Wait
+from torpor_triggerer.model.outcome import Failed, error_text, traceback_text
 from torpor_triggerer.usercode import attribution
-from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.attribution import Attribution
 from torpor_triggerer.usercode.registry import Registry, TriggerClass, Unknown
 
 
@@ -39,16 +39,16 @@ class Made:
 
 def read(wait: Wait) -> Call | Failed:
     """The trigger of a wait as it stands on the TaskRun."""
-    if wait.asked is None:
+    if wait.trigger is None:
         return _invalid("the TaskRun is Deferred and names no trigger")
-    name = wait.asked.class_name[:100]
+    name = wait.trigger.class_name[:100]
     try:
-        kwargs = json.loads(wait.asked.kwargs)
+        kwargs = json.loads(wait.trigger.kwargs)
     except (ValueError, RecursionError) as error:
         return _invalid(f"the kwargs of trigger {name} are not JSON: {error}")
     if not isinstance(kwargs, dict):
         return _invalid(f"the kwargs of trigger {name} are no JSON object")
-    return _lie(wait, wait.asked, kwargs) or Call(class_name=wait.asked.class_name, kwargs=kwargs)
+    return _lie(wait, wait.trigger, kwargs) or Call(class_name=wait.trigger.class_name, kwargs=kwargs)
 
 
 def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Made:
@@ -61,7 +61,7 @@ def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Mad
     if isinstance(found, Unknown):
         message = f"pool {wait.pool}: {found.message}"
         return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=found.log))
-    mark = Mark(class_name=class_name, subject=wait)
+    mark = Attribution(class_name=class_name, subject=wait)
     return attribution.call(
         mark, lambda: make(class_name, found, lambda: found(**typed_json.decode(absolute)), services)
     )
@@ -76,12 +76,12 @@ def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], ser
             made.bind(services)
         return Made(trigger=made)
     except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
-        message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {said(error)}"
+        message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {error_text(error)}"
         problem = _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))
-        return Made(trigger=made, problem=replace(problem, log=trace(error)))
+        return Made(trigger=made, problem=replace(problem, log=traceback_text(error)))
 
 
-def _lie(wait: Wait, stands: Asked, kwargs: dict[str, Any]) -> Failed | None:
+def _lie(wait: Wait, stands: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
     """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
     try:
         key = trigger.key(

@@ -6,63 +6,65 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_triggerer.batching import batches
-from torpor_triggerer.batching.batches import Looks, Member
+from torpor_triggerer.batching.batches import LookStats, Member
 
 limits = st.lists(st.integers(1, 50), max_size=60)
 jitters = st.floats(0, 1)
 
 
 def members(limits: list[int]) -> list[Member]:
-    return [Member(trigger=SimpleNamespace(), answer=None, looks=Looks(), interval=10.0, most=most) for most in limits]
+    return [
+        Member(trigger=SimpleNamespace(), answer=None, looks=LookStats(), interval=10.0, limit=most) for most in limits
+    ]
 
 
 @given(limits)
-def test_everybody_is_asked_for_once_and_with_no_more_than_his_limit(limits: list[int]) -> None:
+def test_each_wait_is_in_one_batch_within_its_limit(limits: list[int]) -> None:
     waits = members(limits)
-    lots = batches.make_batches(waits)
-    assert sorted(map(id, (one for lot in lots for one in lot))) == sorted(map(id, waits))
-    assert all(len(lot) <= one.most for lot in lots for one in lot)
+    found = batches.make_batches(waits)
+    assert sorted(map(id, (one for batch in found for one in batch))) == sorted(map(id, waits))
+    assert all(len(batch) <= one.limit for batch in found for one in batch)
 
 
 @given(limits)
-def test_two_lots_are_not_one_that_would_fit(limits: list[int]) -> None:
-    lots = batches.make_batches(members(limits))
-    assert all(len(lot) + 1 > after[0].most for lot, after in itertools.pairwise(lots))
+def test_no_two_batches_would_fit_in_one(limits: list[int]) -> None:
+    found = batches.make_batches(members(limits))
+    assert all(len(batch) + 1 > after[0].limit for batch, after in itertools.pairwise(found))
 
 
 @given(limits)
-def test_who_has_been_in_trouble_comes_last(limits: list[int]) -> None:
-    order = [one.most for lot in batches.make_batches(members(limits)) for one in lot]
+def test_waits_with_failures_come_last(limits: list[int]) -> None:
+    order = [one.limit for batch in batches.make_batches(members(limits)) for one in batch]
     assert order == sorted(order, reverse=True)
 
 
 @given(st.integers(2, 500))
-def test_halving_comes_down_to_each_by_himself(count: int) -> None:
+def test_halving_ends_with_each_wait_alone(count: int) -> None:
     left = [members([1000] * count)]
     asked = 0
     while left:
         asked += 1
-        lot = left.pop()
-        if len(lot) > 1:
-            halves = batches.halves(lot)
-            assert [one for half in halves for one in half] == lot
-            assert all(len(half) <= one.most < len(lot) for half in halves for one in half)
+        batch = left.pop()
+        if len(batch) > 1:
+            halves = batches.halves(batch)
+            assert [one for half in halves for one in half] == batch
+            assert all(len(half) <= one.limit < len(batch) for half in halves for one in half)
             left += halves
     assert asked == 2 * count - 1
 
 
 @given(st.integers(1, 1000), st.integers(1, 1000))
-def test_a_limit_grows_to_the_classs_and_no_further(most: int, limit: int) -> None:
-    (one,) = members([min(limit, most)])
+def test_a_limit_grows_up_to_that_of_the_class(start: int, most: int) -> None:
+    (one,) = members([min(start, most)])
     for _ in range(20):
-        before = one.most
+        before = one.limit
         batches.grow([one], most)
-        assert before < one.most <= most or one.most == before == most
-    assert one.most == most
+        assert before < one.limit <= most or one.limit == before == most
+    assert one.limit == most
 
 
 @given(st.floats(0.1, 3600), st.integers(1, 10_000), st.floats(-10, 1e9), jitters)
-def test_a_source_is_left_in_peace_as_long_as_it_asks_and_never_for_ever(
+def test_a_pause_honours_retry_after_and_is_bounded(
     interval: float, failures: int, asked: float, jitter: float
 ) -> None:
     pause = batches.backoff(interval, failures, asked, jitter)

@@ -87,11 +87,11 @@ async def test_a_poll_that_nobody_waits_for_is_stopped_and_a_newcomer_gets_a_new
         await asyncio.sleep(0)
         them.wait(1)
         await them.rest()
-        assert len(them.polls) == 1
+        assert len(them.pollers) == 1
         await them.pass_time(3)
         assert them.told() == {1: 1}
-        await them.polls.ended()
-        assert len(them.polls) == 0
+        await them.pollers.ended()
+        assert len(them.pollers) == 0
 
 
 async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_often_than_he_wants() -> None:
@@ -105,7 +105,7 @@ async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_o
 
 
 @pytest.mark.parametrize(
-    ("other", "polls"),
+    ("other", "count"),
     [
         ({}, 1),
         ({"owner": ("other", "default")}, 2),
@@ -115,12 +115,12 @@ async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_o
         ({"kind": type("Other", (Row,), {})}, 2),
     ],
 )
-async def test_only_who_agrees_in_class_namespace_account_and_source_shares(other: dict[str, Any], polls: int) -> None:
+async def test_only_who_agrees_in_class_namespace_account_and_source_shares(other: dict[str, Any], count: int) -> None:
     async with crowd() as them:
         them.wait(1)
         them.wait(2, **other)
         await them.rest()
-        assert len(them.polled()) == polls
+        assert len(them.polled()) == count
 
 
 async def test_waits_without_a_source_are_polled_each_by_itself() -> None:
@@ -177,9 +177,9 @@ async def test_nothing_is_left_behind() -> None:
         for task in them.tasks.values():
             task.cancel()
         await them.rest()
-        assert len(them.polls) == 0
-        assert them.polls._sources == {}
+        assert len(them.pollers) == 0
+        assert them.pollers._sources == {}
 
 
 def _members(them: Crowd) -> list[Any]:
-    return [member for source in them.polls._tasks for member in source.members]
+    return [member for source in them.pollers._tasks for member in source.members]

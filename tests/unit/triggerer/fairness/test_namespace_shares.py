@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from torpor_triggerer.fairness.fair_queue import FairQueue
 from torpor_triggerer.fairness.namespace_shares import Shares
 from torpor_triggerer.fairness.threads import Threads
-from torpor_triggerer.reporting.events import Budget
-from torpor_triggerer.running.scheduler import Room
+from torpor_triggerer.reporting.events import TokenBucket
+from torpor_triggerer.running.scheduler import Capacity
 
 from tests.support.fake_api import VirtualClock
 
@@ -77,7 +77,7 @@ def test_whatever_comes_and_goes_no_place_is_lost_or_given_twice(steps: list[tup
 
 @given(STEPS, st.integers(1, 6))
 def test_of_waits_the_oldest_of_each_namespace_run_and_equally_many_of_each(steps: list[Any], capacity: int) -> None:
-    room: Room[tuple[str, int]] = Room(capacity, lambda one: (one[1], one[0]), lambda one: one[0])
+    room: Capacity[tuple[str, int]] = Capacity(capacity, lambda one: (one[1], one[0]), lambda one: one[0])
     asking, running = set[tuple[str, int]](), set[tuple[str, int] | None]()
     for comes, *given_one in steps:
         one = (given_one[0], given_one[1])
@@ -111,14 +111,14 @@ async def test_calls_that_hang_leave_threads_to_other_namespaces() -> None:
 
 
 def test_a_budget_that_one_namespace_spends_leaves_some_to_another() -> None:
-    budget = Budget(VirtualClock(), rate=5.0, burst=25.0)
+    budget = TokenBucket(VirtualClock(), rate=5.0, burst=25.0)
     assert 20 <= sum(budget.take("greedy") for _ in range(1000)) < 25
     assert budget.take("other")
 
 
 async def test_a_namespace_that_spends_for_ever_does_not_keep_another_from_the_budget() -> None:
     clock = VirtualClock()
-    budget = Budget(clock, rate=5.0, burst=25.0)
+    budget = TokenBucket(clock, rate=5.0, burst=25.0)
     greedy = other = 0
     for _ in range(200):
         await clock.advance(0.1)

@@ -14,14 +14,14 @@ from torpor.triggers.services import Services
 from torpor_api.timing import SystemClock
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.isolation import placement as module
-from torpor_triggerer.isolation.placement import Blocked, Hosts
+from torpor_triggerer.isolation.placement import Blocked, Placement
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_triggerer.usercode import attribution
-from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.attribution import Attribution
 from torpor_triggerer.usercode.registry import Registry, TriggerClass
 
-from tests.support.trigger_services import lent
+from tests.support.trigger_services import services
 from tests.support.triggerer_world import world
 
 
@@ -72,15 +72,15 @@ CLASSES = {
 }
 
 
-class Place:
+class CodeLocation:
     """Hosts that are watched, and what was told of blocks."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
         self.told: list[Blocked] = []
         self.registry = Registry(CLASSES)
-        self.hosts = Hosts(
-            SystemClock(), self.registry, seconds=10, on_begin=self.begun.append, on_blocked=self.told.append
+        self.placement = Placement(
+            SystemClock(), self.registry, seconds=10, on_block=self.begun.append, on_unblock=self.told.append
         )
 
     async def until_told(self, times: int) -> None:
@@ -90,18 +90,18 @@ class Place:
 
 
 @contextmanager
-def watched(*apart: str) -> Iterator[Place]:
-    place = Place()
-    with place.hosts.watched(apart):
+def watching(*apart: str) -> Iterator[CodeLocation]:
+    place = CodeLocation()
+    with place.placement.watching(apart):
         yield place
 
 
 @pytest.mark.parametrize("where", ["run", "a task"])
 async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_then_on(where: str) -> None:
-    with watched() as place:
+    with watching() as place:
         for times in range(1, 4):
             trigger = Blocks(where)
-            assert isinstance(await place.hosts.first_event("blocks", trigger), Fired)
+            assert isinstance(await place.placement.first_event("blocks", trigger), Fired)
             await place.until_told(times)
             assert place.told[-1].subject is trigger
         assert [(one.class_name, one.moved) for one in place.told] == [
@@ -110,23 +110,23 @@ async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_the
             ("blocks", True),
         ]
         assert place.told[-1].place.startswith("test_placement.py:")
-        assert list(place.hosts.apart) == ["blocks"]
-        made = place.registry.make("blocks", {"where": where}, lent())
+        assert list(place.placement.thread_loops) == ["blocks"]
+        made = place.registry.make("blocks", {"where": where}, services())
         assert isinstance(made, TriggerProxy)
-        assert isinstance(await place.hosts.first_event("blocks", made), Fired)
+        assert isinstance(await place.placement.first_event("blocks", made), Fired)
         async with asyncio.timeout(30):
-            while place.hosts.blocked["blocks"] < 4:  # noqa: ASYNC110 - another thread counts
+            while place.placement.blocked["blocks"] < 4:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.01)
         assert len(place.told) == 3
         assert place.begun == ["blocks"] * 4
 
 
 async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() -> None:
-    with watched() as place:
+    with watching() as place:
         await asyncio.sleep(0.1)
-        mark = Mark(class_name="blocks", subject=place)
+        mark = Attribution(class_name="blocks", subject=place)
         made = [
-            attribution.call(mark, lambda: place.registry.make("blocks", {"where": "__init__"}, lent()))
+            attribution.call(mark, lambda: place.registry.make("blocks", {"where": "__init__"}, services()))
             for _ in range(12)
         ]
         await place.until_told(3)
@@ -136,71 +136,71 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
 
 async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 0.2)
-    with watched() as place:
-        await place.hosts.first_event("blocks", Blocks())
+    with watching() as place:
+        await place.placement.first_event("blocks", Blocks())
         await place.until_told(1)
-        assert (place.told[0].moved, list(place.hosts.apart)) == (True, ["blocks"])
+        assert (place.told[0].moved, list(place.placement.thread_loops)) == (True, ["blocks"])
 
 
 async def test_blocks_that_lie_far_apart_are_forgiven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WITHIN", 0.5)
-    with watched() as place:
+    with watching() as place:
         for times in range(1, 4):
-            await place.hosts.first_event("blocks", Blocks())
+            await place.placement.first_event("blocks", Blocks())
             await place.until_told(times)
         assert [one.moved for one in place.told] == [False] * 3
 
 
 async def test_a_part_of_another_is_named_and_not_the_whole() -> None:
-    with watched() as place:
+    with watching() as place:
         whole = AnyOf([{"class": "blocks", "kwargs": {"where": "run"}}])
-        whole.bind(replace(lent(), registry=place.registry))
-        assert isinstance(await place.hosts.first_event("any_of", whole), Fired)
+        whole.bind(replace(services(), registry=place.registry))
+        assert isinstance(await place.placement.first_event("any_of", whole), Fired)
         await place.until_told(1)
         assert (place.told[0].class_name, place.told[0].subject) == ("blocks", whole)
 
 
 async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
-    with watched() as place:
-        services = lent()
-        waits = [place.registry.make("many", {"number": number}, services) for number in range(3)]
-        await asyncio.gather(*(place.hosts.first_event("many", one) for one in waits))
+    with watching() as place:
+        lent = services()
+        waits = [place.registry.make("many", {"number": number}, lent) for number in range(3)]
+        await asyncio.gather(*(place.placement.first_event("many", one) for one in waits))
         await place.until_told(1)
         assert (place.told[0].class_name, place.told[0].subject) == ("many", waits)
 
 
 async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() -> None:
-    with watched("blocks") as place:
-        made = place.registry.make("blocks", {"where": "__init__"}, lent())
-        assert isinstance(await place.hosts.first_event("blocks", made), Fired)
+    with watching("blocks") as place:
+        made = place.registry.make("blocks", {"where": "__init__"}, services())
+        assert isinstance(await place.placement.first_event("blocks", made), Fired)
         await asyncio.sleep(0.2)
         assert place.told == []
 
 
 @pytest.mark.parametrize(("where", "ends"), [("cancels all", Failed), ("stops the loop", Fired)])
 async def test_who_spoils_the_thread_of_its_class_takes_nobody_else_along(where: str, ends: type) -> None:
-    with watched("blocks") as place:
+    with watching("blocks") as place:
         for _ in range(2):
-            made = place.registry.make("blocks", {"where": where}, lent())
+            made = place.registry.make("blocks", {"where": where}, services())
             async with asyncio.timeout(30):
-                assert isinstance(await place.hosts.first_event("blocks", made), ends)
-            await place.hosts.tell("blocks", made, "cleanup")
+                assert isinstance(await place.placement.first_event("blocks", made), ends)
+            await place.placement.tell("blocks", made, "cleanup")
 
 
 async def test_a_name_that_no_class_has_is_not_run_apart() -> None:
-    with watched("no-such-class", "blocks") as place:
-        assert list(place.hosts.apart) == ["blocks"]
+    with watching("no-such-class", "blocks") as place:
+        assert list(place.placement.thread_loops) == ["blocks"]
 
 
 async def test_other_threads_have_their_turn_as_before_once_nothing_is_watched() -> None:
     before = sys.getswitchinterval()
-    with watched("blocks"):
+    with watching("blocks"):
         assert sys.getswitchinterval() < before
     assert sys.getswitchinterval() == before
 
 
 def trigger(replica: Triggerer, name: str) -> object:
-    return next(run.trigger for run in replica._runner.runs if run.wait.name == name)
+    return next(run.trigger for run in replica._scheduler.runs if run.wait.name == name)
 
 
 def blocked(subject: object, *, moved: bool, class_name: str = "odd") -> Blocked:
@@ -212,8 +212,8 @@ async def test_the_taskrun_of_who_blocked_is_told_and_no_other() -> None:
         made.taskrun("b")
         made.taskrun("a")
         replica = await made.start()
-        replica._lay_blame(blocked(trigger(replica, "a"), moved=False))
-        replica._lay_blame(blocked(trigger(replica, "a"), moved=False))
+        replica._on_unblock(blocked(trigger(replica, "a"), moved=False))
+        replica._on_unblock(blocked(trigger(replica, "a"), moved=False))
         await made.pass_time(1)
         assert [reason for reason, _ in made.events("a")] == ["LoopBlocked"]
         assert "for 1.5 s, at odd.py:1 in run" in made.events("a")[0][1]
@@ -227,7 +227,7 @@ async def test_all_of_a_class_that_moves_begin_anew_and_nobody_is_killed() -> No
         made.taskrun("c", "odd_clock", {"name": "c"})
         made.taskrun("a")
         replica = await made.start()
-        replica._lay_blame(blocked(trigger(replica, "a"), moved=True))
+        replica._on_unblock(blocked(trigger(replica, "a"), moved=True))
         await made.pass_time(1)
         for name in ("a", "b"):
             assert sorted(made.called(name)) == ["cleanup", "run", "run"]
@@ -240,7 +240,7 @@ async def test_waits_that_share_a_trigger_are_all_told_and_share_the_new_one() -
         made.taskrun("b", kwargs={"does": "waits", "name": "a"})
         made.taskrun("a")
         replica = await made.start()
-        replica._lay_blame(blocked(trigger(replica, "a"), moved=True))
+        replica._on_unblock(blocked(trigger(replica, "a"), moved=True))
         await made.pass_time(1)
         assert {name: [reason for reason, _ in made.events(name)] for name in "ab"} == {
             "a": ["LoopBlocked"],
@@ -254,7 +254,7 @@ async def test_what_is_handed_over_already_does_not_begin_anew() -> None:
         made.taskrun("a")
         replica = await made.start()
         subject = trigger(replica, "a")
-        await replica._runner.stop()
-        replica._lay_blame(blocked(subject, moved=True))
+        await replica._scheduler.stop()
+        replica._on_unblock(blocked(subject, moved=True))
         await made.pass_time(1)
         assert made.called("a") == ["run", "cleanup"]

@@ -15,8 +15,8 @@ from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.model.outcome import Fired
 from torpor_triggerer.services.services import TriggerServices
 
-from tests.support.thread_triggers import stand_in, thread, until
-from tests.support.trigger_services import lent
+from tests.support.thread_triggers import replace_class, thread, until
+from tests.support.trigger_services import services
 
 KEY = ("noting", "key")
 
@@ -69,9 +69,9 @@ async def _closed(_: object) -> None:
 
 async def test_what_is_lent_works_there_and_a_client_is_the_threads_own() -> None:
     async with thread() as apart:
-        home = lent()
+        home = services()
         async with home.shared(KEY, object, _closed) as client:
-            found = await stand_in(apart, Borrowing, home).outcome()
+            found = await replace_class(apart, Borrowing, home).outcome()
             assert isinstance(found, Fired)
             assert found.event.startswith("[2,true,")
             assert str(id(client)) not in found.event
@@ -101,7 +101,7 @@ async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> Non
         async def clients() -> int:
             owners = (("a", "x"), ("a", "y"), ("b", "x"), ("a", "x"))
             borrowed = [
-                ServicesProxy(replace(lent(), namespace=name, account=account), apart) for name, account in owners
+                ServicesProxy(replace(services(), namespace=name, account=account), apart) for name, account in owners
             ]
             async with AsyncExitStack() as stack:
                 shared = [one.shared(KEY, object, _closed) for one in borrowed]
@@ -194,13 +194,13 @@ async def _all(afar: Any, raised: list[BaseException]) -> None:
 
 async def test_a_moment_is_waited_for_and_its_payload_made_there() -> None:
     async with thread() as apart:
-        found = await stand_in(apart, Known).outcome()
+        found = await replace_class(apart, Known).outcome()
     assert isinstance(found, Fired)
     assert found.event != str(threading.get_ident())
 
 
 async def test_waits_on_one_source_are_asked_for_there() -> None:
     async with thread() as apart:
-        found = await asyncio.gather(*(stand_in(apart, Many, number=number).outcome() for number in range(3)))
+        found = await asyncio.gather(*(replace_class(apart, Many, number=number).outcome() for number in range(3)))
     assert {type(one) for one in found} == {Fired}
     assert str(threading.get_ident()) not in "".join(one.event for one in found if isinstance(one, Fired))

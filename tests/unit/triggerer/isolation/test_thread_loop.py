@@ -15,8 +15,8 @@ from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_triggerer.usercode.registry import Registry, TriggerClass
 
-from tests.support.thread_triggers import stand_in, thread, until
-from tests.support.trigger_services import lent, sources
+from tests.support.thread_triggers import replace_class, thread, until
+from tests.support.trigger_services import backends, services
 
 
 class Noting(BaseTrigger):
@@ -61,7 +61,7 @@ class Noting(BaseTrigger):
 async def test_it_is_made_run_and_cleaned_up_in_its_thread() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = stand_in(apart, Noting, notes=notes)
+        made = replace_class(apart, Noting, notes=notes)
         assert await made.outcome() == Fired(event='{"by":"fires"}')
         await made.cleanup()
         assert made.last_look == "not yet"
@@ -72,9 +72,9 @@ async def test_it_is_made_run_and_cleaned_up_in_its_thread() -> None:
 
 async def test_it_fails_as_it_would_in_the_loop_of_all() -> None:
     async with thread() as apart:
-        refused = await stand_in(apart, Noting, notes=[], does="refuses").outcome()
-        exited = await stand_in(apart, Noting, notes=[], does="exits").outcome()
-        after = await stand_in(apart, Noting, notes=[]).outcome()
+        refused = await replace_class(apart, Noting, notes=[], does="refuses").outcome()
+        exited = await replace_class(apart, Noting, notes=[], does="exits").outcome()
+        after = await replace_class(apart, Noting, notes=[]).outcome()
     assert isinstance(refused, Failed)
     assert (refused.reason, refused.message) == (
         "TriggerInvalid",
@@ -88,7 +88,7 @@ async def test_it_fails_as_it_would_in_the_loop_of_all() -> None:
 async def test_who_gives_up_on_it_ends_it_there_and_its_end_is_told_after_that() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = stand_in(apart, Noting, notes=notes, does="waits")
+        made = replace_class(apart, Noting, notes=notes, does="waits")
         task = asyncio.create_task(made.outcome())
         await until(lambda: "run" in dict(notes))
         task.cancel()
@@ -102,7 +102,7 @@ async def test_who_gives_up_on_it_ends_it_there_and_its_end_is_told_after_that()
 async def test_what_never_ran_there_is_made_to_be_killed_and_not_to_be_cleaned_up() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = stand_in(apart, Noting, notes=notes)
+        made = replace_class(apart, Noting, notes=notes)
         await made.cleanup()
         assert notes == []
         await made.on_kill()
@@ -112,7 +112,7 @@ async def test_what_never_ran_there_is_made_to_be_killed_and_not_to_be_cleaned_u
 async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = stand_in(apart, Noting, notes=notes, does="hangs")
+        made = replace_class(apart, Noting, notes=notes, does="hangs")
         task = asyncio.create_task(made.outcome())
         await until(lambda: "run" in dict(notes))
         task.cancel()
@@ -126,20 +126,20 @@ async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
 async def test_it_runs_as_a_part_of_another() -> None:
     registry = Registry({"noting": cast("TriggerClass", Noting)})
     async with thread() as apart:
-        registry.stand_in("noting", lambda found: lambda **kwargs: TriggerProxy(apart, found, kwargs))
-        made = registry.make("noting", {"notes": []}, lent(sources()))
+        registry.replace_class("noting", lambda found: lambda **kwargs: TriggerProxy(apart, found, kwargs))
+        made = registry.make("noting", {"notes": []}, services(backends()))
         assert [event.payload async for event in made.run()] == [{"by": "fires"}]
 
 
 async def test_its_lines_are_its_waits_there_too() -> None:
-    journal = TriggerLog()
-    page = journal.page(_Owner())
-    handler = journal.handler(io.StringIO())
+    trigger_log = TriggerLog()
+    page = trigger_log.create(_Owner())
+    handler = trigger_log.handler(io.StringIO())
     logging.getLogger().addHandler(handler)
     try:
         async with thread() as apart:
-            with page.speaking():
-                await stand_in(apart, Noting, notes=[], does="speaks").outcome()
+            with page.active():
+                await replace_class(apart, Noting, notes=[], does="speaks").outcome()
     finally:
         logging.getLogger().removeHandler(handler)
     assert any(line.endswith("spoken") for line in page.lines)
@@ -155,5 +155,5 @@ class _Owner:
 )
 async def test_it_says_how_often_it_looks_without_being_made(kwargs: dict[str, Any], interval: float | None) -> None:
     async with thread() as apart:
-        made = stand_in(apart, Noting, notes=[], **kwargs)
+        made = replace_class(apart, Noting, notes=[], **kwargs)
         assert (made.interval, made.shareable) == (interval, False)

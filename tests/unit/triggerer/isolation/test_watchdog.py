@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from torpor_triggerer.isolation import watchdog
-from torpor_triggerer.isolation.watchdog import Block, Pulse, Told, Watchdog
+from torpor_triggerer.isolation.watchdog import Block, BlockListener, LoopMonitor, Watchdog
 from torpor_triggerer.usercode import attribution
-from torpor_triggerer.usercode.attribution import Mark
+from torpor_triggerer.usercode.attribution import Attribution
 
 
 class Trigger:
@@ -35,16 +35,16 @@ class Trigger:
             await asyncio.sleep(0)
 
 
-def mark(subject: object) -> Mark:
-    return Mark(class_name="odd", subject=subject)
+def mark(subject: object) -> Attribution:
+    return Attribution(class_name="odd", subject=subject)
 
 
 @asynccontextmanager
-async def watched(began: list[Block], ended: list[Block]) -> AsyncIterator[None]:
+async def watching(began: list[Block], ended: list[Block]) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     loop.set_task_factory(attribution.factory)
     dog = Watchdog()
-    dog.watch(Pulse(loop, threading.get_ident(), Told(began=began.append, ended=ended.append)))
+    dog.watch(LoopMonitor(loop, threading.get_ident(), BlockListener(began=began.append, ended=ended.append)))
     dog.start()
     try:
         yield
@@ -57,7 +57,7 @@ async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -
     began: list[Block] = []
     ended: list[Block] = []
     trigger = Trigger()
-    async with watched(began, ended):
+    async with watching(began, ended):
         await attribution.running(mark(trigger), trigger.sleeps())
     assert [one.sight.mark.subject for one in began] == [trigger]
     assert [one.sight.places[0].function for one in ended] == ["Trigger.sleeps"]
@@ -66,24 +66,24 @@ async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -
 
 
 async def test_it_is_told_while_it_lasts() -> None:
-    told_at: list[float] = []
+    reported_at: list[float] = []
     loop = asyncio.get_running_loop()
     dog = Watchdog()
-    told = Told(began=lambda _: told_at.append(time.monotonic()), ended=lambda _: None)
-    dog.watch(Pulse(loop, threading.get_ident(), told))
+    told = BlockListener(began=lambda _: reported_at.append(time.monotonic()), ended=lambda _: None)
+    dog.watch(LoopMonitor(loop, threading.get_ident(), told))
     dog.start()
     await asyncio.sleep(0.1)
     attribution.call(mark(1), lambda: time.sleep(1))
     over = time.monotonic()
     dog.stop()
-    assert told_at[0] < over
+    assert reported_at[0] < over
 
 
 async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> None:
     ended: list[Block] = []
     trigger = Trigger()
     for _ in range(5):  # where other threads wait for the interpreter too, one of them may come first
-        async with watched([], ended):
+        async with watching([], ended):
             await attribution.running(mark(trigger), trigger.computes())
         if ended:
             break
@@ -92,7 +92,7 @@ async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> N
 
 async def test_who_happens_to_be_under_way_while_garbage_is_collected_is_not_blamed() -> None:
     began: list[Block] = []
-    async with watched(began, []):
+    async with watching(began, []):
         trigger = Trigger()
         await attribution.running(mark(trigger), trigger.is_in_the_way_of_the_collector())
         assert began == []
@@ -102,21 +102,21 @@ async def test_who_happens_to_be_under_way_while_garbage_is_collected_is_not_bla
 
 async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
     began: list[Block] = []
-    async with watched(began, []):
+    async with watching(began, []):
         await asyncio.gather(*(attribution.running(mark(number), Trigger().is_busy()) for number in range(10)))
     assert began == []
 
 
 async def test_many_short_calls_in_one_step_are_nobodys_fault() -> None:
     began: list[Block] = []
-    async with watched(began, []):
+    async with watching(began, []):
         for number in range(100):
             attribution.call(mark(number), lambda: time.sleep(0.005))
     assert began == []
 
 
 @contextmanager
-def kept(pulse: Pulse, times: list[float]) -> Iterator[None]:
+def kept(pulse: LoopMonitor, times: list[float]) -> Iterator[None]:
     """The loop asked at the first of these moments and looked at in the others, while one step keeps it."""
 
     def looks() -> None:
@@ -129,7 +129,9 @@ def kept(pulse: Pulse, times: list[float]) -> Iterator[None]:
 
 async def test_a_process_that_stood_still_blames_nobody() -> None:
     began: list[Block] = []
-    pulse = Pulse(asyncio.get_running_loop(), threading.get_ident(), Told(began=began.append, ended=lambda _: None))
+    pulse = LoopMonitor(
+        asyncio.get_running_loop(), threading.get_ident(), BlockListener(began=began.append, ended=lambda _: None)
+    )
     now = time.monotonic()
     with kept(pulse, [now, now + 60, now + 60.05]):
         assert began == []
@@ -144,7 +146,7 @@ async def test_a_loop_that_is_closed_is_no_longer_looked_after() -> None:
 
     def lives_and_ends() -> None:
         loop = asyncio.new_event_loop()
-        dog.watch(Pulse(loop, threading.get_ident(), Told(began=lambda _: None, ended=lambda _: None)))
+        dog.watch(LoopMonitor(loop, threading.get_ident(), BlockListener(began=lambda _: None, ended=lambda _: None)))
         loop.close()
 
     thread = threading.Thread(target=lives_and_ends)

@@ -37,11 +37,11 @@ from torpor_triggerer.logs import guard as log_guard
 from torpor_triggerer.logs.trigger_log import TriggerLog
 class Speaker:
     tag = "[ns/wait a1 s0]"
-journal = TriggerLog()
-guard = log_guard.LogGuard(journal, sys.stderr)
+trigger_log = TriggerLog()
+guard = log_guard.LogGuard(trigger_log, sys.stderr)
 guard.restore()
-page = journal.page(Speaker())
-page.hide(["hunter2-hunter2"])
+wait_log = trigger_log.create(Speaker())
+wait_log.set_secrets(["hunter2-hunter2"])
 BEGIN
 """
 
@@ -65,7 +65,7 @@ def test_all_that_a_module_changed_is_told_and_put_back() -> None:
     said = run("""
 from tests.integration.attacks import logging_takeover
 guard.check()
-with page.speaking():
+with wait_log.active():
     logging_takeover.say("hunter2-hunter2")
 print(guard.restore())
 """)
@@ -102,11 +102,11 @@ def test_structlog_goes_through_logging_where_it_is_imported(tmp_path: Path) -> 
         """
 import structlog
 guard.check()
-with page.speaking():
+with wait_log.active():
     structlog.get_logger("a").info("it failed", given="hunter2-hunter2")
 structlog.configure(logger_factory=None)
 guard.check()
-with page.speaking():
+with wait_log.active():
     structlog.get_logger("a").info("again", given="hunter2-hunter2")
 """,
         tmp_path,
@@ -117,7 +117,7 @@ with page.speaking():
 
 def test_a_line_that_is_printed_in_pieces_is_one_line_of_whoever_prints_it() -> None:
     said = run("""
-with page.speaking():
+with wait_log.active():
     sys.stdout.write("hunter2-")
     sys.stdout.write("hunter2 is")
     print(" it")

@@ -12,7 +12,7 @@ import pytest
 from torpor_triggerer.logs import redaction
 from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import Wait, parse
-from torpor_triggerer.services.client_pool import Clients
+from torpor_triggerer.services.client_pool import ClientPool
 from torpor_wire import typed_json
 
 log = logging.getLogger("a.library")
@@ -37,13 +37,13 @@ def wait(name: str = "drop-abcde") -> Wait:
 @pytest.fixture
 def written() -> Iterator[tuple[TriggerLog, io.StringIO]]:
     """A journal, and what its handler wrote."""
-    journal, stream = TriggerLog(), io.StringIO()
-    handler = journal.handler(stream)
+    trigger_log, stream = TriggerLog(), io.StringIO()
+    handler = trigger_log.handler(stream)
     root = logging.getLogger()
     before = root.level
     root.addHandler(handler)
     root.setLevel(logging.INFO)
-    yield journal, stream
+    yield trigger_log, stream
     root.removeHandler(handler)
     root.setLevel(before)
 
@@ -59,9 +59,9 @@ def failing(text: str) -> None:
 
 
 def test_each_line_says_whose_it_is_also_those_of_a_traceback(written: Written) -> None:
-    journal, stream = written
+    trigger_log, stream = written
     log.info("nobody's")
-    with journal.page(wait()).speaking():
+    with trigger_log.create(wait()).active():
         failing("no row")
     nobodys, *lines = stream.getvalue().splitlines()
     assert nobodys.endswith(" INFO a.library: nobody's")
@@ -71,57 +71,57 @@ def test_each_line_says_whose_it_is_also_those_of_a_traceback(written: Written) 
 
 
 async def test_tasks_and_threads_that_a_trigger_starts_speak_for_it(written: Written) -> None:
-    journal, stream = written
+    trigger_log, stream = written
 
     async def inner(said: str) -> None:
         log.info(said)
 
-    async def conduct(page: WaitLog, said: str) -> None:
-        page.open()
+    async def conduct(wait_log: WaitLog, said: str) -> None:
+        wait_log.activate()
         await asyncio.create_task(inner(said))
         await asyncio.to_thread(log.info, said)
 
-    await asyncio.gather(conduct(journal.page(wait("one")), "1"), conduct(journal.page(wait("two")), "2"))
+    await asyncio.gather(conduct(trigger_log.create(wait("one")), "1"), conduct(trigger_log.create(wait("two")), "2"))
     log.info("nobody's")
     tags = sorted(line.partition("a.library: ")[2] for line in stream.getvalue().splitlines())
     assert tags == [*["[workflows/one a2 s1] 1"] * 2, *["[workflows/two a2 s1] 2"] * 2, "nobody's"]
 
 
 def test_the_last_lines_are_kept_and_no_more(written: Written) -> None:
-    page = written[0].page(wait())
-    assert not TriggerLog().page(wait()).lines
-    with page.speaking():
+    wait_log = written[0].create(wait())
+    assert not TriggerLog().create(wait()).lines
+    with wait_log.active():
         for number in range(LINES + 5):
             log.info("line %d %s", number, "x" * 1000)
         log.debug("below the level")
-    assert len(page.lines) == LINES
-    numbers = [int(line.split()[5]) for line in page.lines]
+    assert len(wait_log.lines) == LINES
+    numbers = [int(line.split()[5]) for line in wait_log.lines]
     assert numbers == list(range(5, LINES + 5))
-    assert {len(line) for line in page.lines} == {LINE_MAX}
+    assert {len(line) for line in wait_log.lines} == {LINE_MAX}
 
 
 def test_nothing_that_is_logged_reaches_a_terminal_raw_or_begins_a_line_of_its_own(written: Written) -> None:
-    journal, stream = written
+    trigger_log, stream = written
     said = "\x1b[2J\x9b0m\r2026-01-01 INFO forged\n2026-01-01 INFO forged"
     log.warning("%s", said)
-    page = journal.page(wait())
-    with page.speaking():
+    wait_log = trigger_log.create(wait())
+    with wait_log.active():
         log.warning("%s", said)
     assert all(character == "\n" or character.isprintable() for character in stream.getvalue())
-    assert all(line.isprintable() for line in page.lines)
+    assert all(line.isprintable() for line in wait_log.lines)
     assert not [line for line in stream.getvalue().splitlines() if line.startswith("2026-01-01 INFO forged")]
 
 
 def test_a_secret_is_blacked_out_wherever_it_comes_up(written: Written) -> None:
-    journal, stream = written
-    page = journal.page(wait())
-    page.hide(["hunter2 & co\n"])
-    with page.speaking():
+    trigger_log, stream = written
+    wait_log = trigger_log.create(wait())
+    wait_log.set_secrets(["hunter2 & co\n"])
+    with wait_log.active():
         failing("hunter2 & co")
         log.info("%r, %s", "hunter2 & co\n", json.dumps("hunter2 & co\n"))
         log.info("hunter2%20%26%20co, hunter2+%26+co, aHVudGVyMiAmIGNv")
     log.info("nobody's: hunter2 & co")
-    assert "unter2" not in stream.getvalue() + "".join(page.lines)
+    assert "unter2" not in stream.getvalue() + "".join(wait_log.lines)
     assert "aHVud" not in stream.getvalue()
     assert "LookupError: ***" in stream.getvalue()
 
@@ -138,7 +138,7 @@ def test_a_line_that_cannot_be_formatted_does_not_show_what_it_was_made_of(
     finally:
         for one in others:
             logging.getLogger().addHandler(one)
-    assert "cannot be written" in stream.getvalue()
+    assert "Failed to write a log record" in stream.getvalue()
     assert "hunter2" not in stream.getvalue() + capsys.readouterr().err
 
 
@@ -152,17 +152,17 @@ def test_a_line_that_cannot_be_formatted_does_not_show_what_it_was_made_of(
     ],
 )
 def test_what_is_secret_in_a_secret_is_blacked_out_too(secret: str, shown: str) -> None:
-    found = redaction.black_out(shown, redaction.of([secret]))
+    found = redaction.redact(shown, redaction.spellings([secret]))
     assert "***" in found
     assert not any(part in found for part in ("p@ss", "p%40ss", "abc.def", "MIIB", "é", "u00e9", "C3"))
 
 
 def test_a_secret_that_is_the_beginning_of_another_leaves_no_end_of_it() -> None:
-    assert redaction.black_out("abcdef, abc", redaction.of(["abc", "abcdef"])) == "***, ***"
+    assert redaction.redact("abcdef, abc", redaction.spellings(["abc", "abcdef"])) == "***, ***"
 
 
 def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
-    assert redaction.black_out("some words", redaction.of(["", "\n"])) == "some words"
+    assert redaction.redact("some words", redaction.spellings(["", "\n"])) == "some words"
 
 
 @pytest.mark.parametrize(
@@ -174,15 +174,15 @@ def test_nothing_is_blacked_out_for_an_empty_secret() -> None:
     ],
 )
 def test_an_event_loses_what_can_be_nothing_but_a_secret(event: Any, cleaned: Any) -> None:
-    text = redaction.clean(json.dumps(event), redaction.of(["hunter2hunter2", "abc"]))
+    text = redaction.redact_json(json.dumps(event), redaction.spellings(["hunter2hunter2", "abc"]))
     assert text == json.dumps(cleaned, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2])
 def test_a_secret_within_bytes_is_found_wherever_it_stands_in_them(offset: int) -> None:
     begin = b"x" * offset
-    text = redaction.clean(
-        typed_json.text({"raw": begin + b"hunter2hunter2 and more"}), redaction.of(["hunter2hunter2"])
+    text = redaction.redact_json(
+        typed_json.text({"raw": begin + b"hunter2hunter2 and more"}), redaction.spellings(["hunter2hunter2"])
     )
 
     assert typed_json.decode(json.loads(text)) == {"raw": begin + b"*** and more"}
@@ -191,15 +191,15 @@ def test_a_secret_within_bytes_is_found_wherever_it_stands_in_them(offset: int) 
 def test_a_secret_that_is_a_value_of_a_type_becomes_text_and_the_event_can_still_be_read() -> None:
     secret = UUID(int=5)
     event = {"id": secret, "rows": (1, str(secret)), "odd": {"__type": "bytes", "__var": "?"}}
-    text = redaction.clean(typed_json.text(event), redaction.of([str(secret), "datetime"]))
+    text = redaction.redact_json(typed_json.text(event), redaction.spellings([str(secret), "datetime"]))
 
     assert typed_json.decode(json.loads(text)) == {"id": "***", "rows": (1, "***"), "odd": event["odd"]}
 
 
 async def test_what_a_shared_client_starts_speaks_for_nobody_and_shows_no_secret(written: Written) -> None:
-    journal, stream = written
-    page = journal.page(wait())
-    page.hide(["hunter2-hunter2"])
+    trigger_log, stream = written
+    wait_log = trigger_log.create(wait())
+    wait_log.set_secrets(["hunter2-hunter2"])
 
     async def background() -> None:
         log.info("lost hunter2-hunter2")
@@ -207,9 +207,9 @@ async def test_what_a_shared_client_starts_speaks_for_nobody_and_shows_no_secret
     async def close(task: asyncio.Task[None]) -> None:
         await task
 
-    clients = Clients()
-    with page.speaking():
-        async with clients.lend("key", lambda: asyncio.create_task(background()), close):
+    clients = ClientPool()
+    with wait_log.active():
+        async with clients.acquire("key", lambda: asyncio.create_task(background()), close):
             log.info("has it")
     await clients.closed()
     assert [line.partition("a.library: ")[2] for line in stream.getvalue().splitlines()] == [

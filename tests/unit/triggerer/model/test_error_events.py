@@ -29,14 +29,14 @@ class Page:
     """What a trigger said, and the secrets that it knows."""
 
     def __init__(self, *secrets: str) -> None:
-        self._blots = redaction.of(secrets)
+        self._blots = redaction.spellings(secrets)
         self.lines: Sequence[str] = ()
 
-    def black_out(self, text: str) -> str:
-        return redaction.black_out(text, self._blots)
+    def redact(self, text: str) -> str:
+        return redaction.redact(text, self._blots)
 
-    def clean(self, event: str) -> str:
-        return redaction.clean(event, self._blots)
+    def redact_event(self, event: str) -> str:
+        return redaction.redact_json(event, self._blots)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ class Page:
     ],
 )
 def test_an_event_that_reports_an_error_is_shortened_and_not_refused(event: Mapping[str, Any]) -> None:
-    fired = outcome.of_payload(event)
+    fired = outcome.from_payload(event)
 
     assert isinstance(fired, Fired)
-    shown = outcome.fitting(fired, Page()).event
+    shown = outcome.shorten_error(fired, Page()).event
     found = json.loads(shown)
     assert found["truncated"] is True
     assert found.keys() == event.keys() | {"truncated"}
@@ -75,26 +75,26 @@ def test_an_event_that_reports_an_error_is_shortened_and_not_refused(event: Mapp
     ],
 )
 def test_one_that_even_the_archive_would_not_take_is_shortened_too(event: Mapping[str, Any]) -> None:
-    fired = outcome.of_payload(event)
+    fired = outcome.from_payload(event)
 
     assert isinstance(fired, Fired)
     assert len(fired.event.encode()) <= constants.EVENT_STORED_MAX
-    assert json.loads(outcome.fitting(fired, Page()).event)["status"] == "error"
+    assert json.loads(outcome.shorten_error(fired, Page()).event)["status"] == "error"
 
 
 def test_no_half_of_a_secret_is_left_where_an_error_is_cut() -> None:
     half = 1024 // 2 - 4
     message = "x" * (half - 7) + "hunter2hunter2" + "y" * 9000
-    fired = outcome.of_payload({"status": "error", "message": message})
+    fired = outcome.from_payload({"status": "error", "message": message})
 
     assert isinstance(fired, Fired)
-    assert "hunter" not in outcome.fitting(fired, Page("hunter2hunter2")).event
-    assert "hunter" in outcome.fitting(fired, Page()).event
+    assert "hunter" not in outcome.shorten_error(fired, Page("hunter2hunter2")).event
+    assert "hunter" in outcome.shorten_error(fired, Page()).event
 
 
 @pytest.mark.parametrize("event", [{"status": "success", "rows": LOG}, {"error": None, "rows": LOG}, [LOG], LOG])
 def test_an_event_that_reports_none_is_left_whole(event: Any) -> None:
-    fired = outcome.of_payload(event)
+    fired = outcome.from_payload(event)
 
     assert isinstance(fired, Fired)
     assert typed_json.decode(json.loads(fired.event)) == event
@@ -102,7 +102,7 @@ def test_an_event_that_reports_none_is_left_whole(event: Any) -> None:
 
 def test_an_error_that_fits_is_left_as_it_is() -> None:
     event = {"status": "error", "at": datetime(2026, 1, 1, tzinfo=UTC), "message": "x" * 2000}
-    fired = outcome.of_payload(event)
+    fired = outcome.from_payload(event)
 
     assert isinstance(fired, Fired)
     assert typed_json.decode(json.loads(fired.event)) == event

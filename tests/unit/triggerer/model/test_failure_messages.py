@@ -15,7 +15,7 @@ async def raised_by(trigger: Parses) -> Failed:
     try:
         await trigger.run()
     except ValueError as error:
-        return outcome.raised(error)
+        return outcome.from_exception(error)
     raise AssertionError("it raises")
 
 

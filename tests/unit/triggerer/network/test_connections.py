@@ -14,7 +14,7 @@ from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.network import addresses, connections
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
-from torpor_triggerer.network.resolver import Found, Resolver
+from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http
 from torpor_wire.reason import Reason
@@ -23,8 +23,8 @@ OWNER = Owner("workflows", "torpor-task")
 
 
 def names(known: Mapping[str, Sequence[str]]) -> Resolver:
-    def lookup(host: str) -> Sequence[Found]:
-        return [Found(socket.AF_INET6 if ":" in one else socket.AF_INET, one) for one in known[host]]
+    def lookup(host: str) -> Sequence[ResolvedAddress]:
+        return [ResolvedAddress(socket.AF_INET6 if ":" in one else socket.AF_INET, one) for one in known[host]]
 
     return Resolver(lookup)
 
@@ -112,7 +112,7 @@ async def test_of_several_addresses_of_a_name_only_those_that_are_open_are_tried
 
 async def test_what_was_judged_is_what_is_connected_to_whatever_the_name_means_then() -> None:
     answers = iter([["10.0.0.1"], ["127.0.0.1"]])
-    made = Network(resolver=Resolver(lambda _: [Found(socket.AF_INET, one) for one in next(answers)]))
+    made = Network(resolver=Resolver(lambda _: [ResolvedAddress(socket.AF_INET, one) for one in next(answers)]))
     found = await made.resolve("a", "rebinds.example")
     assert [one.at(80) for one in found] == [("10.0.0.1", 80)]
     with pytest.raises(AddressDeniedError):
@@ -140,10 +140,10 @@ async def test_other_ways_to_write_an_address_are_judged_as_what_they_mean(host:
 async def test_a_name_that_never_resolves_is_given_up_and_its_thread_counts_for_its_namespace() -> None:
     ends = threading.Event()
 
-    def lookup(host: str) -> Sequence[Found]:
+    def lookup(host: str) -> Sequence[ResolvedAddress]:
         if host.startswith("hangs"):
             ends.wait()
-        return [Found(socket.AF_INET, "10.0.0.1")]
+        return [ResolvedAddress(socket.AF_INET, "10.0.0.1")]
 
     resolver = Resolver(lookup, limit=16, seconds=0.2)
     hanging = [asyncio.create_task(resolver.find("greedy", f"hangs-{number}")) for number in range(50)]
@@ -160,10 +160,10 @@ async def test_one_name_is_looked_up_once_for_all_of_a_namespace_who_ask_at_a_ti
     asked: list[str] = []
     ends = threading.Event()
 
-    def lookup(host: str) -> Sequence[Found]:
+    def lookup(host: str) -> Sequence[ResolvedAddress]:
         asked.append(host)
         ends.wait()
-        return [Found(socket.AF_INET, "10.0.0.1")]
+        return [ResolvedAddress(socket.AF_INET, "10.0.0.1")]
 
     resolver = Resolver(lookup)
     tasks = [asyncio.create_task(resolver.find("a", "x.example")) for _ in range(20)]
@@ -204,4 +204,4 @@ async def test_a_place_among_the_requests_is_waited_for_so_long_and_no_longer(mo
     [(AnswerTooLargeError("too large"), "AnswerTooLarge"), (AddressDeniedError("denied"), "AddressDenied")],
 )
 def test_a_wait_that_fails_for_a_limit_says_so_and_no_more(error: Exception, reason: str) -> None:
-    assert outcome.raised(error) == Failed(reason=Reason(reason), message=str(error))
+    assert outcome.from_exception(error) == Failed(reason=Reason(reason), message=str(error))

@@ -53,13 +53,13 @@ async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_ever_more_
         await begun(made, "a", "duration", {"duration": "1s"})
         made.fake.inject(Fault(status=403, method="PATCH", path="/status", message="no such right", times=7))
         await made.pass_time(5)
-        assert made.events("a") == [("ReportRefused", "the triggerer may not write it: no such right")]
+        assert made.events("a") == [("ReportRefused", "the triggerer may not write the outcome: no such right")]
         assert 2 <= made.patches("a") <= 4
         await made.pass_time(180)
         assert made.stands("a") == ("Scheduled", None)
         assert made.patches("a") == 8
         told = [one.body["note"] for one in made.fake.writes() if one.path.endswith("/events")]
-        assert sum("may not write it" in note for note in told) == 1
+        assert sum("may not write the outcome" in note for note in told) == 1
 
 
 async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -> None:

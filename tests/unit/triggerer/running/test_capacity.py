@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_triggerer.running.scheduler import Room
+from torpor_triggerer.running.scheduler import Capacity
 from torpor_wire import times
 
 from tests.support.fake_api import Fault
@@ -16,7 +16,7 @@ AGES = st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 4)), 
 
 @given(AGES, st.integers(1, 5))
 def test_whatever_comes_and_goes_the_oldest_run_and_each_change_is_told(steps: list[Any], capacity: int) -> None:
-    room: Room[tuple[int, int]] = Room(capacity, lambda one: one)
+    room: Capacity[tuple[int, int]] = Capacity(capacity, lambda one: one)
     asking, running = set[tuple[int, int]](), set[tuple[int, int] | None]()
     for comes, *age in steps:
         one = (age[0], age[1])
@@ -111,10 +111,9 @@ async def test_what_queues_says_so_and_that_no_more_once_it_has_room() -> None:
         await made.pass_time(20)
         assert made.stands("t2") == ("Deferred", "Queued")
         assert made.status("t2")["message"] == (
-            "Waiting for room: 1 wait runs on this replica, and 1 older one queues; "
-            "the pool needs more replicas or capacity"
+            "Queued: 1 wait runs on this replica, and 1 older one queues; the pool needs more replicas or capacity"
         )
-        assert made.status("t1")["message"].startswith("Waiting for room: 1 wait runs on this replica; ")
+        assert made.status("t1")["message"].startswith("Queued: 1 wait runs on this replica; ")
         written = made.patches("t2")
         await made.pass_time(300)
         assert made.patches("t2") == written

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from torpor_triggerer.batching.batches import Looks
-from torpor_triggerer.reporting.events import Budget
+from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.reporting.events import TokenBucket
 from torpor_triggerer.running.progress import Progress
 from torpor_wire import constants, times
 from torpor_wire.secret_ref import SecretRef
@@ -162,7 +162,7 @@ async def test_events_without_room_are_dropped_and_counted_and_no_fire_waits_for
         for number in range(100, 110):
             made.taskrun(f"t{number}", "time", {"at": "2001-01-01T00:00:00Z"})
         await made.rest()
-        dropped = re.findall(r"(\d+) Events had no room", made.said.getvalue())
+        dropped = re.findall(r"Dropped (\d+) Events", made.said.getvalue())
         assert dropped == ["1", "196"]
 
 
@@ -199,10 +199,10 @@ async def test_a_bug_in_telling_ends_no_wait_and_no_triggerer() -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 2.0])
 async def test_a_budget_gives_as_much_as_its_rate(rate: float) -> None:
-    from torpor_triggerer.reporting.events import Budget  # noqa: PLC0415
+    from torpor_triggerer.reporting.events import TokenBucket  # noqa: PLC0415
 
     async with world() as made:
-        budget = Budget(made.clock, rate=rate, burst=3.0)
+        budget = TokenBucket(made.clock, rate=rate, burst=3.0)
         taken = 0
         for _ in range(1000):
             taken += budget.take()
@@ -218,14 +218,14 @@ async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -
         told.append(run.wait.namespace)
 
     def wait(namespace: str) -> Any:
-        facts = {"last_look": "not yet", "left": False, "reporting": False, "verdict": None, "told": None, "asks": ""}
+        facts = {"last_look": "not yet", "is_ending": False, "last_progress": None, "asks": ""}
         of_wait = SimpleNamespace(namespace=namespace, name="t", awaited="for x", deferred_at=clock.now() - 60)
-        page = SimpleNamespace(black_out=str, speaking=nullcontext)
-        return SimpleNamespace(**facts, wait=of_wait, page=page, looks=Looks())
+        wait_log = SimpleNamespace(redact=str, active=nullcontext)
+        return SimpleNamespace(**facts, wait=of_wait, wait_log=wait_log, looks=LookStats())
 
     runs = [wait("greedy") for _ in range(2000)]
-    budget = Budget.of_sentences(clock, 2.0)
-    progress = asyncio.create_task(Progress(clock, budget, runs=lambda: runs, tell=tell).run())
+    budget = TokenBucket.for_messages(clock, 2.0)
+    progress = asyncio.create_task(Progress(clock, budget, runs=lambda: runs, write=tell).run())
     await settle()
     await clock.advance(10)
     runs.append(wait("other"))

@@ -114,9 +114,9 @@ async def test_the_log_says_who_shares_what() -> None:
         await made.start()
         await made.pass_time(1)
         said = made.said.getvalue()
-        (shares,) = [line for line in said.splitlines() if "shares poke" in line]
+        (shares,) = [line for line in said.splitlines() if "shares shared trigger" in line]
         assert f"[{NAMESPACE}/b a1 s0]" in shares
-        assert f"[{NAMESPACE} poke {made.status('a')['trigger']['key'][:8]}] line 29 of same" in said
+        assert f"[{NAMESPACE} shared trigger {made.status('a')['trigger']['key'][:8]}] line 29 of same" in said
 
 
 async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name() -> None:
@@ -127,9 +127,11 @@ async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name
         await made.start()
         said = made.said.getvalue()
         assert [
-            line for line in said.splitlines() if "shares poke" in line and f"[{NAMESPACE}/often a1 s0]" in line
+            line
+            for line in said.splitlines()
+            if "shares shared trigger" in line and f"[{NAMESPACE}/often a1 s0]" in line
         ] == []
-        assert said.count(f"[{NAMESPACE}/b a1 s0] shares poke") == 2
+        assert said.count(f"[{NAMESPACE}/b a1 s0] shares shared trigger") == 2
 
 
 async def test_a_class_may_say_that_its_waits_share_nothing() -> None:

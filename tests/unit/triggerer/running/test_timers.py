@@ -4,29 +4,29 @@ import asyncio
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_triggerer.running.timers import Alarms, Timers
+from torpor_triggerer.running.timers import TimerHeap, Timers
 
 from tests.support.fake_api import VirtualClock, settle
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=300), st.integers(0, 60))
 def test_what_is_due_comes_in_order_and_what_was_taken_back_never(wanted: list[tuple[int, bool]], now: int) -> None:
-    timers: Timers[int] = Timers()
+    timers: TimerHeap[int] = TimerHeap()
     made = [(moment, number, keep, timers.add(moment, number)) for number, (moment, keep) in enumerate(wanted)]
     for _, _, keep, timer in made:
         if not keep:
             timers.discard(timer)
             timers.discard(timer)
-    kept = sorted((moment, number) for moment, number, keep, _ in made if keep)
-    assert len(timers) == len(kept)
-    assert timers.next_moment() == (kept[0][0] if kept else None)
-    assert timers.pop_due(now) == [number for moment, number in kept if moment <= now]
-    assert len(timers) == sum(1 for moment, _ in kept if moment > now)
-    assert timers.pop_due(100) == [number for moment, number in kept if moment > now]
+    expected = sorted((moment, number) for moment, number, keep, _ in made if keep)
+    assert len(timers) == len(expected)
+    assert timers.next_moment() == (expected[0][0] if expected else None)
+    assert timers.pop_due(now) == [number for moment, number in expected if moment <= now]
+    assert len(timers) == sum(1 for moment, _ in expected if moment > now)
+    assert timers.pop_due(100) == [number for moment, number in expected if moment > now]
 
 
 def test_timers_taken_back_do_not_pile_up() -> None:
-    timers: Timers[int] = Timers()
+    timers: TimerHeap[int] = TimerHeap()
     for number in range(100_000):
         timers.discard(timers.add(1e9 + number, number))
     assert len(timers._heap) < 200
@@ -34,46 +34,46 @@ def test_timers_taken_back_do_not_pile_up() -> None:
 
 async def test_an_earlier_moment_wakes_the_sleeper() -> None:
     clock = VirtualClock()
-    rung: list[tuple[str, float]] = []
-    alarms: Alarms[str] = Alarms(clock, lambda item: rung.append((item, clock.monotonic())))
-    ringing = asyncio.create_task(alarms.run())
+    expired: list[tuple[str, float]] = []
+    timers: Timers[str] = Timers(clock, lambda item: expired.append((item, clock.monotonic())))
+    running = asyncio.create_task(timers.run())
     await settle()
-    alarms.add(clock.now() + 20, "later")
+    timers.add(clock.now() + 20, "later")
     await clock.advance(5)
-    alarms.add(clock.now() + 1, "sooner")
-    alarms.discard(alarms.add(clock.now() + 2, "never"))
+    timers.add(clock.now() + 1, "sooner")
+    timers.discard(timers.add(clock.now() + 2, "never"))
     await clock.advance(40)
-    ringing.cancel()
-    assert rung == [("sooner", 6.0), ("later", 20.0)]
+    running.cancel()
+    assert expired == [("sooner", 6.0), ("later", 20.0)]
 
 
 async def test_a_wall_clock_that_is_set_forward_is_noticed_within_half_a_minute() -> None:
     clock = VirtualClock()
-    rung: list[str] = []
-    alarms: Alarms[str] = Alarms(clock, rung.append)
-    ringing = asyncio.create_task(alarms.run())
-    alarms.add(clock.now() + 3600, "moment")
+    expired: list[str] = []
+    timers: Timers[str] = Timers(clock, expired.append)
+    running = asyncio.create_task(timers.run())
+    timers.add(clock.now() + 3600, "moment")
     await clock.advance(1)
     clock.jump(3600)
     await clock.advance(31)
-    ringing.cancel()
-    assert rung == ["moment"]
+    running.cancel()
+    assert expired == ["moment"]
 
 
 async def test_a_timer_that_fails_keeps_no_other_from_ringing() -> None:
     clock = VirtualClock()
-    rung: list[str] = []
+    expired: list[str] = []
 
     def ring(item: str) -> None:
         if item == "bad":
             raise RuntimeError("a bug")
-        rung.append(item)
+        expired.append(item)
 
-    alarms: Alarms[str] = Alarms(clock, ring)
-    ringing = asyncio.create_task(alarms.run())
-    alarms.add(clock.now() + 1, "bad")
-    alarms.add(clock.now() + 1, "same moment")
-    alarms.add(clock.now() + 2, "later")
+    timers: Timers[str] = Timers(clock, ring)
+    running = asyncio.create_task(timers.run())
+    timers.add(clock.now() + 1, "bad")
+    timers.add(clock.now() + 1, "same moment")
+    timers.add(clock.now() + 2, "later")
     await clock.advance(3)
-    ringing.cancel()
-    assert rung == ["same moment", "later"]
+    running.cancel()
+    assert expired == ["same moment", "later"]

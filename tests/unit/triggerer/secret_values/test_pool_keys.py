@@ -47,7 +47,7 @@ async def test_whoever_is_first_makes_the_pair_and_publishes_its_public_half() -
         tries = [one for one in made.fake.writes() if one.path.endswith(NAME)]
         assert len([one for one in tries if "/secrets/" in one.path]) == 2
         assert not [one for one in tries if one.method == "POST"]
-        assert made.said.getvalue().count("made the key pair") == 1
+        assert made.said.getvalue().count("Created the key pair") == 1
         assert sealing.unseal(sealed(made), private(made), USE) == SECRET
 
 
@@ -75,7 +75,7 @@ async def test_a_server_that_does_not_answer_or_forbids_is_asked_again_ever_more
         await made.start()
         await made.pass_time(16)
         assert public(made)
-        assert made.said.getvalue().count("nothing can be sealed to pool default yet: no such right") == 4
+        assert made.said.getvalue().count("Failed to set up the key pair of pool default; retrying: no such right") == 4
 
 
 async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix() -> None:

@@ -85,7 +85,9 @@ async def test_who_is_denied_again_and_again_holds_up_nobody_else() -> None:
         assert made.called("z") == ["run"]
 
 
-@pytest.mark.parametrize(("path", "words"), [("/secrets/db", "components/secrets"), ("/none", "may not ask")])
+@pytest.mark.parametrize(
+    ("path", "words"), [("/secrets/db", "components/secrets"), ("/none", "may not create SubjectAccessReviews")]
+)
 async def test_a_triggerer_without_the_right_says_which_it_lacks(path: str, words: str) -> None:
     async with world() as made:
         prepared(made)
@@ -109,7 +111,7 @@ async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
         assert made.stands("a") == ("Deferred", "Waiting")
         assert ": Secret db has no key password" in made.status("a")["message"]
         assert made.stands("b") == ("Failed", "DeferralTimeout")
-        assert made.status("b")["message"].endswith("at the last look: Secret db has no key password")
+        assert made.status("b")["message"].endswith("last look: Secret db has no key password")
         assert "Secret db does not exist in namespace workflows; retrying in 5 s" in made.said.getvalue()
         made.fake.remove(SECRETS, NAMESPACE, "db")
         prepared(made)

@@ -94,7 +94,7 @@ async def test_an_archive_that_stays_away_fails_the_attempt_with_its_words() -> 
         await made.pass_time(70)
         assert made.stands("a") == ("UpForRetry", "ResultNotStored")
         assert (
-            "bytes of JSON and 4096 fit; it is not in the archive: OSError: connection refused"
+            "bytes of JSON and 4096 fit; the archive did not store it: OSError: connection refused"
             in (made.status("a")["message"])
         )
 

@@ -46,15 +46,15 @@ async def answered(request: server.Request) -> server.StreamResponse:
 async def site() -> AsyncIterator[tuple[http.Web, str]]:
     application = server.Application()
     application.router.add_route("*", "/{path:.*}", answered)
-    runner = server.AppRunner(application, access_log=None, shutdown_timeout=0)
-    await runner.setup()
+    scheduler = server.AppRunner(application, access_log=None, shutdown_timeout=0)
+    await scheduler.setup()
     try:
-        listening = server.TCPSite(runner, "127.0.0.1", 0)
+        listening = server.TCPSite(scheduler, "127.0.0.1", 0)
         await listening.start()
         async with http.connect(trigger_services.network()) as client:
-            yield client, f"http://127.0.0.1:{runner.addresses[0][1]}"
+            yield client, f"http://127.0.0.1:{scheduler.addresses[0][1]}"
     finally:
-        await runner.cleanup()
+        await scheduler.cleanup()
 
 
 async def get(client: http.Web, url: str, method: str = "GET") -> Answer:
@@ -78,8 +78,8 @@ async def test_a_body_arrives_and_a_redirect_is_the_answer_for_who_does_not_foll
         asked = Request("POST", f"{url}/body", {"Content-Type": "text/plain"}, 1, body=b"hello", follow=False)
         assert b'"body": "hello"' in (await client.request(asked, OWNER)).body
         assert (await client.request(asked._replace(url=f"{url}/moved"), OWNER)).status == 302
-        kept = await client.request(asked._replace(url=f"{url}/kept", follow=True), OWNER)
-        assert (b'"method": "POST"' in kept.body, b'"body": "hello"' in kept.body) == (True, True)
+        pinned = await client.request(asked._replace(url=f"{url}/kept", follow=True), OWNER)
+        assert (b'"method": "POST"' in pinned.body, b'"body": "hello"' in pinned.body) == (True, True)
 
 
 @pytest.mark.parametrize(

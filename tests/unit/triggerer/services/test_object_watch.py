@@ -10,8 +10,8 @@ from torpor_api.client.api import READ_TRIES, Api
 from torpor_api.client.resources import PODS
 from torpor_api.client.transport import Response
 from torpor_triggerer.services import object_watch
-from torpor_triggerer.services.client_pool import Clients
-from torpor_triggerer.services.object_watch import Subject
+from torpor_triggerer.services.client_pool import ClientPool
+from torpor_triggerer.services.object_watch import ObjectRef
 
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 
@@ -23,7 +23,7 @@ class Cluster:
         self.clock = VirtualClock()
         self.fake = fake(self.clock)
         self.api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        self.clients = Clients()
+        self.clients = ClientPool()
 
     def pod(self, name: str) -> None:
         manager = {"manager": "m", "operation": "Update"}
@@ -34,7 +34,7 @@ class Cluster:
         self.fake.edit(PODS, "ns", name, {"status": {"seen": number}})
 
     def versions(self, name: str, namespace: str = "ns", *, managed: bool = False) -> Any:
-        return object_watch.versions(self.api, self.clients, Subject("v1", "Pod", namespace, name, managed))
+        return object_watch.versions(self.api, self.clients, ObjectRef("v1", "Pod", namespace, name, managed))
 
     @asynccontextmanager
     async def looking(self, name: str, namespace: str = "ns") -> AsyncIterator[list[int]]:
@@ -137,8 +137,8 @@ async def test_who_does_not_look_for_long_sees_the_last_of_very_many() -> None:
         for number in range(1, 1001):
             made.edit("p", number)
         await settle()
-        kept = [(await anext(versions))["status"]["seen"] for _ in range(32)]
-        assert kept == list(range(969, 1001))
+        pinned = [(await anext(versions))["status"]["seen"] for _ in range(32)]
+        assert pinned == list(range(969, 1001))
     await made.clients.closed()
 
 
@@ -232,11 +232,11 @@ async def test_who_wrote_which_field_is_shown_to_who_asks_for_it() -> None:
 
 
 async def test_of_large_versions_that_nobody_has_looked_at_the_last_is_kept() -> None:
-    sight = object_watch.Sight()
+    subscription = object_watch.Subscription()
     for number in range(40):
-        sight.show({"small": number}, 100)
+        subscription.show({"small": number}, 100)
     for number in range(10):
-        sight.show({"large": number}, 200_000)
-    assert [await sight.next()] == [{"large": 9}]
-    sight.show({"small": 1}, 100)
-    assert await sight.next() == {"small": 1}
+        subscription.show({"large": number}, 200_000)
+    assert [await subscription.next()] == [{"large": 9}]
+    subscription.show({"small": 1}, 100)
+    assert await subscription.next() == {"small": 1}

@@ -5,7 +5,7 @@ from tests.support.triggerer_world import World, world
 
 
 def owner(made: World) -> str:
-    return next(name for name, (_, _, replica) in made._replicas.items() if len(replica._runner))
+    return next(name for name, (_, _, replica) in made._replicas.items() if len(replica._scheduler))
 
 
 async def test_the_others_begin_before_the_triggers_of_a_replica_that_stops_have_cleaned_up() -> None:

@@ -241,8 +241,8 @@ async def test_health_complains_until_the_lease_is_held_and_when_it_is_not_renew
     async with world() as made:
         made.fake.inject(Fault(times=3, path="/leases"))
         triggerer = await made.start("one")
-        assert triggerer.readiness_error() == "the lease is not taken yet"
-        assert triggerer.hangs() == ""
+        assert triggerer.readiness_error() == "the lease is not acquired yet"
+        assert triggerer.liveness_error() == ""
         await made.pass_time(10)
         assert triggerer.readiness_error() == ""
         made.fake.inject(Fault(times=10_000, path="/leases"))
@@ -254,4 +254,4 @@ async def test_health_complains_of_a_loop_that_is_late() -> None:
     async with world() as made:
         triggerer = await made.start("one")
         made.clock._elapsed += 6.0
-        assert triggerer.hangs() == "the loop is 5.0 s late"
+        assert triggerer.liveness_error() == "the loop is 5.0 s late"

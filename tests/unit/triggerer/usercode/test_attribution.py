@@ -5,23 +5,23 @@ import sys
 
 import pytest
 from torpor_triggerer.usercode import attribution
-from torpor_triggerer.usercode.attribution import Mark, Sight
+from torpor_triggerer.usercode.attribution import Attribution, StackSample
 
-MARK = Mark(class_name="odd", subject="one")
+MARK = Attribution(class_name="odd", subject="one")
 
 
 class Trigger:
-    async def looks(self) -> Sight | None:
+    async def looks(self) -> StackSample | None:
         return attribution.read(sys._getframe())
 
-    async def looks_after_a_while(self) -> Sight | None:
+    async def looks_after_a_while(self) -> StackSample | None:
         await asyncio.sleep(0)
         return self.look()
 
-    def look(self) -> Sight | None:
+    def look(self) -> StackSample | None:
         return attribution.read(sys._getframe())
 
-    async def looks_in_a_task(self) -> Sight | None:
+    async def looks_in_a_task(self) -> StackSample | None:
         return await asyncio.wait_for(self.looks_after_a_while(), 60)
 
     async def exits_in_a_task(self) -> None:
@@ -32,7 +32,7 @@ class Trigger:
         sys.exit(3)
 
 
-def seen(sight: Sight | None) -> tuple[object, set[type], str]:
+def seen(sight: StackSample | None) -> tuple[object, set[type], str]:
     assert sight is not None
     return sight.mark.subject, set(sight.types), sight.places[0].function
 

@@ -100,4 +100,4 @@ async def test_an_end_that_cannot_be_read_fails_the_task() -> None:
 
     found = task_end_events.of_event(Broken())
     assert isinstance(found, Failed)
-    assert found.message == "the event cannot be read: LookupError: no"
+    assert found.message == "failed to read the event: LookupError: no"

@@ -46,7 +46,7 @@ class Shipped(BaseTrigger):
 
 
 async def test_its_waits_are_polled_together() -> None:
-    given, shop = trigger_services.sources(), Shop()
+    given, shop = trigger_services.backends(), Shop()
     first, second = Shipped(1, shop=shop), Shipped(2, shop=shop)
     async with trigger_services.waiting(first, given) as one, trigger_services.waiting(second, given):
         await trigger_services.until(lambda: [1, 2] in shop.asked)

@@ -1,0 +1,56 @@
+"""Completes a wait: from the decided outcome to the status patch, in this order.
+
+1. `evaluate_event`: a task without a pod evaluates `failWhen` and `result` over its event.
+2. `redacted`: secrets go; a failure gets the last log lines.
+3. `Archive.store_large`: a value too large for the TaskRun goes to the archive.
+4. `StatusWriter.write`: one conditional patch, then metrics and the Event.
+"""
+
+import logging
+from dataclasses import dataclass
+
+from torpor_api.timing import Clock
+from torpor_wire.backoff import Backoff
+
+from torpor_triggerer.model import outcome as outcomes
+from torpor_triggerer.model.outcome import Done, Fired, Outcome
+from torpor_triggerer.model.task_result import Evaluate, evaluate_event
+from torpor_triggerer.reporting.status_writer import StatusWriter
+from torpor_triggerer.running.state import Run
+from torpor_triggerer.services.archive import Archive
+
+RETRY = Backoff(first=1.0, cap=60.0, jitter=0.0)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """Writes outcomes; one for a process."""
+
+    evaluate: Evaluate
+    archive: Archive
+    status_writer: StatusWriter
+    clock: Clock
+
+    async def complete(self, run: Run, outcome: Outcome) -> None:
+        """Write the outcome, until it is written or not needed. No error may block a TaskRun forever."""
+        run.reporting = True
+        failures = 0
+        while not run.released:
+            try:
+                final = await self._final(run, outcome)
+                await self.status_writer.write(run.wait, final, lambda: run.released, due=run.due_at)
+            except Exception:
+                failures += 1
+                delay = RETRY.delay(failures)
+                log.exception("Failed to write the outcome; retrying in %.0f s", delay)
+                await self.clock.sleep(delay)
+            else:
+                return
+
+    async def _final(self, run: Run, outcome: Outcome) -> Outcome:
+        """The outcome as it is written."""
+        if isinstance(outcome, Fired | Done):
+            outcome = await evaluate_event(self.evaluate, run.wait, outcome, run.wait_log)
+        return await self.archive.store_large(run.wait, outcomes.redacted(outcome, run.wait_log))
