@@ -63,7 +63,7 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
         checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.liveness_error}
         pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
         async with health.serve(given.health_port, checks, pages) as port:
-            log.info("serving pool %s as %s, health on port %d", given.pool, given.identity, port)
+            log.info("Serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             checking = asyncio.create_task(guard.run(backends.api.clock))
             with triggerer.placement.watching(given.apart):
                 await triggerer.run(stopping)

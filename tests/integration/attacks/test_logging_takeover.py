@@ -26,9 +26,9 @@ def test_a_class_that_takes_over_logging_neither_hides_whose_its_lines_are_nor_s
     go = tmp_path / "go"
     reference = SecretRef("db", "password").written()
     name = pool.deferred("takes_over", {"given": reference, "path": str(go), "again": again})
-    pool.until(lambda: "changed the process's logging; put back" in replica.text(), "it is put back")
+    pool.until(lambda: "changed the process's logging; restored" in replica.text(), "it is put back")
     if again:
-        pool.until(lambda: replica.text().count("logging; put back") > 1, "it is put back again")
+        pool.until(lambda: replica.text().count("logging; restored") > 1, "it is put back again")
     go.touch()
     assert pool.ends(name).event == '"said"'
     text = replica.text()

@@ -73,10 +73,10 @@ def _room() -> None:
 
 
 def _whose_answer() -> None:
-    hand_out = Source._hand_out
+    deliver = Source._deliver
 
     async def mixed_up(self: Any, lot: Any, found: Any) -> None:
-        await hand_out(self, lot, [*found[1:], *found[:1]])
+        await deliver(self, lot, [*found[1:], *found[:1]])
 
     put(Source, "_hand_out", mixed_up)
 

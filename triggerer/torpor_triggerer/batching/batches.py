@@ -1,7 +1,7 @@
-"""The waits on one source: whose turn it is, who is asked for with whom, and how long the source is left in peace.
+"""Decides which waits on one source are polled together, and when. Pure.
 
-Each wait has a limit to how many it is asked for with. It shrinks where that failed, and grows where it went
-well: so a wait that spoils every query it is part of is soon asked for alone, and the others together again. Pure.
+Each wait has a limit to the size of its batch. It halves after a failure and grows after a success: a wait that spoils
+its queries is soon polled alone, the others together again.
 """
 
 import sys
@@ -18,7 +18,7 @@ _RETRY_AFTER_MAX = 3600.0
 
 @dataclass(slots=True)
 class LookStats:
-    """How often a trigger has looked, when it did last, and when it looks again (seconds since the epoch)."""
+    """How often a trigger has looked, and the times of its last and next look, in seconds since the epoch."""
 
     tries: int = 0
     last_at: float = 0.0
@@ -27,9 +27,9 @@ class LookStats:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Member:
-    """One wait. `answer` is the future of its event; `most`: how many it is asked for with, itself among them.
+    """One wait.
 
-    `home` is where it is looked for.
+    `answer`: the future of its event. `limit`: the largest batch that may contain it. `source`: its source.
     """
 
     trigger: Any
@@ -41,25 +41,25 @@ class Member:
     source: Any = None
 
     def record_look(self, now: float, factor: float) -> None:
-        """It has been asked for, and is again after its interval, times the factor."""
+        """Record a poll; the next one is due after the interval times the factor."""
         self.next_at = now + self.interval * factor
         self.looks.tries += 1
         self.looks.last_at, self.looks.next_at = now, self.next_at
 
 
 def due(members: Collection[Member], now: float) -> list[Member]:
-    """Whose turn it is; who would be next within half of the shortest interval comes along."""
+    """Return the members to poll now, with those due within half of the shortest interval."""
     horizon = now + fastest(members) / 2
     return [one for one in members if one.next_at <= horizon]
 
 
 def fastest(members: Collection[Member]) -> float:
-    """The shortest of their intervals, in seconds."""
+    """Return the shortest interval, in seconds."""
     return min((one.interval for one in members), default=0.0)
 
 
 def make_batches(members: Collection[Member]) -> list[list[Member]]:
-    """As few as their limits allow; who has been in trouble comes last."""
+    """Return as few batches as the limits allow; members with failures are last."""
     found: list[list[Member]] = []
     for one in sorted(members, key=lambda one: -one.limit):
         if found and len(found[-1]) < one.limit:
@@ -70,29 +70,29 @@ def make_batches(members: Collection[Member]) -> list[list[Member]]:
 
 
 def halves(batch: Sequence[Member]) -> list[list[Member]]:
-    """What is asked for next where one of them is to blame and nobody knows who."""
+    """Split a batch of which an unknown member spoils the query."""
     half = (len(batch) + 1) // 2
     shrink(batch, half)
     return [list(batch[:half]), list(batch[half:])]
 
 
 def shrink(batch: Collection[Member], limit: int) -> None:
-    """Ask for fewer at once."""
+    """Lower the limits."""
     for one in batch:
         one.limit = max(1, min(one.limit, limit))
 
 
 def grow(batch: Collection[Member], limit: int) -> None:
-    """It went well: ask for half as many more at once the next time."""
+    """Raise the limits by half after a success."""
     for one in batch:
         if one.limit < limit:
             one.limit = min(limit, one.limit + 1 + one.limit // 2)
 
 
 def backoff(interval: float, failures: int, asked: float, jitter: float) -> float:
-    """Seconds until a source is asked again that had no answer so many times, and asked for so many seconds itself.
+    """Return the seconds until a source is polled again after failures in a row; `asked` is its Retry-After.
 
-    It doubles each time, up to twelve intervals and a minute; `jitter` is a number from 0 to 1.
+    The pause doubles each time, up to twelve intervals and a minute. `jitter` is a number from 0 to 1.
     """
     limit = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval))
     grown = Backoff(first=interval, cap=limit).delay(failures)

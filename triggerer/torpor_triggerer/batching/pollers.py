@@ -1,7 +1,7 @@
-"""One query for many: triggers whose class has `poll_many`, by what they look at.
+"""One query for many waits: triggers whose class has `poll_many`, grouped by source.
 
-Waits share a source that agree in class, namespace, service account and in what the class calls their `source`; so
-nobody is answered with what another may read. A wait may come and go at any time; it costs a future.
+Waits share a source if they agree in class, namespace, service account and the class's `source`, so no wait gets what
+only another may read. A wait joins or leaves at any time; it costs a future.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from torpor_triggerer.batching.source import PollContext, Source
 
 
 class Pollers:
-    """All sources of an event loop. A source's key may hold secrets and is never shown."""
+    """All sources of an event loop. The key of a source may contain secrets and is never shown."""
 
     def __init__(self) -> None:
         self._context = copy_context()
@@ -28,16 +28,16 @@ class Pollers:
         return len(self._tasks)
 
     def event(self, trigger: Any, looks: LookStats, context: PollContext) -> Coroutine[Any, Any, Any]:
-        """What `poll_many` answers for a trigger at last; to be awaited at once. Raises what it fails with.
+        """Return the event that `poll_many` yields for a trigger; await it at once. Raises what the poll raises.
 
-        No coroutine itself, whose frame would keep the terms for as long as the trigger waits.
+        Not a coroutine: its frame would keep the context for as long as the trigger waits.
         """
         member = _member(trigger, looks)
         self._open(_key(trigger, context), type(trigger), context).join(member)
         return self._answer(member)
 
     async def ended(self) -> None:
-        """Return when the polling that nobody waits for any more has ended."""
+        """Return when all polling without waits has ended."""
         closed = [task for source, task in self._tasks.items() if source.closed]
         if closed:
             await asyncio.wait(closed)

@@ -1,7 +1,6 @@
-"""The border to a stranger's `poll_many`: whatever it gives or raises becomes an outcome of the waits it was asked for.
+"""The boundary to `poll_many` of trigger classes: whatever it returns or raises becomes an outcome of its waits.
 
-One that does not come to an end is given up on, and nothing that it raises ends the loop or passes for our own
-cancellation.
+A poll that does not end is given up. Nothing that it raises ends the loop or looks like a cancellation of ours.
 """
 
 import asyncio
@@ -20,10 +19,10 @@ POLL_SECONDS = 120.0
 END_SECONDS = 5.0
 
 
-async def of(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
-    """An answer for each of the triggers, or what became of the poll as a whole.
+async def poll(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
+    """Return an answer for each trigger, or the error of the poll as a whole.
 
-    Its limit is in the machine's time, as are those of the requests that it makes.
+    The limit is in real time, as are those of its requests.
     """
     working = asyncio.ensure_future(_polled(kind, triggers, services))
     try:
@@ -38,8 +37,8 @@ async def of(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any
     return TimeoutError(f"not done within {POLL_SECONDS:g} s")
 
 
-def tell(waiting: "asyncio.Future[Any]", answer: object) -> None:
-    """Give a wait its answer: an event, or an error."""
+def deliver(waiting: "asyncio.Future[Any]", answer: object) -> None:
+    """Deliver an answer to a wait: an event or an error."""
     if isinstance(answer, BaseException):
         fail(waiting, answer)
     elif not _is_event(answer):
@@ -51,18 +50,18 @@ def tell(waiting: "asyncio.Future[Any]", answer: object) -> None:
 def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
     """End a wait with an error."""
     if not waiting.done():
-        waiting.set_exception(_bearable(error))
+        waiting.set_exception(_safe(error))
         waiting.exception()  # so that nobody complains where the wait has gone at this very moment
 
 
-def say(trigger: Any, trouble: OSError) -> None:
-    """Let a wait say that there was no answer, and why."""
+def show_error(trigger: Any, trouble: OSError) -> None:
+    """Set the trigger's `last_look` to the error."""
     with suppress(Exception):
         trigger.last_look = error_text(trouble) or type(trouble).__name__
 
 
 def retry_after(trouble: OSError) -> float:
-    """For how many seconds the source asks to be left in peace."""
+    """Return the Retry-After of an error, in seconds; 0 if it has none."""
     try:
         asked = float(getattr(trouble, "retry_after", 0.0))
     except Exception:  # noqa: BLE001 - whatever a stranger wrote there
@@ -79,7 +78,7 @@ async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> lis
     except BaseException as error:
         if invoke.is_own_cancellation(error):
             raise
-        return _bearable(error)
+        return _safe(error)
     if len(found) != len(triggers):
         return RuntimeError(f"poll_many() gave {len(found)} answers to {len(triggers)} waits")
     return found
@@ -89,8 +88,8 @@ async def _many(kind: Any, triggers: Sequence[Any], services: Services) -> Any:
     return await kind.poll_many(triggers, services)
 
 
-def _bearable(error: BaseException) -> Exception:
-    """What a future takes, and what ends no loop where it is raised."""
+def _safe(error: BaseException) -> Exception:
+    """An exception that a future accepts and that ends no loop."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     bearable = RuntimeError(f"poll_many() raised {type(error).__name__}: {error_text(error)}")

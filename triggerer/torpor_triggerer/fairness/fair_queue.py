@@ -1,4 +1,4 @@
-"""A bounded queue whose places and turns namespaces share (`shares`): each has its turn, however many it has put."""
+"""A bounded queue that namespaces share (`namespace_shares`), read round robin."""
 
 import asyncio
 from collections import deque
@@ -18,7 +18,7 @@ class FairQueue(Generic[T]):
         self._filled = asyncio.Event()
 
     def put(self, owner: str, one: T) -> bool:
-        """Whether there was a place for it."""
+        """Add an item. False if the owner has used its share."""
         if not self._slots.try_acquire(owner):
             return False
         self._lines.setdefault(owner, deque()).append(one)
@@ -26,7 +26,7 @@ class FairQueue(Generic[T]):
         return True
 
     async def get(self) -> T:
-        """The next one, as soon as there is one."""
+        """Return the next item as soon as there is one."""
         await self._filled.wait()
         owner = next(iter(self._lines))
         line = self._lines.pop(owner)

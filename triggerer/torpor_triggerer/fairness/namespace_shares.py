@@ -1,9 +1,9 @@
-"""How namespaces share what this process has little of: connections, threads, room for answers.
+"""Shares the scarce resources of this process between namespaces: connections, threads, memory for responses.
 
 The dynamic threshold of shared-memory switches (Choudhury and Hahne, 1998): a namespace may take one more while it
-holds less than `GENEROSITY` times what is free. One that is alone gets some four fifths of all, several get equal
-parts in time, and nobody has to be counted. A sixteenth is kept for those that hold nothing yet, since several greedy
-ones that come one after the other would leave nothing until the first gives something back.
+holds less than `GENEROSITY` times what is free. A single namespace gets some four fifths, several get equal parts over
+time, and none has to be counted. One sixteenth is reserved for namespaces that hold nothing: otherwise several greedy
+ones in a row would leave nothing until the first releases something.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager
 
 GENEROSITY = 7
 KEPT = 16
-"""One of so many places is for those that hold none."""
+"""One slot in so many is reserved for namespaces that hold none."""
 
 
 class Shares:
-    """So many places, taken by owner; for one event loop."""
+    """A number of slots, taken by owner; for one event loop."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -26,23 +26,23 @@ class Shares:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     def held(self, owner: str) -> int:
-        """How many places an owner holds."""
+        """Return the number of slots of an owner."""
         return self._held[owner]
 
     def is_open(self, owner: str) -> bool:
-        """Whether an owner may take one more now."""
+        """Whether an owner may take one more slot now."""
         held = self._held[owner]
         return held < GENEROSITY * (self._free - self.limit // KEPT) or (held == 0 and self._free > 0)
 
     def try_acquire(self, owner: str) -> bool:
-        """Take a place, if there is one."""
+        """Take a slot if one is available."""
         if owner in self._waiting or not self.is_open(owner):
             return False
         self._take(owner)
         return True
 
     async def acquire(self, owner: str) -> None:
-        """Take a place as soon as there is one."""
+        """Take a slot as soon as one is available."""
         if self.try_acquire(owner):
             return
         turn = asyncio.get_running_loop().create_future()
@@ -57,16 +57,16 @@ class Shares:
             raise
 
     def release(self, owner: str) -> None:
-        """Give a place back, to whoever waits and holds the least."""
+        """Release a slot; the waiting owner that holds the fewest gets it."""
         self._free += 1
         self._held[owner] -= 1
         if not self._held[owner]:
             del self._held[owner]
-        self._hand_out()
+        self._wake_waiters()
 
     @asynccontextmanager
     async def hold(self, owner: str) -> AsyncIterator[None]:
-        """A place while something is done."""
+        """Hold a slot inside the block."""
         await self.acquire(owner)
         try:
             yield
@@ -84,8 +84,8 @@ class Shares:
             if not line:
                 del self._waiting[owner]
 
-    def _hand_out(self) -> None:
-        """Of owners that hold equally many, the one whose turn has been longest ago comes first."""
+    def _wake_waiters(self) -> None:
+        """Among owners that hold equally many, the one served longest ago is first."""
         while self._free and self._waiting:
             owner = min(self._waiting, key=lambda one: self._held[one])
             if not self.is_open(owner):

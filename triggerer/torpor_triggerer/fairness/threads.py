@@ -1,8 +1,7 @@
-"""Worker threads for what blocks, so many at a time.
+"""Worker threads for blocking calls, shared by namespaces.
 
-A thread cannot be stopped, so one that hangs keeps its place until it ends, whoever has given up on it; what still
-hangs when the process ends must not hold that up, so each is a daemon thread rather than one of an executor.
-Namespaces share the threads, so that one whose calls hang leaves some to the others.
+A thread cannot be stopped, so a call that hangs keeps its slot until it ends. At the end of the process it must not
+block the exit, so each is a daemon thread instead of one of an executor.
 """
 
 import asyncio
@@ -22,16 +21,16 @@ log = logging.getLogger(__name__)
 
 
 class Threads:
-    """Calls functions in threads, `limit` at a time; the rest wait for their turn."""
+    """Calls functions in threads, `limit` at a time; further calls wait."""
 
     def __init__(self, limit: int = THREADS) -> None:
         self._limit = limit
         self._slots = Shares(limit)
 
     async def call(self, work: Callable[[], T], owner: str = "") -> T:
-        """What `work` returns or raises; where the caller is cancelled, `work` goes on and nobody hears of its end."""
+        """Return what `work` returns or raises. If the caller is cancelled, `work` continues without effect."""
         if not self._slots.try_acquire(owner):
-            log.debug("the share of %r in %d threads is busy; what blocks waits for its turn", owner, self._limit)
+            log.debug("All threads of %r are busy (%d in total); the call waits", owner, self._limit)
             await self._slots.acquire(owner)
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
@@ -53,7 +52,7 @@ class Threads:
         try:
             done.get_loop().call_soon_threadsafe(self._end, owner, done, found, error)
         except RuntimeError:
-            log.debug("a thread has outlived the loop")
+            log.debug("A thread ended after the loop")
 
     def _end(self, owner: str, done: "asyncio.Future[Any]", found: object, error: BaseException | None) -> None:
         self._slots.release(owner)

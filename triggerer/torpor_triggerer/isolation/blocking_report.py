@@ -1,7 +1,7 @@
-"""What follows for the waits where a trigger has blocked the loop of all: they are told, and begun anew where it moves.
+"""Reports blocks of the event loop to the waits that caused them, and restarts waits whose class moves to a thread.
 
-Told by an Event each, within the Events' budget: of those whose very trigger it was, the first few, once a minute for
-a class. An Event needs the loop, so it comes when the block is over; what hangs for good is named in the log.
+The first few waits of a class get an Event, once a minute. An Event needs the loop, so it follows the block; a block
+without end is named in the log.
 """
 
 import logging
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class BlockingReport:
-    """For one process."""
+    """One for a process."""
 
     def __init__(self, scheduler: Scheduler, events: EventRecorder, clock: Clock) -> None:
         self._scheduler = scheduler
@@ -32,14 +32,14 @@ class BlockingReport:
         self._reported_at: dict[str, float] = {}
 
     def handle(self, blocked: Blocked) -> None:
-        """Tell of one block, once the loop goes on. Never raises."""
+        """Report one block after it has ended. Never raises."""
         try:
             guilty = _whose(self._scheduler.runs, blocked.subject)
             self._tell(guilty, blocked)
             if blocked.moved:
                 self._scheduler.restart_runs(lambda run: _moves(run, blocked, guilty))
         except Exception:
-            log.exception("nothing follows from a block of trigger %s", blocked.class_name)
+            log.exception("Failed to report a block by trigger %s", blocked.class_name)
 
     def _tell(self, guilty: Collection[Run], blocked: Blocked) -> None:
         message = _message(blocked)
@@ -55,13 +55,13 @@ class BlockingReport:
 
 
 def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
-    """Those whose trigger was at work, by itself or with thousands of others, or was being made."""
+    """The runs whose trigger was executing, alone or in a batch, or was being made."""
     some = {id(one) for one in (subject if isinstance(subject, list | tuple) else (subject,))}
     return {run: None for run in runs if id(run.trigger) in some or id(run.wait) in some}
 
 
 def _moves(run: Run, blocked: Blocked, guilty: Collection[Run]) -> bool:
-    """Whether what runs for it is still of the class as it was, as a part of another perhaps."""
+    """Whether the run still uses the class itself, perhaps as a part of another trigger."""
     named = run.wait.trigger is not None and run.wait.trigger.class_name == blocked.class_name
     return (named or run in guilty) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)
 

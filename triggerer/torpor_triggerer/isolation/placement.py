@@ -1,8 +1,8 @@
-"""Where triggers run: in the loop of all, or in a thread of their class's own once the class has blocked that loop.
+"""Decides where triggers run: in the main loop, or in a thread of their class after the class has blocked that loop.
 
-A block cannot be cut short, only kept from happening again: so a class is moved at its third block within an hour, or
-at its first that is long enough for the pod's probes to fail. It stays there until the process ends. What runs of it at
-that moment begins anew there, as in another replica.
+A block cannot be interrupted, only prevented next time: a class moves at its third block within an hour, or at its
+first that is long enough to fail the pod's probes. It stays there until the process ends. Its runs restart there, as in
+another replica.
 """
 
 import asyncio
@@ -32,15 +32,18 @@ WITHIN = 3600.0
 LONG = LATE
 TELL_EVERY = 60.0
 SWITCH_SECONDS = 0.0005
-"""How long one thread's Python code may keep another waiting: a tenth of the default, since what is moved may compute
-without end, and the loop of all would wait as long after each of its own system calls."""
+"""The interval for which one thread's Python code may keep another waiting:
+
+a tenth of the default. A moved class may compute without end, and the main loop would wait as long after each system
+call.
+"""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocked:
-    """Who has blocked the loop of all, for how long (seconds), and whether that was once too often."""
+    """A block of the main loop: its class, its duration in seconds, and whether the class moves."""
 
     class_name: str
     subject: object
@@ -50,10 +53,12 @@ class Blocked:
 
 
 class Placement:
-    """Implements `conduct.Hosts`. `blocked` counts by class how often it kept a loop; `apart` has a thread for some.
+    """Implements `invoke.TriggerHost`.
 
-    `on_begin` is told of each block when it is seen, in the watchdog's thread; `on_blocked`, in the loop of all once it
-    goes on, of each that kept this loop.
+    `blocked` counts blocks by class; `thread_loops`: threads by class.
+
+    `on_block` gets the class of each block when it is detected, in the watchdog's thread. `on_unblock` gets each block
+    of the main loop after it has ended, in that loop.
     """
 
     def __init__(
@@ -80,7 +85,7 @@ class Placement:
 
     @contextmanager
     def watching(self, thread_loops: Collection[str] = ()) -> Iterator[None]:
-        """Watch the running loop, and let these classes run apart from the first. A simulation does without."""
+        """Watch the running loop; run these classes in threads from the start. Simulations do not call it."""
         interval = sys.getswitchinterval()
         self._main_loop = asyncio.get_running_loop()
         self._main_loop.set_task_factory(attribution.factory)
@@ -89,7 +94,7 @@ class Placement:
             if class_name in self._registry.usable:
                 self._move(class_name, self._main_loop)
             else:
-                log.warning("no class is registered as %r, to be run apart", class_name)
+                log.warning("--apart: no class is registered as %r", class_name)
         self._watchdog.start()
         try:
             yield
@@ -100,7 +105,7 @@ class Placement:
                 one.stop()
 
     async def first_event(self, class_name: str, trigger: Any) -> Ended:
-        """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+        """Return the outcome of a trigger. Raises CancelledError if the current task was cancelled."""
         try:
             if isinstance(trigger, TriggerProxy):
                 return await trigger.outcome()
@@ -114,7 +119,7 @@ class Placement:
             return outcome.from_exception(error)
 
     async def tell(self, class_name: str, trigger: Any, method: str) -> None:
-        """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
+        """Call `cleanup` or `on_kill`, if the class implements it; within the time limit, and never raises."""
         if invoke.implements(trigger, method):
             telling = invoke.tell(self._clock, trigger, method, seconds=self._seconds)
             await attribution.running(Attribution(class_name=class_name, subject=trigger), telling)
@@ -124,7 +129,7 @@ class Placement:
         return BlockListener(began=self._begin, ended=self._end)
 
     def _begin(self, block: Block) -> None:
-        """In the watchdog's thread: said at once, for the loop may never go on."""
+        """Runs in the watchdog's thread: the loop may never continue, so the block is logged at once."""
         class_name = self._class_name(block.sight)
         self.blocked[class_name] += 1
         self._on_begin(class_name)
@@ -132,17 +137,17 @@ class Placement:
             log.warning("trigger %s blocks the event loop, at %s", class_name, self._place(block.sight))
         elif block.started - self._reported_at.get(class_name, float("-inf")) > TELL_EVERY:
             self._reported_at[class_name] = block.started
-            log.info("trigger %s blocks the thread that it has to itself, at %s", class_name, self._place(block.sight))
+            log.info("trigger %s blocks its own thread, at %s", class_name, self._place(block.sight))
 
     def _end(self, block: Block) -> None:
-        """In the watchdog's thread: thousands may be waiting to be made, in one step, of a class that blocks then."""
+        """Runs in the watchdog's thread: the loop may be about to make thousands of the class's triggers."""
         if block.thread_class or self._main_loop is None:
             return
         class_name = self._class_name(block.sight)
         moved = self._is_too_much(class_name, block) and class_name in self._registry.usable
         if moved and class_name not in self.thread_loops:
             self._move(class_name, self._main_loop)
-            log.warning("trigger %s has a thread to itself from now on", class_name)
+            log.warning("trigger %s runs in a thread of its own from now on", class_name)
         blocked = Blocked(
             class_name=class_name,
             subject=block.sight.mark.subject,
@@ -168,7 +173,7 @@ class Placement:
         )
 
     def _watch(self, thread_loops: ThreadLoop) -> None:
-        """In the thread that is to be watched."""
+        """Runs in the thread to watch."""
         pulse = LoopMonitor(thread_loops.loop, threading.get_ident(), self._listener, thread_loops.class_name)
         self._pulses[thread_loops.class_name] = pulse
         self._watchdog.watch(pulse)
@@ -181,7 +186,7 @@ class Placement:
         return f"its thread has been blocked for {block.seconds:.0f} s, at {self._place(block.sight)}"
 
     def _class_name(self, sight: StackSample) -> str:
-        """The innermost registered class whose method is under way, else whoever was begun."""
+        """The innermost registered class on the stack, else that of the running trigger."""
         subject = sight.mark.subject
         asked = subject[:1] if isinstance(subject, list | tuple) else (subject,)
         for found in (*sight.types, *map(type, asked)):
@@ -191,7 +196,7 @@ class Placement:
         return sight.mark.class_name or type(sight.mark.subject).__qualname__
 
     def _place(self, sight: StackSample) -> str:
-        """The innermost line of the class's own module, and where it is called from there."""
+        """The innermost line of the class's own module, and where the block is."""
         if not sight.places:
             return "its construction"
         files = self._registry.file_of(self._class_name(sight))

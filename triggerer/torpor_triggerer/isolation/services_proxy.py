@@ -1,6 +1,6 @@
-"""What triggers borrow, for those that run in a thread of their own: each call is carried to the loop of all and back.
+"""The services of triggers that run in a thread: each call runs in the main loop and returns to the thread.
 
-Only a client that they share is not: it belongs to the loop that it was made in, so each thread has its own.
+Shared clients are the exception: a client belongs to the loop that created it, so each thread has its own.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ServicesProxy:
-    """Implements `torpor.triggers.services.Services` by what was lent at home; `kept` as there."""
+    """Implements `torpor.triggers.services.Services` by the services of the main loop; `pinned` as there."""
 
     def __init__(self, services: TriggerServices, thread_loop: ThreadLoop, pinned: PinnedClients | None = None) -> None:
         self.services = services
@@ -45,22 +45,22 @@ class ServicesProxy:
         return self.services.taskrun
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
-        """A trigger of a registered class, which runs here too unless it has a thread of its own."""
+        """Return a trigger of a registered class; it runs in this thread unless it has one of its own."""
         made = self.services.make(class_name, kwargs)
         if hasattr(made, "bind"):
             made.bind(self)
         return made
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         return self.services.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds; here, since a thread that is woken up by another is woken up late."""
+        """Sleep in this thread: a wake-up from another thread would be late."""
         await self.services.sleep(seconds)
 
     def jitter(self) -> float:
-        """A number from 0 to 1."""
+        """Return a random number from 0 to 1."""
         return self.services.jitter()
 
     def check(self, expression: str, roots: frozenset[str]) -> None:
@@ -68,11 +68,11 @@ class ServicesProxy:
         self.services.check(expression, roots)
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
-        """The value of an expression."""
+        """Return the value of an expression."""
         return await self._thread_loop.in_main_loop(_of(self.services.evaluate(expression, variables)))
 
     async def request(self, asked: Request) -> Answer:
-        """One HTTP request."""
+        """Send one HTTP request."""
         return await self._thread_loop.in_main_loop(_of(self.services.request(asked)))
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
@@ -80,18 +80,18 @@ class ServicesProxy:
         return await self._thread_loop.in_main_loop(_of(self.services.reach(host, port, seconds=seconds)))
 
     async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
-        """A TCP connection, for use in this thread."""
+        """Open a TCP connection for use in this thread."""
         connecting = self.services.connect(host, port, seconds=seconds, meter=meter)
         return await self._borrowed(connecting, lambda connected: connected.close())
 
     async def proxy(self, meter: Meter) -> "RemoteProxy":
-        """A way to servers for a client that opens connections by itself."""
+        """Return a proxy for a client that opens connections by itself."""
         session = await self._borrowed(self.services.proxy(meter), lambda session: self._at_home_later(session.close()))
         return RemoteProxy(session, self._thread_loop)
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
-        """Held while an answer is read and judged."""
+        """Held while a response is read and evaluated."""
         held = self.services.answering()
         leave = partial(held.__aexit__, None, None, None)
         await self._borrowed(held.__aenter__(), lambda _: self._at_home_later(leave()))
@@ -101,7 +101,7 @@ class ServicesProxy:
             await asyncio.shield(self._thread_loop.in_main_loop(_of(leave())))
 
     async def _borrowed(self, work: Awaitable[T], give_back: Callable[[T], object]) -> T:
-        """What is taken at home; whoever is cancelled meanwhile may have it already, or get it still: given back."""
+        """Acquire something in the main loop. If the caller is cancelled meanwhile, it is released."""
         borrowing = asyncio.run_coroutine_threadsafe(_of(work), self._thread_loop.main_loop)
 
         def unwanted(done: "Future[T]") -> None:
@@ -119,18 +119,18 @@ class ServicesProxy:
 
     @property
     def answer_bytes(self) -> int:
-        """How large an answer may be."""
+        """The size limit of a response."""
         return self.services.answer_bytes
 
     @property
     def longest_request(self) -> float:
-        """For how many seconds one request may be waited for."""
+        """The time limit of a request, in seconds."""
         return self.services.longest_request
 
     async def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
-        """An object of the namespace as it is and each time it changes, each asked for when it is wanted."""
+        """Yield an object of the namespace, and each of its changes on request."""
         versions = self.services.versions(api_version, kind, name, managed=managed)
         lock = asyncio.Lock()
         try:
@@ -140,7 +140,7 @@ class ServicesProxy:
             await self._thread_loop.in_main_loop(_close(versions, lock))
 
     async def polled(self, trigger: Any) -> Any:
-        """The event of a trigger whose class has `poll_many`: asked for here, with those that wait here."""
+        """Return the event of a trigger whose class has `poll_many`, polled in this thread."""
         clock, jitter = self.services.backends.api.clock, self.services.backends.api.jitter
         context = PollContext((self.services.namespace, self.services.account), clock, jitter, self._poll_services)
         return await self._thread_loop.pollers.event(trigger, self.services.looks, context)
@@ -153,29 +153,29 @@ class ServicesProxy:
         )
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises, from one of the worker threads that all share."""
+        """Return what `work` returns or raises in a worker thread."""
         return await self._thread_loop.in_main_loop(_of(self.services.in_thread(work)))
 
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
-        """This thread's one client of this namespace and service account for a key."""
+        """Return this thread's client of this namespace and service account for a key."""
         clients = self._pinned or self._thread_loop.clients
         return clients.acquire((self.services.owner, key), connect, close, self.services.namespace)
 
     @property
     def folders(self) -> Sequence[str]:
-        """The folders that waits of this namespace may look into."""
+        """The folders that waits of this namespace may read."""
         return self.services.folders
 
     @property
     def lends_identity(self) -> bool:
-        """Whether waits may use the identity of this pod."""
+        """Whether waits may use the cloud identity of this pod."""
         return self.services.lends_identity
 
 
 class RemoteProxy:
-    """A session of the proxy, which runs in the loop of all."""
+    """A session of the proxy, which runs in the main loop."""
 
     def __init__(self, session: Session, thread_loop: ThreadLoop) -> None:
         self.url = session.url
@@ -201,7 +201,7 @@ class RemoteProxy:
         self._session.failed = why
 
     async def close(self) -> None:
-        """The client is done."""
+        """Close the session."""
         await self._thread_loop.in_main_loop(_of(self._session.close()))
 
 
@@ -215,6 +215,6 @@ async def _next(versions: AsyncGenerator[Mapping[str, Any], None], lock: asyncio
 
 
 async def _close(versions: AsyncGenerator[Mapping[str, Any], None], lock: asyncio.Lock) -> None:
-    """After whoever still asks for one, though nobody waits for the answer: both at once are an error."""
+    """Waits for a pending `anext`, even if its caller was cancelled: closing a running generator is an error."""
     async with lock:
         await versions.aclose()

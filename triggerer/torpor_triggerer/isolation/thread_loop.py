@@ -1,7 +1,7 @@
-"""A thread with an event loop of its own, for the triggers of one class that has blocked the loop of all.
+"""A thread with an event loop, for the triggers of one class that has blocked the main loop.
 
-It is never joined: a thread cannot be stopped, and one that hangs for good must not keep the process from ending. Who
-waits for something that is done here waits in the loop of all, and may give up whenever it wants.
+The thread is never joined: it cannot be stopped, and a hanging one must not block the exit. Callers wait in the main
+loop and may give up at any time.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class ThreadLoop:
-    """Runs what it is called with, for the loop of all, `home`."""
+    """Runs coroutines for the main loop."""
 
     def __init__(
         self,
@@ -43,19 +43,19 @@ class ThreadLoop:
 
     @property
     def blocked_reason(self) -> str:
-        """What keeps it; empty where nothing does."""
+        """What blocks it; empty if nothing does."""
         return self._blocked_reason(self.class_name)
 
     async def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` returns or raises there; it is cancelled there where whoever waits for it here is."""
+        """Return what `work` returns or raises in the thread; a cancellation is passed on."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
     async def in_main_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """From there: what `work` returns or raises in the loop of all."""
+        """From the thread: return what `work` returns or raises in the main loop."""
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.main_loop))
 
     def stop(self) -> None:
-        """Begin nothing more; what hangs is left to hang."""
+        """Start nothing more; running code is not interrupted."""
         self._stopped = True
         self.loop.call_soon_threadsafe(self.loop.stop)
 
@@ -66,7 +66,7 @@ class ThreadLoop:
             try:
                 self.loop.run_forever()
             except BaseException:
-                log.exception("the thread of trigger %s goes on", self.class_name)
+                log.exception("The thread of trigger %s continues after an error", self.class_name)
             if self._stopped:  # not by a trigger that calls `stop` itself
                 break
         with asyncio.Runner(loop_factory=lambda: self.loop) as runner:

@@ -1,7 +1,7 @@
-"""A trigger that stands in for one whose class has a thread of its own: made there, run there, told its end there.
+"""Represents a trigger whose class runs in a thread: makes, runs and ends it there.
 
-In the loop of all it is a trigger like any other, also as a part of another. Whoever gives up on it goes on at once,
-whatever its thread does.
+In the main loop it is a trigger like any other, also as a part of another. A caller that gives up continues at once,
+whatever the thread does.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ LONGEST_SLEEP = 30.0
 
 
 class ProxyError(Exception):
-    """The trigger has failed there; the message says how."""
+    """The trigger failed in its thread."""
 
 
 class TriggerProxy:
-    """In place of what `made_by` makes of the kwargs."""
+    """Represents the trigger that `made_by` makes from the kwargs."""
 
     def __init__(self, thread_loop: ThreadLoop, made_by: TriggerClass, kwargs: Mapping[str, Any]) -> None:
         self._thread_loop = thread_loop
@@ -42,17 +42,17 @@ class TriggerProxy:
         self._running: asyncio.Task[Any] | None = None
 
     def bind(self, services: TriggerServices | ServicesProxy) -> None:
-        """Keep what is lent until it is made."""
+        """Keep the services until the trigger is made."""
         self._services = ServicesProxy(
             services.services if isinstance(services, ServicesProxy) else services, self._thread_loop
         )
 
     async def outcome(self) -> Ended:
-        """What comes of it; CancelledError where whoever waits for it is cancelled."""
+        """Return the outcome of the trigger. Raises CancelledError if the caller is cancelled."""
         return await self._thread_loop.call(self._run())
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """As a trigger that is a part of another is run."""
+        """Run as a part of another trigger."""
         match await self.outcome():
             case Fired(event=event):
                 yield TriggerEvent(typed_json.decode(json.loads(event)))
@@ -66,23 +66,23 @@ class TriggerProxy:
                 assert_never(other)
 
     async def cleanup(self) -> None:
-        """Once it no longer runs, and if it was made at all."""
+        """Call `cleanup` after the trigger has stopped, if it was made."""
         await self._thread_loop.call(self._tell("cleanup"))
 
     async def on_kill(self) -> None:
-        """Also where it never ran here: what it began elsewhere is to end."""
+        """Call `on_kill`, also if the trigger never ran here: it may have started something in another replica."""
         await self._thread_loop.call(self._kill())
 
     @property
     def shareable(self) -> bool:
-        """As `conduct.shareable` says of the trigger itself."""
+        """As `invoke.shareable`."""
         counts = "timeout" in self._kwargs and not _is_ours(self._made_by)
         says = sharing.class_decides(self._made_by)
         return says and not counts and getattr(self._made_by, "shareable", False) is True
 
     @property
     def interval(self) -> float | None:
-        """Every how many seconds it is asked to look, where it is."""
+        """The seconds between two looks, if the kwargs or the class declare them."""
         for name in ("interval", "poke_interval"):
             if name in self._kwargs:
                 return _seconds(self._kwargs[name])
@@ -90,12 +90,12 @@ class TriggerProxy:
 
     @property
     def last_look(self) -> str:
-        """What keeps its thread, if anything does, and what it found before."""
+        """What blocks the thread, and the result of the last look."""
         return "; ".join(part for part in (self._thread_loop.blocked_reason, self._said("last_look")) if part)
 
     @property
     def asks(self) -> str:
-        """What a person can do about it while it waits."""
+        """What a person can do to end the wait."""
         return self._said("asks")
 
     def _said(self, name: str) -> str:
@@ -117,7 +117,7 @@ class TriggerProxy:
         return invoke.payload(self._trigger)
 
     async def _until(self, moment: float) -> None:
-        """By the wall clock, which may be set meanwhile."""
+        """Sleep until a moment of the wall clock, which may be changed meanwhile."""
         left = moment - self._services_proxy.now()
         if left > 0:
             await asyncio.sleep(min(left, LONGEST_SLEEP))
@@ -152,7 +152,7 @@ class TriggerProxy:
 
 
 def _is_ours(made_by: TriggerClass) -> bool:
-    """Whether it is one of Torpor's own base class."""
+    """Whether the class derives from Torpor's base class."""
     return isinstance(made_by, type) and issubclass(made_by, BaseTrigger)
 
 

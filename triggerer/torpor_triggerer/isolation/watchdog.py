@@ -1,10 +1,9 @@
-"""A thread that sees when an event loop is late, and whose code keeps it.
+"""Detects event loops that are late, and the code that blocks them, from a thread of its own.
 
-Twenty times a second it asks each loop for a sign of life, unless that is seen to wait for something to do. A loop
-that gives none is looked at: one that is busy is in another step each time, and nobody's fault; one that is found in
-the same step again is kept by whoever's step that is.
+Twenty times a second it pings each loop, unless the loop is idle. A loop that does not answer is sampled: a busy one is
+in another step each time and is not reported; one that stays in a step is blocked by the owner of that step.
 
-It runs beside whatever hangs, so it waits for no loop, and what it finds is told from its own thread.
+The thread runs beside whatever hangs, so it waits for no loop and reports from its own thread.
 """
 
 import asyncio
@@ -22,26 +21,26 @@ from torpor_triggerer.usercode import attribution
 from torpor_triggerer.usercode.attribution import StackSample
 
 LONG = 0.05
-"""Seconds; a shorter one keeps nobody."""
+"""Seconds; a shorter collection counts as no pause."""
 
 
 class GcPauses:
-    """Collections of this process that took long, noted from `begin` to `end`."""
+    """Records long garbage collections, from `begin` to `end`."""
 
     def __init__(self) -> None:
         self._began: float | None = None
         self._ended = float("-inf")
 
     def begin(self) -> None:
-        """Note them from now on."""
+        """Start recording."""
         gc.callbacks.append(self.note)
 
     def end(self) -> None:
-        """Note no more."""
+        """Stop recording."""
         gc.callbacks.remove(self.note)
 
     def note(self, phase: str, _info: dict[str, Any]) -> None:
-        """As the collector calls it, in whatever thread it runs."""
+        """The callback of the collector, in any thread."""
         now = time.monotonic()
         if phase == "start":
             self._began = now
@@ -51,7 +50,7 @@ class GcPauses:
             self._began = None
 
     def since(self, moment: float) -> bool:
-        """Whether one goes on, or has ended, since a moment (monotonic)."""
+        """Whether one is in progress, or has ended since a moment (monotonic)."""
         began = self._began
         goes_on = began is not None and time.monotonic() - began >= LONG
         return goes_on or self._ended >= moment
@@ -67,9 +66,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """What keeps a loop, or kept it: since when (monotonic), for how many seconds.
+    """A block of a loop: its start (monotonic) and its seconds.
 
-    `apart` is the class that has this loop to itself; empty for the loop of all.
+    `thread_class` is the class that owns the loop; empty for the main loop.
     """
 
     sight: StackSample
@@ -80,14 +79,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockListener:
-    """Who is told, in the watchdog's thread: of what begins to keep a loop, and of what no longer does."""
+    """Called in the watchdog's thread when a block begins and when it has ended."""
 
     began: Callable[[Block], None]
     ended: Callable[[Block], None]
 
 
 class LoopMonitor:
-    """One loop, which must be running in the thread `thread` when it is made."""
+    """Monitors one loop, which must run in the thread `thread`."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, thread: int, listener: BlockListener, thread_class: str = ""
@@ -105,9 +104,9 @@ class LoopMonitor:
         self._began: float | None = None
 
     def look(self, now: float, *, paused: bool = False) -> None:
-        """Whether it lives. Raises RuntimeError where the loop is closed, OSError where its thread has ended.
+        """Check the loop. Raises RuntimeError if the loop is closed, OSError if its thread has ended.
 
-        `paused`: it was held up since the last look by what is no trigger's, so that what was seen says nothing.
+        `paused`: a garbage collection held it up since the last check, so the check says nothing.
         """
         before = self.looked_at
         slept, burnt = self._since(now)
@@ -125,14 +124,14 @@ class LoopMonitor:
             self._judge(now, at_once=False)
 
     def _after_the_fact(self, before: float, now: float) -> None:
-        """What computes without ever letting another thread run is seen when it does: it has not got far since."""
+        """Code that never releases the interpreter is sampled right after it did: it has not got far since."""
         if self._answered_at is not None:
             self._end(self._answered_at)
             self._ask(before)
         self._judge(now, at_once=True)
 
     def _judge(self, now: float, *, at_once: bool) -> None:
-        """`at_once`: one look is enough."""
+        """Sample the loop; `at_once`: one sample is enough."""
         sight = attribution.read(self._frame())
         step = sight.step if sight else None
         if self._began is None or step is not self._step:
@@ -166,9 +165,9 @@ class LoopMonitor:
         return sys._current_frames().get(self._thread)  # noqa: SLF001 - the one way there is
 
     def _since(self, now: float) -> tuple[float, bool]:
-        """Seconds since the last look, and whether the loop's thread computed meanwhile.
+        """The seconds since the last check, and whether the loop's thread used the CPU for most of them.
 
-        Code in Python gives way to other threads each 5 ms, so one that did not held the interpreter to itself.
+        Python code releases the interpreter each 5 ms, so code that did not has held it.
         """
         slept, self.looked_at = now - self.looked_at, now
         cpu = time.clock_gettime(self._cpu_clock)
@@ -177,12 +176,12 @@ class LoopMonitor:
 
 
 def _is_idle(frame: FrameType | None) -> bool:
-    """Whether a loop waits for something to do; to see that costs a third of waking it up to ask."""
+    """Whether a loop waits for work; checking costs a third of a ping."""
     return frame is not None and frame.f_back is not None and frame.f_back.f_code is _RUN_ONCE
 
 
 class Watchdog:
-    """Looks after loops; one for a process."""
+    """Monitors loops; one for a process."""
 
     def __init__(self) -> None:
         self._pulses: list[LoopMonitor] = []
@@ -191,18 +190,18 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Look from now on."""
+        """Start."""
         self._pauses.begin()
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop."""
         self._stopped = True
         self._thread.join()
         self._pauses.end()
 
     def watch(self, pulse: LoopMonitor) -> None:
-        """Look after this loop too."""
+        """Add a loop."""
         self._pulses.append(pulse)
 
     def _run(self) -> None:
@@ -219,6 +218,6 @@ class Watchdog:
                 pulse.look(time.monotonic(), paused=self._pauses.since(began))
         except (RuntimeError, OSError):
             self._pulses.remove(pulse)
-            log.debug("a loop is closed, or its thread has ended")
+            log.debug("An event loop is closed, or its thread has ended")
         except Exception:
-            log.exception("a loop cannot be looked after")
+            log.exception("Failed to check an event loop")

@@ -1,8 +1,8 @@
-"""Keeps the process's logging as it was set up, whatever the modules of trigger classes do to it.
+"""Restores the process's logging whenever the modules of trigger classes change it.
 
-Some libraries configure logging for the whole process when they are imported; Airflow does. A handler that is not
-Torpor's writes lines without the TaskRun that they are of, and with secrets in plain. So everything is put back after
-the classes are loaded and once a second, and what is printed or written to the standard streams becomes log lines.
+Some libraries configure logging for the whole process when they are imported; Airflow does. A foreign handler writes
+lines without their TaskRun and with plain secrets. So everything is restored after the classes are loaded and once a
+second, and output to the standard streams becomes log lines.
 
 This guards against libraries, not against malice: the code of a trigger class runs in this process and is trusted.
 """
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class LogGuard:
-    """The handler of the root logger, and the standard streams."""
+    """Guards the root logger's handler and the standard streams."""
 
     def __init__(self, trigger_log: TriggerLog, stream: TextIO) -> None:
         self._root = logging.getLogger()
@@ -40,26 +40,26 @@ class LogGuard:
         }
 
     def restore(self) -> tuple[str, ...]:
-        """Put everything back; what had been changed, in words."""
+        """Restore everything; return what had changed."""
         found = tuple(self._changes())
         structlog_bridge.route()
         return found
 
     def check(self) -> None:
-        """Put everything back, and say what had been changed."""
+        """Restore everything, and log what had changed."""
         found = self.restore()
         if found:
             _tell(found)
 
     async def run(self, clock: Clock) -> Never:
-        """Check, for ever; what changes it again and again is told once a minute."""
+        """Check until cancelled; log repeated changes once a minute."""
         reported_at = float("-inf")
         while True:
             await clock.sleep(CHECK_SECONDS)
             try:
                 found = self.restore()
             except Exception:
-                log.exception("the process's logging cannot be put back")
+                log.exception("Failed to restore the process's logging")
                 continue
             if found and clock.monotonic() >= reported_at + TELL_EVERY:
                 reported_at = clock.monotonic()
@@ -103,15 +103,15 @@ class LogGuard:
 
 
 def _tell(found: tuple[str, ...]) -> None:
-    log.warning("the code of a trigger class changed the process's logging; put back: %s", ", ".join(found[:_TOLD]))
+    log.warning("A trigger class changed the process's logging; restored: %s", ", ".join(found[:_TOLD]))
 
 
 _STANDARD_STREAMS = {"stdout": "stdout", "stderr": "stderr", "__stdout__": "stdout", "__stderr__": "stderr"}
-"""What in `sys` is replaced, and what its lines are called."""
+"""The attributes of `sys` that are replaced, and the names of their lines."""
 
 
 def _restore_logger(name: str, logger: logging.Logger) -> bool:
-    """Let its records reach the root logger, and nobody else; whether they did not."""
+    """Make its records reach the root logger only. Return whether they did not."""
     foreign = [one for one in logger.handlers if not isinstance(one, logging.NullHandler)]
     is_own = name.partition(".")[0].startswith("torpor")
     if not (foreign or logger.disabled or not logger.propagate or (is_own and logger.level) or _diverts(type(logger))):
@@ -131,7 +131,7 @@ def _diverts(found: type[logging.Logger]) -> bool:
 
 
 class Lines(io.TextIOBase):
-    """In place of a standard stream: each line that is written is a log line of whoever writes it."""
+    """Replaces a standard stream: each written line becomes a log line of the code that writes it."""
 
     def __init__(self, handler: logging.Handler, name: str, original: TextIO) -> None:
         super().__init__()
@@ -143,24 +143,24 @@ class Lines(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """As the log is written."""
+        """The encoding of the log."""
         return "utf-8"
 
     @property
     def name(self) -> str:
-        """As the interpreter calls it."""
+        """The name of the stream in the interpreter."""
         return f"<{self._name}>"
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """Of the stream itself, for what writes to no other, such as the interpreter when it crashes."""
+        """Return that of the stream itself, for code such as the crash handler of the interpreter."""
         return self._original.fileno()
 
     def write(self, text: str) -> int:
-        """A line is logged once it is whole."""
+        """Log each line once it is complete."""
         begun = getattr(self._begun, "text", "") + text
         *lines, rest = begun.split("\n")
         if len(rest) > _LINE_MAX:
@@ -171,7 +171,7 @@ class Lines(io.TextIOBase):
         return len(text)
 
     def close(self) -> None:
-        """It stays open for others."""
+        """Do nothing: others use the stream."""
 
 
 class _Bytes(io.RawIOBase):

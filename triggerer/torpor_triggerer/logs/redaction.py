@@ -1,6 +1,6 @@
-"""Secrets blacked out of text, in the spellings in which they come up: as they are, quoted, or encoded. Pure.
+"""Redacts secrets in text, in all common spellings: plain, quoted, or encoded. Pure.
 
-An event is data, so there only what is long enough to be nothing else is taken out, and from texts alone.
+An event is data, so only secrets that are long enough to be unambiguous are redacted there, and only in texts.
 """
 
 import json
@@ -20,20 +20,20 @@ _SCHEMES = {"basic", "bearer", "token"}
 
 
 def spellings(secrets: Collection[str]) -> Spellings:
-    """What to look for, the longest first, so that no end of one remains where it contains another."""
+    """Return the spellings to redact, the longest first, so that no part of one remains if it contains another."""
     found = {spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()}
     return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
 
 
 def redact(text: str, spelled: Spellings) -> str:
-    """The text without them."""
+    """Return the text with each spelling replaced."""
     for one in spelled:
         text = text.replace(one, MASK)
     return text
 
 
 def redact_json(event: str, spelled: Spellings) -> str:
-    """JSON text without them in its strings."""
+    """Return JSON text with each spelling replaced in its strings."""
     spelled = tuple(one for one in spelled if len(one) >= JSON_MIN)
     if not spelled:
         return event
@@ -55,9 +55,9 @@ def _redacted(value: Any, spelled: Spellings) -> Any:
 
 
 def _redacted_typed(value: dict[str, Any], spelled: Spellings) -> Any:
-    """A value whose type is written; a text that is no value of its type any more stays as text.
+    """A value with a type; a text that is no longer valid for its type becomes plain text.
 
-    Bytes stand as base64, which spells a secret in three ways by its place: it is looked for in the bytes.
+    Base64 spells a secret in three ways, depending on its position, so bytes are decoded first.
     """
     found = value["__var"]
     if typed_json.type_of(value) == "bytes":
@@ -82,7 +82,7 @@ def _spellings(secret: str) -> Iterator[str]:
 
 
 def _passwords(secret: str) -> Iterator[str]:
-    """What is secret in the secret: the password of a URL, the credentials of an Authorization header."""
+    """The secret part of a secret: the password of a URL, the credentials of an Authorization header."""
     scheme, _, credentials = secret.partition(" ")
     if scheme.lower() in _SCHEMES and credentials:
         yield credentials.strip()

@@ -1,7 +1,7 @@
-"""What is logged by structlog goes the way of all log lines: attributed to a TaskRun, and without secrets.
+"""Routes structlog through `logging`, so that its lines are attributed and redacted.
 
-structlog writes to standard output by default, past the handlers of `logging`. It is no dependency of Torpor's: where a
-trigger class has imported it, it is configured to hand its lines to `logging`.
+structlog writes to standard output by default. It is no dependency of Torpor: it is configured only if a trigger class
+has imported it.
 """
 
 import logging
@@ -23,7 +23,7 @@ def route() -> None:
         if not _is_routed(structlog):
             _configure(structlog)
     except Exception as error:  # noqa: BLE001 - a library of unknown version
-        log.warning("structlog cannot be routed through logging: %s", type(error).__name__)
+        log.warning("Failed to route structlog through logging: %s", type(error).__name__)
 
 
 def _is_routed(structlog: Any) -> bool:

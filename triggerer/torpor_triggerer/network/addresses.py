@@ -1,9 +1,8 @@
-"""Which addresses waits may be connected to. Pure.
+"""Decides which addresses waits may reach. Pure.
 
-A wait's author is not the triggerer: what listens on loopback, beside the pod or in the control plane trusts those who
-can reach it, and the triggerer can. So the addresses that no author has a reason to name are denied, of the rest an
-operator of the triggerer decides. The most specific network counts; of equal ones a setting counts more than a default,
-and a denial more than a permission.
+The author of a wait is not the triggerer: services on loopback, in the same pod or in the control plane trust clients
+that can reach them, and the triggerer can. So such addresses are denied by default; the settings decide the rest. The
+most specific network wins; for equal ones a setting precedes a default, and a denial precedes a permission.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +34,7 @@ _NAT64 = ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What holds for a network; `why` is of a denial."""
+    """A rule for a network; `why` is the reason of a denial."""
 
     network: Network
     allows: bool
@@ -44,7 +43,7 @@ class Rule:
 
     @property
     def weight(self) -> tuple[int, bool, bool]:
-        """By which one rule counts more than another that matches too."""
+        """The sort key: the rule with the greatest weight applies."""
         return self.network.prefixlen, not self.is_default, not self.allows
 
 
@@ -58,7 +57,7 @@ class Addresses:
     def of(
         cls, *, allow: Iterable[str] = (), deny: Iterable[str] = (), own: Mapping[str, str] | None = None
     ) -> "Addresses":
-        """The defaults, `own` addresses with what they are, and what was set. Raises ValueError."""
+        """Combine the defaults, the `own` addresses with their reasons, and the settings. Raises ValueError."""
         defaults = [*DENIED, *((f"{one}", why) for one, why in (own or {}).items())]
         return cls(
             (
@@ -69,8 +68,8 @@ class Addresses:
         )
 
     def refusal(self, address: str) -> str:
-        """Why waits are not connected to an address; empty where they may be."""
-        return next(filter(None, map(self._refusal, meant(address))), "")
+        """Return why waits may not reach an address; empty if they may."""
+        return next(filter(None, map(self._refusal, equivalents(address))), "")
 
     def _refusal(self, address: Address) -> str:
         matching = [one for one in self.rules if one.network.version == address.version and address in one.network]
@@ -81,15 +80,15 @@ class Addresses:
 
 
 def parse(text: str) -> Network:
-    """A network as people write it, or an address. Raises ValueError."""
+    """Parse a network or an address. Raises ValueError."""
     try:
         return ip_network(text.strip(), strict=False)
     except ValueError as error:
         raise ValueError(f"network {text!r}: write an address, or a network such as 10.0.0.0/8") from error
 
 
-def meant(address: str) -> list[Address]:
-    """An address, and the one of IPv4 that it stands for where it does. Raises ValueError."""
+def equivalents(address: str) -> list[Address]:
+    """Return an address, and the IPv4 addresses that it embeds. Raises ValueError."""
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv4Address):
         return [found]
@@ -102,7 +101,7 @@ def meant(address: str) -> list[Address]:
 
 
 def own(environ: Mapping[str, str]) -> dict[str, str]:
-    """The addresses of this pod, its node, and of the Services that Kubernetes names to a pod: Torpor's and its own."""
+    """Return the addresses of this pod, its node, and the Services of the control plane and of Torpor."""
     found: dict[str, str] = {}
     for name, value in environ.items():
         if name.endswith("_SERVICE_HOST"):

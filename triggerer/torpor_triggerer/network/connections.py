@@ -1,7 +1,7 @@
-"""The way from waits to servers: names resolved, addresses judged, connections counted, whichever client asks.
+"""Connects waits to servers: resolves names, checks addresses and counts connections for every client.
 
-An address is judged after its name was resolved, and what was judged is what is connected to, so that a name which
-means another address a moment later gains nothing. Whoever connects by another way evades all of it.
+An address is checked after the name was resolved, and the checked address is connected to, so that a name which changes
+a moment later gains nothing. A client that connects by itself evades this.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _OWNER: ContextVar[str] = ContextVar("owner", default="")
 
 @contextmanager
 def on_behalf_of(owner: str) -> Iterator[None]:
-    """Say for whom a client that cannot be told looks names up."""
+    """Set the owner for clients whose lookups have no parameter for it."""
     token = _OWNER.set(owner)
     try:
         yield
@@ -39,16 +39,16 @@ def on_behalf_of(owner: str) -> Iterator[None]:
 
 
 def current_owner() -> str:
-    """Whose lookup it is."""
+    """Return the owner of the current lookup."""
     return _OWNER.get()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """What the waits of a process reach servers by.
+    """The connections of all waits of a process.
 
-    `requests`: HTTP requests under way; `sockets`: connections of other clients, which they keep; `answers`: large
-    answers being read or judged, of `answer_bytes` each; `request_seconds`: the longest that one request may take.
+    `requests`: HTTP requests in flight. `sockets`: open connections of other clients. `answers`: large responses being
+    read or evaluated, of `answer_bytes` each. `request_seconds`: the longest request.
     """
 
     addresses: Addresses = field(default_factory=Addresses.of)
@@ -60,9 +60,9 @@ class Network:
     request_seconds: float = REQUEST_SECONDS
 
     async def resolve(self, owner: str, host: str) -> Sequence[ResolvedAddress]:
-        """The addresses of a host that waits may be connected to.
+        """Return the addresses of a host that waits may reach.
 
-        Raises OSError where it has none now, of which AddressDeniedError where all that it has are denied.
+        Raises OSError if there is none, AddressDeniedError if all are denied.
         """
         found = await self.resolver.find(owner, host)
         open_ones = [one for one in found if not self.addresses.refusal(one.address)]
@@ -73,13 +73,13 @@ class Network:
         return open_ones
 
     def denial(self, host: str, address: str) -> str:
-        """What is said of an address that is denied."""
+        """Return the message for a denied address."""
         shown = host[:100] if host == address else f"{host[:100]} ({address})"
         why = self.addresses.refusal(address)
         return f"the triggerer does not connect to {shown}: {why}; --allow-networks of the triggerer can allow it"
 
     async def connect(self, owner: str, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
-        """A connection that `meter` counts, with a place until it is closed. Raises OSError as `resolve` does."""
+        """Open a connection that `meter` counts and that holds a slot while open. Raises OSError as `resolve` does."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(seconds):
@@ -97,7 +97,7 @@ class Network:
 
     @asynccontextmanager
     async def hold(self, shares: Shares, owner: str) -> AsyncIterator[None]:
-        """A place in one of the shares, waited for so long and no longer. Raises OSError."""
+        """Hold a slot of a share inside the block. Raises OSError after `BUSY_SECONDS`."""
         try:
             async with asyncio.timeout(BUSY_SECONDS):
                 await shares.acquire(owner)
@@ -114,7 +114,7 @@ class Network:
         return "" if self.sockets.is_open(owner) else f": {self.sockets.held(owner)} of this namespace are open"
 
     async def _connect(self, found: Sequence[ResolvedAddress], port: int, meter: Meter) -> MeteredSocket:
-        """To the first of the addresses that answers."""
+        """Connect to the first address that accepts."""
         failed: OSError | None = None
         for one in found:
             made = MeteredSocket(one.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -134,6 +134,6 @@ class Network:
 
 
 def _release(loop: asyncio.AbstractEventLoop, shares: Shares, owner: str) -> None:
-    """From whichever thread closes it; a process that ends needs no more."""
+    """May be called from any thread; does nothing after the loop is closed."""
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(shares.release, owner)

@@ -1,4 +1,4 @@
-"""A socket that counts what it receives, whichever client library reads from it, and says when it is closed."""
+"""A socket that counts the bytes it receives, whatever client library reads from it."""
 
 import socket
 from collections.abc import Callable
@@ -8,27 +8,27 @@ from torpor.triggers.support.metering import Meter
 
 
 class MeteredSocket(socket.socket):
-    """A socket that counts what it receives, and says once when it is closed."""
+    """Counts received bytes, and calls `on_close` once."""
 
     meter: Meter | None = None
     on_close: Callable[[], None] | None = None
 
     def recv(self, *given: Any) -> bytes:
-        """Some bytes. Raises OverrunError past the limit."""
+        """Receive bytes. Raises OverrunError past the limit."""
         found = super().recv(*given)
         if self.meter is not None:
             self.meter.add(len(found))
         return found
 
     def recv_into(self, *given: Any) -> int:
-        """How many bytes were put into a buffer. Raises OverrunError past the limit."""
+        """Receive bytes into a buffer and return their number. Raises OverrunError past the limit."""
         count = super().recv_into(*given)
         if self.meter is not None:
             self.meter.add(count)
         return count
 
     def close(self) -> None:
-        """Close it."""
+        """Close the socket."""
         super().close()
         closed, self.on_close = self.on_close, None
         if closed is not None:

@@ -1,7 +1,7 @@
-"""A forward proxy on loopback, for clients that open connections by themselves: the object stores', written in Rust.
+"""A forward proxy on loopback for clients that open connections by themselves, such as the object store's in Rust.
 
-They are given its address, so what they reach goes the way of all waits: names, addresses, connections, bytes. Each
-client has a password of its own, by which the proxy knows whose it is; without one it connects nobody.
+The proxy applies the rules of all waits: names, addresses, connections, bytes. Each client has a password of its own,
+which identifies its owner; without one the proxy connects no client.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class Session:
-    """One client's way through; `denied` is why an address was, `failed` why one was not connected to."""
+    """One client. `denied`: why an address was denied; `failed`: why a connection failed."""
 
     def __init__(self, proxies: "ProxyServer", owner: str, meter: Meter, port: int) -> None:
         self.owner = owner
@@ -37,12 +37,12 @@ class Session:
         self._proxies = proxies
 
     async def close(self) -> None:
-        """Connect it no more."""
+        """Remove the client."""
         await self._proxies.close(self)
 
 
 class ProxyServer:
-    """The proxy, which listens while it has clients."""
+    """The proxy. It listens while it has clients."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
@@ -51,7 +51,7 @@ class ProxyServer:
         self._serving: set[asyncio.Task[None]] = set()
 
     async def open(self, network: Network, owner: str, meter: Meter) -> Session:
-        """For one client."""
+        """Add a client."""
         async with self._starting:
             if self._server is None:
                 self._server = await asyncio.start_server(
@@ -62,7 +62,7 @@ class ProxyServer:
             return session
 
     async def close(self, session: Session) -> None:
-        """Of the last client: the proxy too."""
+        """Remove a client; with the last one, stop the proxy."""
         async with self._starting:
             self._sessions.pop(session.password, None)
             if self._sessions or self._server is None:
@@ -74,7 +74,7 @@ class ProxyServer:
             await asyncio.gather(*self._serving, return_exceptions=True)
 
     def _accept(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """No coroutine: one that is cancelled before it begins would leave the connection open."""
+        """Not a coroutine: one that is cancelled before it starts would leave the connection open."""
         task = asyncio.create_task(self._serve_or_cut(network, reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
@@ -84,7 +84,7 @@ class ProxyServer:
         try:
             await self._serve(network, reader, writer)
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
-            log.debug("a client of the proxy is cut off: %s", error)
+            log.debug("A proxy connection ended: %s", error)
 
     async def _serve(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -126,7 +126,7 @@ async def _relay(
     inside: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     outside: tuple[asyncio.StreamReader, asyncio.StreamWriter],
 ) -> None:
-    """Until either side has closed. Past the limit both are cut, so that nothing passes for complete."""
+    """Copy until either side has closed. Past the limit both are aborted: no partial response may look complete."""
     sending = asyncio.create_task(_copy(inside[0], outside[1]))
     receiving = asyncio.create_task(_copy(outside[0], inside[1]))
     try:
@@ -158,7 +158,7 @@ async def _answer(writer: asyncio.StreamWriter, status: str) -> None:
 
 
 def _head(method: str, path: str, fields: list[str]) -> bytes:
-    """As the server is asked: once on each connection, so that what is counted is one answer."""
+    """The request as it is sent on: one per connection, so that the meter counts one response."""
     kept = [one for one in fields if not one.lower().startswith(_HOP_BY_HOP)]
     return "\r\n".join([f"{method} {path} HTTP/1.1", *kept, "Connection: close", "", ""]).encode("latin-1")
 

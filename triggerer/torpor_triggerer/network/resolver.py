@@ -1,7 +1,7 @@
-"""Host names into addresses, for waits: in threads of their own, with a limit for each lookup.
+"""Resolves host names for waits, in threads of their own, with a limit for each lookup.
 
-The loop's own lookups run in asyncio's default executor, which the clients of the API server use too, and `getaddrinfo`
-cannot be stopped: names that never resolve would keep that executor from everybody. Namespaces share these threads.
+The loop's own lookups use asyncio's default executor, as do the clients of the API server, and `getaddrinfo` cannot be
+stopped: names that never resolve would block that executor. Namespaces share these threads.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ LOOKUP_SECONDS = 10.0
 
 
 class ResolvedAddress(NamedTuple):
-    """An address of a host, as a socket of this family takes it."""
+    """An address of a host, for a socket of this family."""
 
     family: int
     address: str
 
     def at(self, port: int) -> tuple[str, int] | tuple[str, int, int, int]:
-        """With a port."""
+        """Return the socket address with a port."""
         if self.family != socket.AF_INET6:
             return self.address, port
         host, _, scope = self.address.partition("%")
@@ -34,13 +34,13 @@ Lookup: TypeAlias = Callable[[str], Sequence[ResolvedAddress]]
 
 
 def system(host: str) -> Sequence[ResolvedAddress]:
-    """What this machine's resolver says; blocks."""
+    """Resolve by this machine's resolver; blocks."""
     answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     return [ResolvedAddress(int(family), str(at[0])) for family, _, _, _, at in answers]
 
 
 class Resolver:
-    """Looks names up, `LOOKUPS` at a time."""
+    """Resolves names, `LOOKUPS` at a time."""
 
     def __init__(self, lookup: Lookup = system, *, limit: int = LOOKUPS, seconds: float = LOOKUP_SECONDS) -> None:
         self._lookup = lookup
@@ -49,7 +49,7 @@ class Resolver:
         self._running: dict[tuple[str, str], asyncio.Task[Sequence[ResolvedAddress]]] = {}
 
     async def find(self, owner: str, host: str) -> Sequence[ResolvedAddress]:
-        """The addresses of a host. Raises OSError where there is none in time."""
+        """Return the addresses of a host. Raises OSError if there is none in time."""
         literal = _literal(host)
         if literal is not None:
             return [literal]
@@ -62,7 +62,7 @@ class Resolver:
             raise OSError(f"{host[:100]!r} is no name of a host") from error
 
     def _look_up(self, owner: str, host: str) -> "asyncio.Task[Sequence[ResolvedAddress]]":
-        """One lookup for all of a namespace who ask for the same name; it goes on when they have given up."""
+        """One lookup serves all waits of a namespace for a name. It continues after they gave up."""
         key = owner, host
         running = self._running.get(key)
         if running is None:

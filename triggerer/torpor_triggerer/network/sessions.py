@@ -1,8 +1,7 @@
-"""HTTP sessions by namespace and service account: each has its own connections, and none outlives its use for long.
+"""HTTP sessions by namespace and service account: each has its own connections, closed soon after its last use.
 
-At most `limit` sessions keep connections for reuse; the one that has been idle the longest gives way. Whoever comes
-while all of them are in use gets a session that closes each connection after one request, so nobody waits and nothing
-is shared.
+At most `limit` sessions keep connections; the one idle longest is closed for a new one. While all are in use, further
+owners get a session that closes each connection after one request: none waits and nothing is shared.
 """
 
 import asyncio
@@ -20,17 +19,17 @@ IDLE_SECONDS = 60.0
 
 
 class Owner(NamedTuple):
-    """Whose connections they are."""
+    """The owner of connections."""
 
     namespace: str
     account: str
 
 
 class Connect(Protocol):
-    """Makes a session."""
+    """Creates a session."""
 
     def __call__(self, *, reuse: bool) -> aiohttp.ClientSession:
-        """A session; without `reuse` each of its connections serves one request."""
+        """Create a session; without `reuse` each of its connections serves one request."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +68,7 @@ class Sessions:
 
     @asynccontextmanager
     async def hold(self, owner: Owner) -> AsyncIterator[aiohttp.ClientSession]:
-        """The session of an owner while something is asked."""
+        """Hold the session of an owner inside the block."""
         held = self._find(owner)
         if held is None:
             yield self._for_single_use()
@@ -83,7 +82,7 @@ class Sessions:
                 self._close_later(owner, held)
 
     def _find(self, owner: Owner) -> _Held | None:
-        """The owner's session, made where there is room for one."""
+        """The owner's session, created if there is room."""
         held = self._held.pop(owner, None)
         if held is None:
             if len(self._held) >= self._limit and not self._drop_idle():

@@ -1,8 +1,7 @@
-"""What is too large for its TaskRun, put into the archive before the outcome is written (adr/0024).
+"""Stores what is too large for its TaskRun in the archive, before the outcome is written (adr/0024).
 
-An event goes there as the encoded text that the task's pod decodes; the event of a task that is only a wait is its
-result, and goes there as any result does. The ConfigMap that the archive publishes says where it is; it is read when
-it is needed. What cannot be put is an outcome too: the wait fails with its size and the reason.
+An event is stored as the encoded text that the task's pod decodes. The event of a task without a pod is its result and
+is stored as any result. If it cannot be stored, the wait fails with its size and the reason.
 """
 
 import json
@@ -43,7 +42,7 @@ class Client(Protocol):
 
 
 class Archive:
-    """The archive as a triggerer knows it; without `put` there is none."""
+    """The archive as the triggerer uses it; without `client` there is none."""
 
     def __init__(self, api: Api, namespace: str, client: Client | None) -> None:
         self._api = api
@@ -51,7 +50,7 @@ class Archive:
         self._client = client
 
     async def store_large(self, wait: Wait, outcome: Outcome) -> Outcome:
-        """The outcome as it fits on the TaskRun."""
+        """Return the outcome as it fits on the TaskRun."""
         match outcome:
             case Fired(event=event) if wait.resumes and _size(event) > constants.EVENT_MAX:
                 return await self._event(wait, event)
@@ -98,7 +97,7 @@ class Archive:
     async def _send(
         self, wait: Wait, end: str, headers: Mapping[str, str], body: bytes
     ) -> Mapping[str, Any] | str | None:
-        """What the archive says of it; why it does not take it; None where there is no archive."""
+        """Return the archive's answer, or why it did not store the body; None if no archive is installed."""
         path, prefix = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""
         for failures in range(1, ATTEMPTS + 1):
             try:

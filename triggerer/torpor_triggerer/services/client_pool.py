@@ -1,7 +1,7 @@
-"""Clients that waits share: one for each server and way of speaking to it, for as long as anybody uses it.
+"""Clients that waits share: one for each server and protocol, as long as a wait uses it.
 
-Whoever leaves last does not wait until it is closed, since an event is not to be late for that; closing has a limit,
-and what cannot be closed is only logged.
+The last user does not wait until the client is closed, since that would delay its event. Closing has a time limit; an
+error is only logged.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class _Client:
 
 
 class ClientPool:
-    """All shared clients of this process, by key; a key may hold secrets and is never shown."""
+    """All shared clients of this process, by key. A key may contain secrets and is never shown."""
 
     def __init__(self, limit: int = CLIENTS) -> None:
         self._slots = Shares(limit)
@@ -52,9 +52,9 @@ class ClientPool:
         close: Callable[[T], Awaitable[None]],
         owner: str | None = None,
     ) -> AsyncIterator[T]:
-        """The client of a key, made where there is none, of the share of an owner.
+        """Hold the client of a key inside the block; create it if necessary, within the owner's share.
 
-        Raises BusyError where the owner has as many as it may.
+        Raises BusyError if the owner has used its share.
         """
         client = self._clients.get(key)
         if client is None:
@@ -83,7 +83,7 @@ class ClientPool:
             raise
 
     async def closed(self) -> None:
-        """Return when all that was left has been closed."""
+        """Return when all unused clients are closed."""
         if self._closing:
             await asyncio.wait(self._closing)
 
@@ -94,7 +94,7 @@ class ClientPool:
 
 
 class PinnedClients:
-    """The same clients, for one who uses them again and again: each is kept until the stack is unwound."""
+    """The same clients for one user that needs them repeatedly: each stays open until the stack is closed."""
 
     def __init__(self, clients: ClientPool, until: AsyncExitStack) -> None:
         self._clients = clients
@@ -109,7 +109,7 @@ class PinnedClients:
         close: Callable[[T], Awaitable[None]],
         owner: str | None = None,
     ) -> AsyncIterator[T]:
-        """The client of a key. Raises BusyError as there."""
+        """Hold the client of a key. Raises BusyError as ClientPool does."""
         if key not in self._held:
             self._held[key] = await self._until.enter_async_context(self._clients.acquire(key, connect, close, owner))
         yield self._held[key]
@@ -120,4 +120,4 @@ async def _within(closing: Awaitable[None]) -> None:
         async with asyncio.timeout(CLOSE_SECONDS):
             await closing
     except Exception as error:  # noqa: BLE001 - a library's; nothing follows from it
-        log.info("a shared client was not closed as it should be: %s", type(error).__name__)
+        log.info("Failed to close a shared client: %s", type(error).__name__)

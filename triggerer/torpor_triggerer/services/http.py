@@ -1,10 +1,10 @@
-"""HTTP on behalf of triggers: a session for each namespace and service account, so that no connection is shared.
+"""HTTP for triggers: one session for each namespace and service account, so that no connection is shared.
 
-A request that leaves its connection in another state than the client believes spoils the next one on it. Headers that
-could are refused, and were one to slip through, the next request would be the same account's.
+A request that leaves its connection in an unexpected state corrupts the next one on it. Headers that could do so are
+rejected; if one slips through, the next request is the same account's.
 
-A poke reads 1 MB at most and follows redirects itself: only to http and https, never from https to http, and without
-the headers of the caller once the host is another. Each hop is connected to as `network` has it.
+A request reads 1 MB at most and follows redirects itself: only to http and https, never from https to http, and without
+the caller's headers to another host. `network` connects each hop.
 """
 
 import socket
@@ -36,27 +36,27 @@ class Web:
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def request(self, asked: Request, owner: Owner) -> Answer:
-        """The answer at the end of the redirects.
+    async def request(self, request: Request, owner: Owner) -> Answer:
+        """Return the response at the end of the redirects.
 
-        Raises OSError where a hop has none in time, ValueError for headers that are not the caller's to set.
+        Raises OSError if a hop has none in time, ValueError for headers that the caller may not set.
         """
-        header_rules.check(asked.headers)
+        header_rules.check(request.headers)
         async with self._sessions.hold(owner) as session:
-            return await self._follow(session, asked)
+            return await self._follow(session, request)
 
-    async def _follow(self, session: aiohttp.ClientSession, asked: Request) -> Answer:
+    async def _follow(self, session: aiohttp.ClientSession, request: Request) -> Answer:
         try:
-            at = URL(asked.url)
+            at = URL(request.url)
             for _ in range(REDIRECTS + 1):
-                answer = await self._hop(session, at, asked)
-                to = _redirect(at, answer) if asked.follow else None
+                answer = await self._hop(session, at, request)
+                to = _redirect(at, answer) if request.follow else None
                 if to is None:
                     return answer
-                asked = _moved(asked, answer.status, keeps_headers=_same_place(at, to))
+                request = _redirected(request, answer.status, keeps_headers=_same_origin(at, to))
                 at = to
         except TimeoutError as error:
-            raise OSError(f"no answer within {asked.seconds:g} s") from error
+            raise OSError(f"no answer within {request.seconds:g} s") from error
         except (aiohttp.ClientError, ValueError) as error:
             denied = getattr(error, "os_error", None)
             if isinstance(denied, AddressDeniedError):
@@ -64,23 +64,23 @@ class Web:
             raise OSError(f"{type(error).__name__}: {error}") from error
         raise OSError(f"more than {REDIRECTS} redirects")
 
-    async def _hop(self, session: aiohttp.ClientSession, at: URL, asked: Request) -> Answer:
+    async def _hop(self, session: aiohttp.ClientSession, at: URL, request: Request) -> Answer:
         async with session.request(
-            asked.method,
+            request.method,
             at,
-            headers=asked.headers,
-            data=asked.body,
+            headers=request.headers,
+            data=request.body,
             allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=asked.seconds),
+            timeout=aiohttp.ClientTimeout(total=request.seconds),
         ) as response:
-            body, truncated = await _body(response, min(asked.most, BODY_MAX))
+            body, truncated = await _body(response, min(request.most, BODY_MAX))
             found = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status, found, body, truncated)
 
 
 @asynccontextmanager
 async def connect(network: Network | None = None) -> AsyncIterator[Web]:
-    """What sends requests until the block ends."""
+    """Create the client; it is closed at the end of the block."""
     reached = network or Network()
 
     def session(*, reuse: bool) -> aiohttp.ClientSession:
@@ -96,7 +96,7 @@ async def connect(network: Network | None = None) -> AsyncIterator[Web]:
 
 
 def connector(network: Network, *, reuse: bool = True) -> aiohttp.TCPConnector:
-    """Connections of one session; how many requests are under way in all is the network's to say."""
+    """Create the connector of one session; the network limits the requests in flight."""
     return aiohttp.TCPConnector(
         limit=0,
         limit_per_host=CONNECTIONS_PER_HOST,
@@ -107,7 +107,7 @@ def connector(network: Network, *, reuse: bool = True) -> aiohttp.TCPConnector:
 
 
 class _Resolver(AbstractResolver):
-    """Names as all waits have them resolved; addresses in URLs do not come here."""
+    """Resolves names by the network's rules; addresses in URLs do not come here."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -115,7 +115,7 @@ class _Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses of a host. Raises OSError."""
+        """Return the addresses of a host. Raises OSError."""
         found = await self._network.resolve(current_owner(), host)
         return [
             ResolveResult(
@@ -126,33 +126,33 @@ class _Resolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is left open."""
+        """Do nothing: there is nothing to close."""
 
 
 def _socket(network: Network, found: tuple[Any, ...]) -> socket.socket:
-    """For an address that is about to be connected to, wherever it comes from. Raises AddressDeniedError."""
+    """Create the socket for an address. Raises AddressDeniedError."""
     family, kind, proto, _, at = found
     if network.addresses.refusal(str(at[0])):
         raise AddressDeniedError(network.denial(str(at[0]), str(at[0])))
     return socket.socket(family, kind, proto)
 
 
-def _same_place(at: URL, to: URL) -> bool:
-    """Whether what was meant for one is meant for the other: the same origin, or its upgrade to https."""
+def _same_origin(at: URL, to: URL) -> bool:
+    """Whether headers for one URL may go to the other: the same origin, or its upgrade to https."""
     upgraded = (at.scheme, to.scheme) == ("http", "https") and at.is_default_port() and to.is_default_port()
     return at.host == to.host and (at.origin() == to.origin() or upgraded)
 
 
-def _moved(asked: Request, status: int, *, keeps_headers: bool) -> Request:
-    """What is asked at the place that an answer names."""
-    asked = asked if keeps_headers else asked._replace(headers={})
-    if status in _CHANGES_TO_GET and asked.method != "HEAD":
-        return asked._replace(method="GET", body=None)
-    return asked
+def _redirected(request: Request, status: int, *, keeps_headers: bool) -> Request:
+    """Return the request for the new location."""
+    request = request if keeps_headers else request._replace(headers={})
+    if status in _CHANGES_TO_GET and request.method != "HEAD":
+        return request._replace(method="GET", body=None)
+    return request
 
 
 def _redirect(at: URL, answer: Answer) -> URL | None:
-    """Where an answer sends the caller; None where it is an answer. Raises OSError for where we do not go."""
+    """Return the location of a redirect; None for any other response. Raises OSError for a forbidden location."""
     location = answer.headers.get("location")
     if answer.status not in _REDIRECTED or not location:
         return None
@@ -162,19 +162,19 @@ def _redirect(at: URL, answer: Answer) -> URL | None:
     return to
 
 
-async def _body(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
+async def _body(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bool]:
     body = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK):
         body += chunk
-        if len(body) > most:
-            return bytes(body[:most]), True
+        if len(body) > limit:
+            return bytes(body[:limit]), True
     return bytes(body), False
 
 
 async def reach(network: Network, owner: str, host: str, port: int, seconds: float) -> str:
-    """The address at which a connection was accepted. Raises OSError where none is within `seconds`.
+    """Return the address that accepted a connection. Raises OSError if none does within `seconds`.
 
-    Of these AddressDeniedError where waits may not be connected there.
+    Raises AddressDeniedError if waits may not connect there.
     """
     seconds = min(seconds, network.request_seconds)
     connected = await network.connect(owner, host, port, seconds=seconds, meter=Meter(0))

@@ -1,8 +1,8 @@
-"""One Kubernetes object of any kind, as it is and each time it changes: read once, then seen by a watch.
+"""Watches one Kubernetes object of any kind: reads it once, then follows each change.
 
-All waits for objects of one kind in one namespace share one watch, so that a thousand of them are one connection. Reads
-only namespaced kinds, since the triggerer may read more than who asks. What cannot get better by waiting (no such kind,
-no right to read it) is raised, for a wait that can never end helps nobody.
+All waits for one kind in one namespace share one watch, so a thousand of them are one connection. Only namespaced
+kinds, since the triggerer may read more than the wait's author. An error that waiting cannot solve (no such kind, no
+permission) is raised.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class ObjectRef(NamedTuple):
-    """Which object; `managed` is whether to show who answered a person's wait, and when."""
+    """The object; `managed` includes managedFields, which show who answered an approval and when."""
 
     api_version: str
     kind: str
@@ -43,7 +43,7 @@ class ObjectRef(NamedTuple):
 
 
 class Subscription:
-    """The versions of one object that somebody has still to look at; of very many, or large ones, the last."""
+    """The versions of one object that its reader has not seen yet; only the last of many or large ones."""
 
     def __init__(self) -> None:
         self._unseen: deque[tuple[Mapping[str, Any], int]] = deque(maxlen=_UNSEEN_MAX)
@@ -51,19 +51,19 @@ class Subscription:
         self._broken: BaseException | None = None
 
     def show(self, version: Mapping[str, Any], size: int) -> None:
-        """A version to look at, of about so many bytes."""
+        """Add a version of about so many bytes."""
         self._unseen.append((version, size))
         while len(self._unseen) > 1 and sum(each for _, each in self._unseen) > _UNSEEN_BYTES:
             self._unseen.popleft()
         self._woken.set()
 
     def fail(self, error: BaseException) -> None:
-        """There will be no more."""
+        """End the subscription with an error."""
         self._broken = error
         self._woken.set()
 
     async def next(self) -> Mapping[str, Any]:
-        """The next version. Raises what has ended the watch, if anything has."""
+        """Return the next version. Raises the error that ended the watch."""
         while not self._unseen:
             if self._broken is not None:
                 raise self._broken
@@ -74,9 +74,9 @@ class Subscription:
 
 
 class Watch:
-    """The watch of one kind in one namespace, and who looks at which of its objects.
+    """The watch of one kind in one namespace, and its subscriptions.
 
-    Nothing is kept of the others, nor are they listed: a namespace may hold a hundred thousand.
+    It neither keeps nor lists other objects: a namespace may have a hundred thousand.
     """
 
     def __init__(self, api: Api, resource: Resource, namespace: str) -> None:
@@ -92,7 +92,7 @@ class Watch:
 
     @contextmanager
     def looking(self, name: str) -> Iterator[Subscription]:
-        """Sees each version of an object that comes from now on."""
+        """Subscribe to an object inside the block."""
         subscription = Subscription()
         self._subscriptions.setdefault(name, set()).add(subscription)
         if self._broken is not None:
@@ -105,7 +105,7 @@ class Watch:
                 del self._subscriptions[name]
 
     async def begun(self) -> None:
-        """Return once it is known where the watch begins: what is read before that may change unseen."""
+        """Return when the start of the watch is known: a change before it could be missed."""
         await self._begun.wait()
 
     async def close(self) -> None:
@@ -114,7 +114,7 @@ class Watch:
         await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
-        """Watch for ever. Raises `errors.Forbidden` where it may not from the first: it would try for ever."""
+        """Watch until cancelled. Raises `errors.Forbidden` if the first request is forbidden."""
         version = await self._begin()
         while True:
             try:
@@ -127,11 +127,11 @@ class Watch:
                 version = ""
             except errors.ApiError as error:
                 self._failures += 1
-                log.info("%s in %s: watching again: %s", self._resource.plural, self._namespace, error.message)
+                log.info("%s in %s: watch failed; retrying: %s", self._resource.plural, self._namespace, error.message)
             await self._pause()
 
     async def _begin(self) -> str:
-        """Where to watch from; empty where the API server cannot say now."""
+        """Return the resourceVersion to watch from; empty if the API server does not answer."""
         try:
             return await self._position()
         except errors.Forbidden:
@@ -143,19 +143,19 @@ class Watch:
             self._begun.set()
 
     async def _position(self) -> str:
-        """The resourceVersion of now."""
+        """Return the current resourceVersion."""
         async with aclosing(self._api.pages(self._resource, self._namespace, limit=1)) as pages:
             return (await anext(pages)).resource_version
 
     async def _read_again(self) -> None:
-        """What is looked at may have changed unseen."""
+        """Read all subscribed objects: changes may have been missed."""
         for name in list(self._subscriptions):
             item = await _read(self._api, self._resource, self._namespace, name)
             if item is not None:
                 self._show(name, item)
 
     async def _follow(self, version: str) -> str:
-        """One watch; where the next goes on. One that was short and brought nothing counts as a failure."""
+        """Run one watch and return where the next starts. A short one without events counts as a failure."""
         started = self._api.clock.monotonic()
         self._failures += 1
         events = self._api.watch(self._resource, self._namespace, resource_version=version)
@@ -188,9 +188,9 @@ class Watch:
 
 
 async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGenerator[Mapping[str, Any], None]:
-    """The object's versions, for ever; nothing while it does not exist.
+    """Yield the object's versions until cancelled; nothing while it does not exist.
 
-    Raises ValueError for a kind that does not exist or has no namespace, PermissionError where it may not be read.
+    Raises ValueError for a kind that does not exist or has no namespace, PermissionError if it may not be read.
     """
     resource = await _patiently(api, subject, lambda: _resource(api, subject))
     key = ("kubernetes", resource.api_version, resource.plural, subject.namespace)
@@ -207,7 +207,7 @@ async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGe
 
 
 async def _patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]]) -> T:
-    """What is asked, again and again while the API server cannot say; with a sentence to act on where it will not."""
+    """Retry while the API server does not answer; raise an error that tells what to do if it refuses."""
     failures = 0
     while True:
         try:
@@ -220,7 +220,9 @@ async def _patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T
         except errors.NotFound as error:
             raise ValueError(error.message) from error
         except errors.ApiError as error:
-            log.info("%s %s/%s: looking again: %s", subject.kind, subject.namespace, subject.name, error.message)
+            log.info(
+                "%s %s/%s: request failed; retrying: %s", subject.kind, subject.namespace, subject.name, error.message
+            )
         failures += 1
         await api.clock.sleep(RETRY.delay(failures, api.jitter()))
 
@@ -233,12 +235,12 @@ async def _resource(api: Api, subject: ObjectRef) -> Resource:
 
 
 async def _read(api: Api, resource: Resource, namespace: str, name: str) -> Mapping[str, Any] | None:
-    """The object as it is now, read by itself: the watch may be behind, or have shown it before somebody asked."""
+    """The object as it is now. The watch may be behind, or may have shown it before the subscription."""
     page = await api.list(resource, namespace, field_selector=f"metadata.name={name}")
     return page.items[0] if page.items else None
 
 
 def _shown(resource: Resource, item: Mapping[str, Any], *, managed: bool) -> Mapping[str, Any]:
-    """As `kubectl get -o yaml` shows it: items of a list lack apiVersion and kind; managedFields are left out."""
+    """The object as `kubectl get -o yaml` shows it: with apiVersion and kind, without managedFields."""
     metadata = {name: value for name, value in item["metadata"].items() if managed or name != "managedFields"}
     return {"apiVersion": resource.api_version, "kind": resource.kind, **item, "metadata": metadata}

@@ -1,6 +1,6 @@
-"""What triggers borrow (`torpor.triggers.services`), over the real sources: API server, expressions, HTTP.
+"""Implements the services of triggers (`torpor.triggers.services`) over API server, expressions and HTTP.
 
-One set of sources for the process, one small value for each wait, since all a wait adds is its namespace.
+One set of backends for the process, one small value for each wait.
 """
 
 import logging
@@ -40,15 +40,15 @@ log = logging.getLogger(__name__)
 
 
 class Web(Protocol):
-    """What sends HTTP requests."""
+    """Sends HTTP requests."""
 
     async def request(self, asked: Request, owner: Owner) -> Answer:
-        """The answer. Raises OSError where there is none in time, ValueError for headers that may not be set."""
+        """Return the response. Raises OSError if there is none in time, ValueError for forbidden headers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backends:
-    """What is lent, made by whoever starts the process. In a folder, `{namespace}` stands for the wait's."""
+    """What all services share; the application builds it. In a folder, `{namespace}` stands for the wait's."""
 
     api: Api
     evaluator: Evaluating
@@ -63,7 +63,7 @@ class Backends:
     archive: ArchiveClient | None = None
 
     def services_for(self, wait: Wait, registry: Registry) -> "TriggerServices":
-        """For one wait; `registry` has the classes that it may make others of."""
+        """Return the services of one wait; `registry` has the classes that it may make."""
         return TriggerServices(
             namespace=wait.namespace,
             account=wait.account,
@@ -74,19 +74,19 @@ class Backends:
         )
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json], namespace: str) -> Value | ExpressionError:
-        """What an expression of a namespace comes to, as soon as there is a process to compute it in."""
+        """Return the value of an expression of a namespace; retry while no worker process is available."""
         while True:
             try:
                 values = cast("Mapping[str, JSON]", variables)
                 return await self.evaluator.evaluate(expression, values, share=namespace)
             except Unavailable as error:
-                log.warning("no expression can be evaluated, trying again: %s", error)
+                log.warning("Failed to evaluate an expression; retrying: %s", error)
                 await self.api.clock.sleep(UNAVAILABLE_DELAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerServices:
-    """Implements `torpor.triggers.services.Services`. `kept`: clients that end only when a source does."""
+    """Implements `torpor.triggers.services.Services`. `pinned`: clients that stay open as long as a source."""
 
     namespace: str
     account: str = ""
@@ -99,7 +99,7 @@ class TriggerServices:
 
     @property
     def owner(self) -> Owner:
-        """Who waits: what is opened for one of them serves no other."""
+        """The owner of its connections: none is shared with another owner."""
         return Owner(self.namespace, self.account)
 
     @property
@@ -108,22 +108,22 @@ class TriggerServices:
         return TaskRunRef(self.name, *self.segment_id)
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
-        """A trigger of a registered class."""
+        """Return a trigger of a registered class."""
         return self.registry.make(class_name, kwargs, self)
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         return self.backends.api.clock.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds. Whoever sleeps has looked, and looks again then."""
+        """Sleep. A trigger that sleeps has looked, and looks again afterwards."""
         now = self.now()
         self.looks.tries += 1
         self.looks.last_at, self.looks.next_at = now, now + seconds
         await self.backends.api.clock.sleep(seconds)
 
     def jitter(self) -> float:
-        """A number from 0 to 1."""
+        """Return a random number from 0 to 1."""
         return self.backends.api.jitter()
 
     def check(self, expression: str, roots: frozenset[str]) -> None:
@@ -133,11 +133,11 @@ class TriggerServices:
             raise ValueError(f"{expression[:200]!r}: {problem.message}")
 
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
-        """The value of an expression, as soon as there is a process to compute it in."""
+        """Return the value of an expression."""
         return _value(await self.backends.evaluate(expression, variables, self.namespace))
 
     async def request(self, asked: Request) -> Answer:
-        """One HTTP request, of the namespace's share, over the connections of its own account."""
+        """Send one HTTP request, within the namespace's share, over connections of its account."""
         network = self.backends.network
         asked = asked._replace(seconds=min(asked.seconds, network.request_seconds))
         async with network.hold(network.requests, self.namespace):
@@ -149,36 +149,36 @@ class TriggerServices:
         return await http.reach(self.backends.network, self.namespace, host, port, seconds)
 
     async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
-        """A TCP connection."""
+        """Open a TCP connection."""
         return await self.backends.network.connect(self.namespace, host, port, seconds=seconds, meter=meter)
 
     async def proxy(self, meter: Meter) -> Session:
-        """A way to servers for a client that opens connections by itself."""
+        """Return a proxy for a client that opens connections by itself."""
         return await self.backends.proxies.open(self.backends.network, self.namespace, meter)
 
     def answering(self) -> AbstractAsyncContextManager[None]:
-        """Held while an answer is read and judged."""
+        """Held while a response is read and evaluated."""
         return self.backends.network.hold(self.backends.network.answers, self.namespace)
 
     @property
     def answer_bytes(self) -> int:
-        """How large an answer may be."""
+        """The size limit of a response."""
         return self.backends.network.answer_bytes
 
     @property
     def longest_request(self) -> float:
-        """For how many seconds one request may be waited for."""
+        """The time limit of a request, in seconds."""
         return self.backends.network.request_seconds
 
     def versions(
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
-        """An object of the namespace as it is and each time it changes."""
+        """Yield an object of the namespace, and each of its changes."""
         subject = object_watch.ObjectRef(api_version, kind, self.namespace, name, managed)
         return object_watch.versions(self.backends.api, self.backends.clients, subject)
 
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
-        """The event of a trigger whose class has `poll_many`."""
+        """Return the event of a trigger whose class has `poll_many`."""
         context = PollContext(
             owner=self.owner,
             clock=self.backends.api.clock,
@@ -191,24 +191,24 @@ class TriggerServices:
         return replace(self, looks=LookStats(), pinned=PinnedClients(self.backends.clients, until))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises."""
+        """Return what `work` returns or raises in a worker thread."""
         return await self.backends.threads.call(work, self.namespace)
 
     def shared(
         self, key: Hashable, connect: Callable[[], T], close: Callable[[T], Awaitable[None]]
     ) -> AbstractAsyncContextManager[T]:
-        """The one client of this namespace and service account for a key."""
+        """Return the client of this namespace and service account for a key."""
         clients = self.pinned or self.backends.clients
         return clients.acquire((self.owner, key), connect, close, self.namespace)
 
     @property
     def folders(self) -> Sequence[str]:
-        """The folders that waits of this namespace may look into."""
+        """The folders that waits of this namespace may read."""
         return tuple(one.replace(NAMESPACE, self.namespace) for one in self.backends.folders)
 
     @property
     def lends_identity(self) -> bool:
-        """Whether waits may use the identity of this pod."""
+        """Whether waits may use the cloud identity of this pod."""
         return self.backends.lends_identity
 
 

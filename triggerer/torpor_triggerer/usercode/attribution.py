@@ -1,9 +1,8 @@
-"""Whose code an event loop runs, to be seen from another thread: a mark on the stack for as long as it does.
+"""Marks the stack while the code of a trigger runs, so that another thread can see whose code blocks a loop.
 
-A stranger's coroutine is stepped by a frame of ours that knows whose it is, and so is each task that it starts, since
-`asyncio.wait_for` alone starts one. What is marked costs a call of a function for each step and nothing else; what is
-read of it (`read`) is read only where a loop is late. A stranger's task that calls `sys.exit` would end the loop that
-runs it, so a step turns that into an error of the task.
+A frame of ours steps the coroutine of a trigger, and each task that it starts, since `asyncio.wait_for` alone starts
+one. Marking costs one function call a step; the marks are read only when a loop is late. A task that calls `sys.exit`
+would end its loop, so a step turns that into an error of the task.
 """
 
 import asyncio
@@ -23,21 +22,21 @@ _OURS = str(PurePath(__file__).parents[1])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """A trigger's registered name, and what it is known by here: itself, or the wait that it is made for."""
+    """The registered name of a trigger, and its subject: the trigger, or the wait that it is made for."""
 
     class_name: str
     subject: object
 
 
 class ExitedError(Exception):
-    """A trigger's task called for the end of the process."""
+    """A trigger tried to exit the process."""
 
 
 _running: ContextVar[Attribution | None] = ContextVar("torpor_triggerer.mark", default=None)
 
 
 class _Steps(Coroutine[Any, Any, T], Generic[T]):
-    """A coroutine whose every step has a mark on the stack."""
+    """A coroutine whose every step is marked on the stack."""
 
     __slots__ = ("_work", "mark")
 
@@ -55,19 +54,19 @@ class _Steps(Coroutine[Any, Any, T], Generic[T]):
         return self.send(None)
 
     def send(self, value: Any) -> Any:
-        """Go on."""
+        """Continue."""
         return self._step(self._work.send, value)
 
     def throw(self, *given: Any) -> Any:
-        """Go on with an exception."""
+        """Continue with an exception."""
         return self._step(self._work.throw, *given)
 
     def close(self) -> None:
-        """End it."""
+        """Close the coroutine."""
         self._work.close()
 
     def _step(self, go_on: Callable[..., Any], *given: Any) -> Any:
-        """What it starts meanwhile inherits the mark; nothing is kept of that while it waits, for thousands do."""
+        """Tasks that it starts inherit the mark. Nothing is kept while it waits, for thousands do."""
         former = _running.get()
         _running.set(self.mark)
         try:
@@ -79,12 +78,12 @@ class _Steps(Coroutine[Any, Any, T], Generic[T]):
 
 
 def running(mark: Attribution, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-    """What to await for what `work` returns or raises; whatever runs of it bears the mark."""
+    """Wrap a coroutine so that each of its steps is marked."""
     return _Steps(mark, work)
 
 
 def call(mark: Attribution, work: Callable[[], T]) -> T:
-    """What `work` returns or raises; while it runs it bears the mark."""
+    """Call a function, marked."""
     token = _running.set(mark)
     try:
         return work()
@@ -93,7 +92,7 @@ def call(mark: Attribution, work: Callable[[], T]) -> T:
 
 
 def factory(loop: asyncio.AbstractEventLoop, work: Any, **given: Any) -> "asyncio.Task[Any]":
-    """For `loop.set_task_factory`: what is started by what bears a mark bears the same."""
+    """The task factory of a loop: a task that marked code starts is marked, too."""
     mark = _running.get()
     return asyncio.Task(work if mark is None else _Steps(mark, work), loop=loop, **given)
 
@@ -110,9 +109,9 @@ class CodeLocation(NamedTuple):
 
 
 class StackSample(NamedTuple):
-    """What a loop was seen to do: the step it is in (no two steps have the same), whose, and where that is.
+    """What a loop executes: its current step (no two steps share a frame), whose it is, and where.
 
-    `types` are of the objects whose methods are under way, `places` the strangers' lines, both innermost first.
+    `types` are the classes of the methods on the stack, `places` the lines outside this package; both innermost first.
     """
 
     step: FrameType
@@ -122,7 +121,7 @@ class StackSample(NamedTuple):
 
 
 def read(frame: FrameType | None) -> StackSample | None:
-    """What a thread does that is at this frame; None where it is nothing that bears a mark."""
+    """Sample the stack from a frame; None if no marked code runs."""
     types: list[type] = []
     places: list[CodeLocation] = []
     while frame is not None:
@@ -148,7 +147,7 @@ def _mark(frame: FrameType) -> Attribution | None:
 
 
 def _type(frame: FrameType) -> list[type]:
-    """Of the object whose method it is, or the class, by the name that everybody gives it."""
+    """The class of the method's object, by the conventional name of its first argument."""
     if not frame.f_code.co_argcount:
         return []
     match frame.f_code.co_varnames[0], frame.f_locals.get(frame.f_code.co_varnames[0]):

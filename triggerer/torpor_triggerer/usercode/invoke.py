@@ -1,7 +1,7 @@
-"""Runs one trigger until its first event, whatever it does on the way.
+"""Runs one trigger until its first event, whatever it does.
 
-The border to a stranger's code: everything it raises becomes an outcome, everything it is asked to do at the end has a
-limit, and what it does with a cancellation that was not ours is not taken for one.
+The boundary to trigger classes: each exception becomes an outcome, each end method has a time limit, and a cancellation
+that a trigger raises itself is not taken for one of ours.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ log = logging.getLogger(__name__)
 
 
 class TriggerHost(Protocol):
-    """Where triggers run."""
+    """Runs triggers."""
 
     async def first_event(self, class_name: str, trigger: Any) -> Ended:
-        """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+        """Return the outcome of a trigger. Raises CancelledError if the current task was cancelled."""
 
     async def tell(self, class_name: str, trigger: Any, method: str) -> None:
-        """Call `cleanup` or `on_kill`, if it has one of its own; never longer than the limit, and never raises."""
+        """Call `cleanup` or `on_kill`, if the class implements it; within the time limit, and never raises."""
 
 
 async def first_event(trigger: Any) -> Ended:
-    """The outcome of letting it run; CancelledError where the task it runs in was cancelled."""
+    """Return the outcome of a trigger. Raises CancelledError if the current task was cancelled."""
     events: AsyncIterator[object] | None = None
     try:
         events = trigger.run()
@@ -57,13 +57,13 @@ async def first_event(trigger: Any) -> Ended:
 
 
 def implements(trigger: Any, method: str) -> bool:
-    """Whether there is anything to tell it: Torpor's own base class does nothing at its end."""
+    """Whether the class implements an end method; those of Torpor's base class do nothing."""
     found = getattr(type(trigger), method, None)
     return found is not None and found is not getattr(BaseTrigger, method)
 
 
 async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float) -> None:
-    """Call `cleanup` or `on_kill`, and give it so long."""
+    """Call `cleanup` or `on_kill`, for `seconds` at most."""
     try:
         await timing.within(clock, seconds, getattr(trigger, method)())
     except BaseException as error:
@@ -85,15 +85,15 @@ async def _close(events: AsyncIterator[object] | None) -> None:
 
 
 def is_own_cancellation(error: BaseException) -> bool:
-    """Whether it is the cancellation of the task that this runs in: a stranger's code raises the same of its own."""
+    """Whether the current task was cancelled: a trigger can raise CancelledError itself."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > 0)
 
 
 def shareable(trigger: Any) -> bool:
-    """Whether one can serve several waits that ask for the same: Torpor's own, and what says so itself.
+    """Whether one trigger can serve several waits: Torpor's own, and classes that declare it.
 
-    A stranger's that has a timeout counts it from when it began, which is too early for a wait that joins it.
+    A foreign class with a timeout counts it from its start, which is too early for a wait that joins later.
     """
     try:
         if not attribution.call(_attribution(trigger), lambda: sharing.is_shareable(trigger)):
@@ -105,7 +105,7 @@ def shareable(trigger: Any) -> bool:
 
 
 def interval(trigger: Any) -> float:
-    """Every how many seconds it looks, as far as it says so."""
+    """Return the seconds between two looks, as far as the trigger declares them."""
     for name in ("interval", "poke_interval"):
         match _read(trigger, name, None):
             case bool():
@@ -127,7 +127,7 @@ def _read(trigger: Any, name: str, default: object) -> object:
 
 
 def due(trigger: Any) -> float | None:
-    """The moment at which it will fire, where it knows; then it needs no task."""
+    """Return the moment at which the trigger fires, if it knows; then it needs no task."""
     try:
         known = callable(getattr(trigger, "due", None)) and callable(getattr(trigger, "payload", None))
         moment = float(attribution.call(_attribution(trigger), trigger.due)) if known else None
@@ -138,7 +138,7 @@ def due(trigger: Any) -> float | None:
 
 
 def payload(trigger: Any) -> Fired | Failed:
-    """What it fires at that moment."""
+    """Return the outcome at that moment."""
     try:
         return outcome.from_payload(attribution.call(_attribution(trigger), trigger.payload))
     except BaseException as error:
@@ -147,17 +147,17 @@ def payload(trigger: Any) -> Fired | Failed:
 
 
 def _attribution(trigger: Any) -> Attribution:
-    """Known by its class, since whoever asks this knows no name."""
+    """By class only: the caller knows no registered name."""
     return Attribution(class_name="", subject=trigger)
 
 
 def last_look(trigger: Any) -> str:
-    """What it found when it last looked, in its own words; empty where it does not say."""
+    """Return the result of the last look in the trigger's words; empty if it declares none."""
     return _words(trigger, "last_look")
 
 
 def asks(trigger: Any) -> str:
-    """What a person can do about it while it waits, in its own words; empty for nearly all."""
+    """Return what a person can do to end the wait; empty for nearly all triggers."""
     return _words(trigger, "asks")
 
 

@@ -1,7 +1,7 @@
-"""The trigger classes that may run here, by registered name: an allow-list, not an import path.
+"""The trigger classes that may run here, by registered name: an allow-list, not import paths.
 
-A name on a TaskRun is a stranger's word; it is looked up and never imported. Everything is imported at start, so that
-the loop never waits for a disk, and what cannot be imported fails only who asks for it.
+A name on a TaskRun is looked up and never imported. Everything is imported at start, so that the loop never waits for a
+disk; a class that fails to import fails only the waits that name it.
 """
 
 import logging
@@ -43,19 +43,19 @@ class TriggerClass(Protocol):
     """Makes triggers from keyword arguments."""
 
     def __call__(self, **kwargs: Any) -> Any:
-        """A trigger; raises for arguments that make no sense."""
+        """Return a trigger; raises for invalid arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """No class for a name, and what to do about it; `log` is the traceback of an import that failed."""
+    """There is no class for a name. `log` has the traceback of a failed import."""
 
     message: str
     log: str = ""
 
 
 class Registry:
-    """Names and classes, fixed at start; what is made of a class may change."""
+    """Names and classes, fixed at start. A class can be replaced by a proxy."""
 
     def __init__(self, classes: Mapping[str, TriggerClass], broken: Mapping[str, Unknown] | None = None) -> None:
         self._classes = dict(classes)
@@ -64,11 +64,11 @@ class Registry:
 
     @property
     def names(self) -> frozenset[str]:
-        """All that are registered, usable or not."""
+        """All registered names, usable or not."""
         return frozenset(self._classes.keys() | self._broken.keys())
 
     def find(self, name: str) -> TriggerClass | Unknown:
-        """The class registered by this name."""
+        """Return the class of a name."""
         found = self._replacements.get(name) or self._classes.get(name)
         if found is not None:
             return found
@@ -83,25 +83,25 @@ class Registry:
 
     @property
     def usable(self) -> Collection[str]:
-        """Those that there is a class for."""
+        """The names that have a class."""
         return self._classes.keys()
 
     def name_of(self, found: type, expected: str) -> str:
-        """What a class is registered as, of several names the one that is expected; empty where it is not."""
+        """Return the name of a class, preferably the expected one; empty if it is not registered."""
         names = [name for name, one in self._classes.items() if id(one) == id(found)]
         return expected if expected in names else next(iter(names), "")
 
     def file_of(self, name: str) -> str:
-        """The file of the module that the class is from; empty where there is none."""
+        """Return the file of the class's module; empty if there is none."""
         module = sys.modules.get(getattr(self._classes.get(name), "__module__", ""))
         return getattr(module, "__file__", None) or ""
 
     def replace_class(self, name: str, instead: Callable[[TriggerClass], TriggerClass]) -> None:
-        """From now on, make by this name what stands in for the class."""
+        """Make triggers of this name by a proxy from now on."""
         self._replacements[name] = instead(self._classes[name])
 
     def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
-        """A trigger, bound where it can be. Raises LookupError for a name without a class, else what the class does."""
+        """Return a trigger, bound if it can be. Raises LookupError for an unknown name, else what the class raises."""
         found = self.find(name)
         match found:
             case Unknown(message=message):
@@ -114,7 +114,7 @@ class Registry:
 
 
 def load(entries: Mapping[str, str], on_import: Callable[[], object] = lambda: None) -> Registry:
-    """The built-in classes and those named: registered name to `module:Class`; `on_import` follows each of them."""
+    """Import the built-in classes and `entries` (name to `module:Class`); call `on_import` after each."""
     classes: dict[str, TriggerClass] = {}
     broken: dict[str, Unknown] = {}
     for name, target in {**BUILT_IN, **entries}.items():
@@ -153,7 +153,7 @@ def _load(target: str) -> TriggerClass:
 
 
 def _require(found: Any) -> None:
-    """Raise ImportError where a package is missing that the class imports when it runs."""
+    """Raise ImportError if a package is missing that the class imports when it runs."""
     missing = [name for name in getattr(found, "requires", ()) if find_spec(name) is None]
     if missing:
         raise ImportError(f"it needs {' and '.join(missing)}; install {found.extra} in the triggerer's image")

@@ -1,6 +1,6 @@
-"""What a trigger says that ends its task without a resume: an event for that, or an exception by which tasks skip.
+"""Events and exceptions by which a trigger ends its task without a resume.
 
-Such an end is final and the trigger's own: `failWhen` and `result` are not asked, and no retry follows.
+Such an end is final: `failWhen` and `result` do not apply, and no retry follows.
 """
 
 from torpor.runtime import foreign_exceptions
@@ -13,7 +13,7 @@ from torpor_triggerer.model.outcome import Done, Ended, Failed, Skipped
 
 
 def of_event(event: object) -> Ended:
-    """The outcome of what a trigger yielded."""
+    """Return the outcome of what a trigger yielded."""
     try:
         end = end_events.task_end(event)
     except Exception as error:  # noqa: BLE001 - a trigger's own class
@@ -23,7 +23,7 @@ def of_event(event: object) -> Ended:
 
 
 def of_error(error: BaseException) -> Skipped | Failed:
-    """The outcome of what a trigger raised: a sensor skips its task wherever it looks."""
+    """Return the outcome of what a trigger raised: a sensor may skip its task by an exception."""
     skip = foreign_exceptions.skip_of(error)
     if skip is None:
         return outcome.from_exception(error)

@@ -1,7 +1,7 @@
-"""Whether what stands on a TaskRun is a trigger that may run here, and that trigger, made.
+"""Checks the trigger of a TaskRun, and makes it.
 
-Nothing that was written is believed: key and shard are computed again, the class must be registered, the class itself
-judges the kwargs. Constructing runs the class's `__init__` and nothing else.
+Nothing on the TaskRun is trusted: key and shard are computed again, the class must be registered, and the class itself
+validates the kwargs. Making a trigger runs `__init__` and nothing else.
 """
 
 import inspect
@@ -23,7 +23,7 @@ from torpor_triggerer.usercode.registry import Registry, TriggerClass, Unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A trigger as it is asked for."""
+    """The class and the kwargs of a trigger."""
 
     class_name: str
     kwargs: Mapping[str, Any]
@@ -31,14 +31,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A trigger, ready to run where there is no problem; one that was made and refuses is still to be cleaned up."""
+    """A trigger, or why there is none. A trigger that was made and failed to bind still needs `cleanup`."""
 
     trigger: Any = None
     problem: Failed | None = None
 
 
 def read(wait: Wait) -> Call | Failed:
-    """The trigger of a wait as it stands on the TaskRun."""
+    """Return the trigger call of a wait, as stored on the TaskRun."""
     if wait.trigger is None:
         return _invalid("the TaskRun is Deferred and names no trigger")
     name = wait.trigger.class_name[:100]
@@ -52,7 +52,7 @@ def read(wait: Wait) -> Call | Failed:
 
 
 def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Made:
-    """The trigger of a wait, made of kwargs in which nothing is hidden any more, or why there is none."""
+    """Make the trigger of a wait from resolved kwargs."""
     try:
         class_name, absolute = trigger.absolute(call.class_name, call.kwargs, wait.deferred_at)
     except trigger.TriggerError as error:
@@ -68,7 +68,7 @@ def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Mad
 
 
 def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
-    """A trigger of this class, bound where it can be, or why there is none, whatever its code does."""
+    """Make and bind a trigger of this class, whatever its code does."""
     made = None
     try:
         made = construct()
@@ -82,7 +82,7 @@ def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], ser
 
 
 def _lie(wait: Wait, stands: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
-    """Shards and shared pokes follow from the key, so a wrong one would take part in what is another's."""
+    """Reject a wrong key: shards and shared triggers follow from it."""
     try:
         key = trigger.key(
             stands.class_name,
@@ -108,7 +108,7 @@ def _lie(wait: Wait, stands: StoredTrigger, kwargs: dict[str, Any]) -> Failed | 
 
 
 def _taken(found: TriggerClass) -> str:
-    """What the class does take."""
+    """The arguments that the class takes."""
     try:
         return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"
     except (TypeError, ValueError):

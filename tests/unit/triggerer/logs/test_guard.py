@@ -90,7 +90,7 @@ async def main():
     checking.cancel()
 asyncio.run(main())
 """)
-    assert said.count("put back: the handlers of the root logger") == 1
+    assert said.count("restored: the handlers of the root logger") == 1
 
 
 def test_structlog_goes_through_logging_where_it_is_imported(tmp_path: Path) -> None:
