@@ -93,7 +93,7 @@ def undisturbed(stage: Stage) -> Iterator[None]:
     name = stage.submit([python("first", "told"), alarm, python("last", "told", after=["first", "alarm"])])
     yield
     assert stage.ends(name)["state"] == "Succeeded"
-    assert stage.leader() is leader
+    stage.assert_still_leads(leader)
     calls = leader.door.since(began)
     assert len(calls) <= _MOST_CALLS, tally(calls)
 

@@ -101,6 +101,10 @@ class Stage:
         leader = self.leader()
         return next(one for one in self.controllers() if one is not leader)
 
+    def assert_still_leads(self, leader: Process) -> None:
+        """Nothing has ended this leader; on a busy machine it may have renewed its Lease too late."""
+        assert self.leader() is leader or "LeaseLost" in leader.text()
+
     def assert_no_bug(self) -> None:
         """No process has logged an exception since this was last asked, but for the loss of its Lease."""
         for one in self.processes:

@@ -44,7 +44,7 @@ def others_go_on(stage: Stage) -> Iterator[None]:
     yield
     name = stage.submit([python("first", "told")])
     assert stage.ends(name)["state"] == "Succeeded"
-    assert stage.leader() is leader
+    stage.assert_still_leads(leader)
 
 
 def _accepted(stage: Stage, kind: str, name: str, spec: Object) -> bool:
