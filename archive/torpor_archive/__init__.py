@@ -1,5 +1,5 @@
-"""Large results and finished runs, in SQL (adr/0012): a server of HTTP over TLS beside the operator and the triggerers.
+"""Stores large results and finished Workflows in SQL, behind HTTPS (adr/0012).
 
-Decisions about who may do what, and what a body must look like, are pure functions; I/O is in modules of its own. It
-changes no object of Torpor's: what a TaskRun says of its result, the pod writes itself.
+Access decisions and body validation are pure functions; I/O has its own modules. The archive changes no Torpor object:
+the pod writes the reference to its result into the TaskRun's status.
 """

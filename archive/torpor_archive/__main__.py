@@ -1,4 +1,4 @@
-"""`python -m torpor_archive`: builds the clients, passes them in, and stops at SIGTERM."""
+"""`python -m torpor_archive`: builds the clients, serves, and stops at SIGTERM."""
 
 import asyncio
 import logging
@@ -21,19 +21,19 @@ from torpor_api.client.http import connect
 from torpor_api.timing import SystemClock
 from torpor_wire.backoff import Backoff
 
-from torpor_archive.auth.reviews import Reviews
+from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError
 from torpor_archive.http import middleware
 from torpor_archive.http.connections import ConnectionLimits, Connections
 from torpor_archive.http.health import Health
-from torpor_archive.http.listener import listening
+from torpor_archive.http.listener import serve_on
 from torpor_archive.http.routes import Routes
 from torpor_archive.metrics import Metrics
 from torpor_archive.settings import Settings
 from torpor_archive.storage import retention
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.upload import Intake
-from torpor_archive.tls import Pair, Publication
+from torpor_archive.storage.upload import Uploads
+from torpor_archive.tls import CertificatePublisher, KeyPair
 
 CONNECTIONS = 32
 BACKOFF = Backoff(first=0.5, cap=3.0, jitter=0.0)
@@ -44,25 +44,29 @@ log = logging.getLogger("torpor_archive")
 
 
 async def serve(settings: Settings) -> None:
-    """Run one replica until a signal ends it."""
+    """Run one replica until a signal arrives."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stopping.set)
     clock, metrics = SystemClock(), Metrics()
     metrics.watch_process()
-    database = Database(settings.database, clock, patience=settings.database_patience, note=metrics.database_did)
+    database = Database(
+        settings.database, clock, retry_seconds=settings.database_patience, on_transaction=metrics.record_transaction
+    )
     health = Health(database, metrics)
     async with (
         connect(settings.kubeconfig, program="torpor-archive", connections=CONNECTIONS) as transport,
-        listening(health.application(), settings.health_port, Connections(PROBES)),
+        serve_on(health.application(), settings.health_port, Connections(PROBES)),
     ):
         api = Api(transport, clock)
-        intake = Intake(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
-        routes = Routes(database, Reviews(api), metrics, clock, intake)
+        uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
+        routes = Routes(database, AccessReviews(api), metrics, clock, uploads)
         tasks = [
-            asyncio.create_task(_maintain(database, api, settings.sweep_interval)),
-            asyncio.create_task(_serve(settings, Publication(api, settings.namespace), routes, health, metrics)),
+            asyncio.create_task(_maintain_database(database, api, settings.sweep_interval)),
+            asyncio.create_task(
+                _serve_api(settings, CertificatePublisher(api, settings.namespace), routes, health, metrics)
+            ),
             asyncio.create_task(stopping.wait()),
         ]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -75,70 +79,71 @@ async def serve(settings: Settings) -> None:
 
 
 def main() -> int:
-    """The process."""
+    """Run the process and return its exit code."""
     settings = Settings.parse(sys.argv[1:], os.environ)
-    disable_created_metrics()  # type: ignore[no-untyped-call]  # a line for each counter that nobody reads
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # one unused series per counter
     log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         asyncio.run(serve(settings))
     except Unconfigured as error:
-        log.error("%s", error.message)  # noqa: TRY400 - a person's mistake, not a bug
+        log.error("%s", error.message)  # noqa: TRY400 - a user error, not a bug
         return 1
     except ValueError as error:
-        log.error("%s", error)  # noqa: TRY400 - the database's URL, most likely
+        log.error("%s", error)  # noqa: TRY400 - most likely an invalid database URL
         return 1
     return 0
 
 
-async def _maintain(database: Database, api: Api, interval: float) -> Never:
-    """Migrate the tables, then delete periodically what is no longer needed."""
+async def _maintain_database(database: Database, api: Api, interval: float) -> Never:
+    """Migrate the tables, then delete unreferenced data periodically."""
     await _retry(database.migrate, "cannot migrate the tables")
-    log.info("the tables are up to date")
+    log.info("database migration complete")
     await retention.run(database, api, interval, random.random)
 
 
-async def _serve(
-    settings: Settings, publication: Publication, routes: Routes, health: Health, metrics: Metrics
+async def _serve_api(
+    settings: Settings, publisher: CertificatePublisher, routes: Routes, health: Health, metrics: Metrics
 ) -> Never:
-    """Serve with the certificate, and keep it published."""
-    pairs: list[Pair] = []
+    """Serve HTTPS, and keep the address and the certificate published."""
+    key_pairs: list[KeyPair] = []
 
     async def fetch() -> None:
-        pairs.append(await publication.pair(settings.host))
+        key_pairs.append(await publisher.load_key_pair(settings.host))
 
     await _retry(fetch, "cannot read or create the certificate")
-    pair, url = pairs[0], settings.published_url
+    key_pair, url = key_pairs[0], settings.published_url
     application = web.Application(middlewares=[middleware.middleware(metrics)])
     routes.add_to(application)
     connections = Connections(settings.connections, metrics.refused_connections.inc)
     metrics.connections.set_function(lambda: len(connections))
-    async with listening(application, settings.port, connections, _context(pair)):
-        health.serves = True
+    async with serve_on(application, settings.port, connections, create_ssl_context(key_pair)):
+        health.is_serving = True
         log.info("serving %s on port %d", url, settings.port)
         while True:
-            await _retry(lambda: publication.publish(url, pair.certificate), "cannot publish the address")
+            await _retry(lambda: publisher.publish(url, key_pair.certificate), "cannot publish the address")
             await asyncio.sleep(PUBLISH_SECONDS)
 
 
-async def _retry(work: Callable[[], Awaitable[None]], problem: str) -> None:
+async def _retry(operation: Callable[[], Awaitable[None]], problem: str) -> None:
     failures = 0
     while True:
         try:
-            return await work()
+            return await operation()
         except (ApiError, RefusedError) as error:
             log.warning("%s, retrying: %s", problem, error)
             failures += 1
             await asyncio.sleep(BACKOFF.delay(failures))
 
 
-def _context(pair: Pair) -> ssl.SSLContext:
+def create_ssl_context(key_pair: KeyPair) -> ssl.SSLContext:
+    """Load the key pair into a TLS context for the server."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    # The standard library reads certificates from files only.
+    # The standard library loads certificates from files only.
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pair.pem"
+        path = Path(folder) / "key_pair.pem"
         path.touch(mode=0o600)
-        path.write_text(pair.key + pair.certificate)
+        path.write_text(key_pair.key + key_pair.certificate)
         context.load_cert_chain(path)
     return context
 

@@ -1,7 +1,6 @@
-"""Why a request is not served: a status code, one CamelCase word for programs, a sentence for people.
+"""The error responses: a status code, a CamelCase reason for programs, and a message for people.
 
-A decision gives a Refusal as its outcome; where a request is served, it is raised as `RefusedError`, the one base
-error of this package.
+Decisions return a `Refusal`. Request handlers raise it as `RefusedError`, the base error of this package.
 """
 
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from http import HTTPStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """One answer that is no success."""
+    """An error response."""
 
     status: int
     reason: str
@@ -18,7 +17,7 @@ class Refusal:
 
 
 class RefusedError(Exception):
-    """Ends a request with a refusal."""
+    """Ends a request with an error response."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -26,45 +25,45 @@ class RefusedError(Exception):
 
 
 def invalid(message: str) -> Refusal:
-    """400: the request must be another."""
+    """400: the request is malformed."""
     return Refusal(status=HTTPStatus.BAD_REQUEST, reason="Invalid", message=message)
 
 
 def unauthenticated(message: str) -> Refusal:
-    """401: nobody knows who asks."""
+    """401: the caller is not authenticated."""
     return Refusal(status=HTTPStatus.UNAUTHORIZED, reason="Unauthenticated", message=message)
 
 
 def forbidden(message: str) -> Refusal:
-    """403: who asks may not."""
+    """403: the caller lacks permission."""
     return Refusal(status=HTTPStatus.FORBIDDEN, reason="Forbidden", message=message)
 
 
 def not_found(message: str) -> Refusal:
-    """404: there is no such thing here."""
+    """404: the object does not exist."""
     return Refusal(status=HTTPStatus.NOT_FOUND, reason="NotFound", message=message)
 
 
 def too_large(message: str) -> Refusal:
-    """413: it will never fit."""
+    """413: the body exceeds a fixed limit."""
     return Refusal(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE, reason="TooLarge", message=message)
 
 
 def too_slow(message: str) -> Refusal:
-    """408: the body did not come fast enough."""
+    """408: the client sent the body too slowly."""
     return Refusal(status=HTTPStatus.REQUEST_TIMEOUT, reason="TooSlow", message=message)
 
 
 def quota_exceeded(message: str) -> Refusal:
-    """507: there is no room for more of this namespace."""
+    """507: the namespace has used its quota."""
     return Refusal(status=HTTPStatus.INSUFFICIENT_STORAGE, reason="QuotaExceeded", message=message)
 
 
 def out_of_range(message: str) -> Refusal:
-    """416: there is no such item."""
+    """416: the item does not exist."""
     return Refusal(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, reason="OutOfRange", message=message)
 
 
 def unavailable(reason: str, message: str) -> Refusal:
-    """503: the same request may be served later."""
+    """503: a retry may succeed."""
     return Refusal(status=HTTPStatus.SERVICE_UNAVAILABLE, reason=reason, message=message)

@@ -1,6 +1,6 @@
-"""What a replica counts, as Prometheus reads it at `/metrics`; docs/reference/metrics.md explains each name.
+"""The metrics of a replica, served at `/metrics`; docs/reference/metrics.md explains each name.
 
-Labels are bounded, whatever is asked for: a route is one of ours, or one word for all others.
+Label values are bounded: an unknown route counts as `other`.
 """
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -10,58 +10,62 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 
 
 class Metrics:
-    """One for a process."""
+    """The metrics of one process."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self.requests = Counter(
             "torpor_archive_requests",
-            "Requests answered, by route and reason; the reason of a success is OK.",
+            "Requests by route and reason; the reason of a success is OK.",
             ("route", "reason"),
             registry=self._registry,
         )
         self.seconds = Histogram(
             "torpor_archive_request_seconds",
-            "How long a request took, bodies included.",
+            "Duration of requests, including bodies.",
             ("route",),
             buckets=_SECONDS,
             registry=self._registry,
         )
         self.bytes = Counter(
             "torpor_archive_body_bytes",
-            "Bytes of bodies, in and out.",
+            "Bytes of request and response bodies, by direction.",
             ("direction",),
             registry=self._registry,
         )
-        self.uploads = Gauge("torpor_archive_uploads", "Bodies that are coming in.", registry=self._registry)
+        self.uploads = Gauge("torpor_archive_uploads", "Uploads in progress.", registry=self._registry)
         self.abandoned = Counter(
-            "torpor_archive_abandoned", "Bodies that were begun and not finished.", registry=self._registry
+            "torpor_archive_abandoned", "Uploads that started and did not finish.", registry=self._registry
         )
         self.connections = Gauge(
-            "torpor_archive_connections", "Open connections of the port for results.", registry=self._registry
+            "torpor_archive_connections", "Open connections on the API port.", registry=self._registry
         )
         self.refused_connections = Counter(
             "torpor_archive_connections_refused",
-            "Connections that were refused, or closed to make room for another.",
+            "Connections refused, or closed to make room for another.",
             registry=self._registry,
         )
         self._up = Gauge(
-            "torpor_archive_database_up", "1 where the database did what it was last asked.", registry=self._registry
+            "torpor_archive_database_up",
+            "1 if the last transaction succeeded, else 0.",
+            registry=self._registry,
         )
         self._failures = Counter(
-            "torpor_archive_database_failures", "Transactions that the database did not do.", registry=self._registry
+            "torpor_archive_database_failures",
+            "Transactions that failed.",
+            registry=self._registry,
         )
 
-    def database_did(self, did: bool) -> None:
-        """A transaction ended."""
-        self._up.set(did)
-        if not did:
+    def record_transaction(self, succeeded: bool) -> None:
+        """Count a finished transaction."""
+        self._up.set(succeeded)
+        if not succeeded:
             self._failures.inc()
 
     def watch_process(self) -> None:
-        """Tell also what the process costs: CPU, memory, open files."""
+        """Export the CPU time, memory and open files of the process."""
         self._registry.register(ProcessCollector(namespace="torpor_archive", registry=None))
 
     def text(self) -> bytes:
-        """Everything, as Prometheus reads it."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)

@@ -1,6 +1,6 @@
-"""The certificate that the archive makes for itself, and is its own authority of.
+"""The archive's self-signed certificate, and its publication.
 
-Whoever has it, from the ConfigMap that it is published in, trusts this server and no other by it. Time comes in.
+Clients trust the certificate in the ConfigMap, and nothing else. The time is a parameter.
 """
 
 import base64
@@ -24,19 +24,19 @@ _SKEW = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class KeyPair:
     """A private key and its certificate, in PEM."""
 
     key: str
     certificate: str
 
 
-def make(host: str, now: datetime) -> Pair:
-    """A pair for this name or address, from an hour before `now` on for ten years."""
+def create_key_pair(host: str, now: datetime) -> KeyPair:
+    """Create a key pair for a host name or address, valid from an hour before `now` for ten years."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "torpor-archive")])
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
-    made = (
+    created = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -45,35 +45,35 @@ def make(host: str, now: datetime) -> Pair:
         .not_valid_before(now - _SKEW)
         .not_valid_after(now + VALID)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(), critical=True)
+        .add_extension(_key_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_alternative(host)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_subject_name(host)]), critical=False)
         .add_extension(identifier, critical=False)
-        # Python 3.13 refuses an authority without it.
+        # Python 3.13 rejects a CA certificate without it.
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return Pair(
+    return KeyPair(
         key=key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode(),
-        certificate=made.public_bytes(serialization.Encoding.PEM).decode(),
+        certificate=created.public_bytes(serialization.Encoding.PEM).decode(),
     )
 
 
-def serves(pair: Pair, host: str, now: datetime) -> bool:
-    """Whether a pair that stands somewhere is one for this host, now. False also for what is no pair at all."""
+def is_valid_for(key_pair: KeyPair, host: str, now: datetime) -> bool:
+    """Return whether a key pair is valid for this host at this time. False for malformed data."""
     try:
-        found = x509.load_pem_x509_certificate(pair.certificate.encode())
-        key = serialization.load_pem_private_key(pair.key.encode(), password=None)
+        found = x509.load_pem_x509_certificate(key_pair.certificate.encode())
+        key = serialization.load_pem_private_key(key_pair.key.encode(), password=None)
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, TypeError, x509.ExtensionNotFound):
         return False
     valid = found.not_valid_before_utc <= now < found.not_valid_after_utc
-    return valid and _alternative(host) in names and key.public_key() == found.public_key()
+    return valid and _subject_name(host) in names and key.public_key() == found.public_key()
 
 
-def _usage() -> x509.KeyUsage:
+def _key_usage() -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=True,
@@ -87,7 +87,7 @@ def _usage() -> x509.KeyUsage:
     )
 
 
-def _alternative(host: str) -> x509.GeneralName:
+def _subject_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:
@@ -101,34 +101,34 @@ _KEY, _CERTIFICATE = "tls.key", "tls.crt"
 log = logging.getLogger(__name__)
 
 
-class Publication:
-    """The Secret and the ConfigMap `torpor-archive` of one namespace."""
+class CertificatePublisher:
+    """Stores the key pair in the Secret, and publishes it in the ConfigMap, `torpor-archive` of a namespace."""
 
     def __init__(self, api: Api, namespace: str) -> None:
         self._api = api
         self._namespace = namespace
 
-    async def pair(self, host: str) -> Pair:
-        """The pair that all replicas serve with; made where there is none for this host. Raises errors.ApiError."""
+    async def load_key_pair(self, host: str) -> KeyPair:
+        """Return the key pair that all replicas share; create it if none is valid. Raises errors.ApiError."""
         found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, NAME)
         now = datetime.fromtimestamp(self._api.clock.now(), UTC)
-        stands = _read(found)
-        if stands is not None and serves(stands, host, now):
-            return stands
-        return await self._make(host, now, str(found["metadata"]["resourceVersion"]))
+        current = _parse_secret(found)
+        if current is not None and is_valid_for(current, host, now):
+            return current
+        return await self._create(host, now, str(found["metadata"]["resourceVersion"]))
 
     async def publish(self, url: str, authority: str) -> None:
-        """Let everybody know. Raises errors.ApiError."""
-        said = {URL: url, AUTHORITY: authority}
+        """Publish the address and the certificate. Raises errors.ApiError."""
+        data = {URL: url, AUTHORITY: authority}
         found = await self._api.get(CONFIG_MAPS, self._namespace, NAME)
-        if found.get("data") != said:
-            ops = [{"op": "add", "path": "/data", "value": said}]
+        if found.get("data") != data:
+            ops = [{"op": "add", "path": "/data", "value": data}]
             await self._api.patch(CONFIG_MAPS, self._namespace, NAME, ops)
             log.info("published %s", url)
 
-    async def _make(self, host: str, now: datetime, version: str) -> Pair:
-        made = make(host, now)
-        data = {_KEY: _encoded(made.key), _CERTIFICATE: _encoded(made.certificate)}
+    async def _create(self, host: str, now: datetime, version: str) -> KeyPair:
+        created = create_key_pair(host, now)
+        data = {_KEY: _encode(created.key), _CERTIFICATE: _encode(created.certificate)}
         ops: list[dict[str, Any]] = [
             {"op": "test", "path": "/metadata/resourceVersion", "value": version},
             {"op": "add", "path": "/data", "value": data},
@@ -136,23 +136,23 @@ class Publication:
         try:
             await self._api.patch(SECRETS, self._namespace, NAME, ops)
         except (errors.LostRace, errors.Conflict):
-            log.info("another replica made the certificate")
-            return await self.pair(host)
-        log.info("made a certificate for %s", host)
-        return made
+            log.info("another replica created the certificate")
+            return await self.load_key_pair(host)
+        log.info("created a certificate for %s", host)
+        return created
 
 
-def _read(secret: Mapping[str, Any]) -> Pair | None:
+def _parse_secret(secret: Mapping[str, Any]) -> KeyPair | None:
     data = secret.get("data") or {}
     try:
-        return Pair(key=_decoded(data[_KEY]), certificate=_decoded(data[_CERTIFICATE]))
+        return KeyPair(key=_decode(data[_KEY]), certificate=_decode(data[_CERTIFICATE]))
     except (KeyError, ValueError):
         return None
 
 
-def _encoded(text: str) -> str:
+def _encode(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     return base64.b64decode(text, validate=True).decode()

@@ -1,1 +1,1 @@
-"""Decides who may read and write, from token and access reviews."""
+"""Authenticates and authorizes requests by TokenReviews and SubjectAccessReviews."""

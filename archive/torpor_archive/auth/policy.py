@@ -1,7 +1,7 @@
-"""Who may do what: pure decisions over what the API server said of who asks, and of the TaskRun they say they are of.
+"""Decides what a caller may do. Pure: the inputs are a TokenReview and the TaskRun that the request names.
 
-A pod is known by the uid that its token is bound to, never by a name it gives; a TaskRun's `status.pod` says whose turn
-it is, and only the fence's rules let that be written (adr/0012).
+The uid in the token identifies a pod; a name in the request never does. A TaskRun's `status.pod` says which pod claimed
+it, and the admission policies protect that field (adr/0012).
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _ACCOUNT = "system:serviceaccount:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks, as a TokenReview says."""
+    """The identity in a TokenReview."""
 
     user: str
     uid: str = ""
@@ -30,36 +30,36 @@ class Caller:
 
     @property
     def namespace(self) -> str:
-        """The namespace of a ServiceAccount; empty for anybody else."""
+        """The namespace of a ServiceAccount; empty for other users."""
         return self.user.removeprefix(_ACCOUNT).partition(":")[0] if self.user.startswith(_ACCOUNT) else ""
 
     @property
     def pod_uid(self) -> str:
-        """Of the pod that the token is bound to; empty where it is bound to none."""
+        """The uid of the pod that the token is bound to; empty if it is not bound."""
         return next(iter(self.extra.get(POD_UID, ())), "")
 
     @property
     def pod_name(self) -> str:
-        """For people."""
+        """The name of that pod, for messages only."""
         return next(iter(self.extra.get(POD_NAME, ())), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """What matters of a TaskRun."""
+class TaskRunView:
+    """The fields of a TaskRun that decide access."""
 
     uid: str
     workflow: str
     state: str
     pod_uid: str
     launch: tuple[int, int, int] = (0, 0, 0)
-    """Attempt, segment, launch."""
+    """Attempt, segment and launch."""
     pool: str = constants.DEFAULT_POOL
-    """Whose triggerers its waits are."""
+    """The triggerer pool that runs its triggers."""
 
 
-def caller(review: Mapping[str, Any]) -> Caller | None:
-    """Who the token of a TokenReview's status is of; None for a token that is none."""
+def parse_caller(review: Mapping[str, Any]) -> Caller | None:
+    """Parse the status of a TokenReview. Returns None if the token is not authenticated."""
     user = review.get("user")
     if review.get("authenticated") is not True or not isinstance(user, Mapping):
         return None
@@ -72,10 +72,10 @@ def caller(review: Mapping[str, Any]) -> Caller | None:
     )
 
 
-def standing(taskrun: Mapping[str, Any]) -> Standing:
-    """Of a TaskRun as the API server gives it, of this or a newer version."""
+def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunView:
+    """Parse a TaskRun of this or a newer version."""
     status = taskrun.get("status") or {}
-    return Standing(
+    return TaskRunView(
         uid=taskrun["metadata"]["uid"],
         workflow=taskrun["spec"]["workflow"]["uid"],
         state=status.get("state", ""),
@@ -85,39 +85,39 @@ def standing(taskrun: Mapping[str, Any]) -> Standing:
     )
 
 
-def may_ask(who: Caller, namespace: str) -> Refusal | None:
-    """Whether a pod may ask for anything in this namespace at all; before a TaskRun is read for it."""
-    if not who.pod_uid:
-        return errors.forbidden(f"the token of {who.user} is bound to no pod: task pods use their projected one")
-    if who.namespace != namespace:
-        return errors.forbidden(f"{who.user} is of namespace {who.namespace!r}, and this is {namespace!r}")
+def check_pod(caller: Caller, namespace: str) -> Refusal | None:
+    """Refuse a caller that is not a pod in the namespace. Needs no TaskRun."""
+    if not caller.pod_uid:
+        return errors.forbidden(f"the token of {caller.user} is not bound to a pod; use the pod's projected token")
+    if caller.namespace != namespace:
+        return errors.forbidden(f"{caller.user} belongs to namespace {caller.namespace!r}, not {namespace!r}")
     return None
 
 
-def may_write(who: Caller, name: str, stands: Standing) -> Refusal | None:
-    """Whether a pod may put the result of this TaskRun."""
-    mine = _is_mine(who, name, stands)
-    if mine is None and stands.state != State.RUNNING:
-        return errors.forbidden(f"TaskRun {name} is {stands.state}; a result is put while it is Running")
-    return mine
+def check_put_result(caller: Caller, name: str, taskrun: TaskRunView) -> Refusal | None:
+    """Refuse an upload of the TaskRun's result unless the pod claimed it and it is Running."""
+    refusal = _check_claim(caller, name, taskrun)
+    if refusal is None and taskrun.state != State.RUNNING:
+        return errors.forbidden(f"TaskRun {name} is {taskrun.state}; uploading a result requires Running")
+    return refusal
 
 
-def may_end(name: str, stands: Standing) -> Refusal | None:
-    """Whether a triggerer of its pool may put the event of this TaskRun's wait."""
-    if stands.state != State.DEFERRED:
-        return errors.forbidden(f"TaskRun {name} is {stands.state}; an event is put while it is Deferred")
+def check_put_event(name: str, taskrun: TaskRunView) -> Refusal | None:
+    """Refuse an upload of the TaskRun's event unless it is Deferred."""
+    if taskrun.state != State.DEFERRED:
+        return errors.forbidden(f"TaskRun {name} is {taskrun.state}; uploading an event requires Deferred")
     return None
 
 
-def may_read(who: Caller, name: str, stands: Standing, workflow: str) -> Refusal | None:
-    """Whether a pod of this TaskRun may read a result of a run of this uid."""
-    mine = _is_mine(who, name, stands)
-    if mine is None and stands.workflow != workflow:
-        return errors.forbidden(f"the result is of another Workflow than TaskRun {name}, which may not read it")
-    return mine
+def check_get_result(caller: Caller, name: str, taskrun: TaskRunView, workflow: str) -> Refusal | None:
+    """Refuse to send a result of a Workflow (by uid) to a pod of another one."""
+    refusal = _check_claim(caller, name, taskrun)
+    if refusal is None and taskrun.workflow != workflow:
+        return errors.forbidden(f"TaskRun {name} cannot read a result of another Workflow")
+    return refusal
 
 
-def _is_mine(who: Caller, name: str, stands: Standing) -> Refusal | None:
-    if not stands.pod_uid or stands.pod_uid != who.pod_uid:
-        return errors.forbidden(f"pod {who.pod_name} is not the one that has claimed TaskRun {name}")
+def _check_claim(caller: Caller, name: str, taskrun: TaskRunView) -> Refusal | None:
+    if not taskrun.pod_uid or taskrun.pod_uid != caller.pod_uid:
+        return errors.forbidden(f"pod {caller.pod_name} has not claimed TaskRun {name}")
     return None

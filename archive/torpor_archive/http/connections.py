@@ -1,6 +1,6 @@
-"""Which connections are kept: a bound on all, a bound for each remote address, and who goes to make room.
+"""Limits open connections, in total and per remote address, and chooses which idle connection to close.
 
-Pure accounting; `listener` does the I/O. A connection that carries a request is never closed to make room.
+Pure accounting; `listener` does the I/O. A connection with a request in progress is never closed to make room.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """`idle` is in seconds: for the TLS handshake, for a whole request head, and between requests."""
+    """`idle` is in seconds: for the TLS handshake, for a complete request head, and between requests."""
 
     total: int = 512
     per_address: int = 64
@@ -19,44 +19,44 @@ class ConnectionLimits:
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One connection; `close` ends it at once."""
+    """One connection. `close` closes it immediately."""
 
     address: str
     close: Callable[[], object]
     busy: bool = False
-    """Whether a request is being answered."""
+    """Whether a request is in progress."""
 
 
 class Connections:
-    """The open connections of one port, oldest first. `refused` is told of each that was refused or closed."""
+    """The open connections of a port, oldest first. `on_refused` runs for each one refused or closed to make room."""
 
-    def __init__(self, limits: ConnectionLimits, refused: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, limits: ConnectionLimits, on_refused: Callable[[], object] = lambda: None) -> None:
         self.limits = limits
-        self._refused = refused
+        self._on_refused = on_refused
         self._open: dict[Connection, None] = {}
         self._count: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        """How many are open."""
+        """Return the number of open connections."""
         return len(self._open)
 
     def admit(self, address: str, close: Callable[[], object]) -> Connection | None:
-        """Take a connection in, where necessary in the place of an idle one; None where there is no room."""
+        """Add a connection, closing an idle one if necessary. Returns None if the limit is reached."""
         if self._count[address] >= self.limits.per_address:
-            found = self._oldest_idle(address)
+            victim = self._oldest_idle(address)
         elif len(self._open) >= self.limits.total:
-            found = self._of_the_largest(address)
+            victim = self._oldest_idle_of_largest(address)
         else:
             return self._add(address, close)
-        self._refused()
-        if found is None:
+        self._on_refused()
+        if victim is None:
             return None
-        self.remove(found)
-        found.close()
+        self.remove(victim)
+        victim.close()
         return self._add(address, close)
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that has ended; once is enough."""
+        """Remove a closed connection. Idempotent."""
         if connection in self._open:
             del self._open[connection]
             self._count[connection.address] -= 1
@@ -64,18 +64,18 @@ class Connections:
                 del self._count[connection.address]
 
     def _add(self, address: str, close: Callable[[], object]) -> Connection:
-        made = Connection(address, close)
-        self._open[made] = None
+        connection = Connection(address, close)
+        self._open[connection] = None
         self._count[address] += 1
-        return made
+        return connection
 
-    def _of_the_largest(self, newcomer: str) -> Connection | None:
-        """The oldest idle connection of the address that has most, where that has more than the newcomer's."""
+    def _oldest_idle_of_largest(self, newcomer: str) -> Connection | None:
+        """Return the oldest idle connection of the address with most, if it has more than the new one's address."""
         for address, count in self._count.most_common():
             if count <= self._count[newcomer]:
                 return None
-            if (found := self._oldest_idle(address)) is not None:
-                return found
+            if (victim := self._oldest_idle(address)) is not None:
+                return victim
         return None
 
     def _oldest_idle(self, address: str) -> Connection | None:

@@ -1,7 +1,7 @@
-"""Health and metrics, without TLS, on a port of their own.
+"""Health checks and metrics on a separate port, without TLS.
 
-`/healthz` asks whether a restart would help, and a database that is down is no reason for one; `/readyz` asks whether
-this replica can serve, and says what is missing.
+`/healthz` fails only if a restart would help; an unavailable database is no reason to restart. `/readyz` says whether
+this replica can serve, and why not.
 """
 
 from http import HTTPStatus
@@ -14,47 +14,47 @@ from torpor_archive.storage.database import Database
 
 
 class Health:
-    """What a probe is told. `serves` is set where the port for results is open."""
+    """The three endpoints. `is_serving` becomes true when the API port is open."""
 
     def __init__(self, database: Database, metrics: Metrics) -> None:
         self._database = database
         self._metrics = metrics
-        self.serves = False
+        self.is_serving = False
 
     def application(self) -> web.Application:
-        """The three pages."""
-        made = web.Application()
-        made.add_routes(
+        """Build the web application."""
+        application = web.Application()
+        application.add_routes(
             [
-                web.get("/healthz", self.alive),
-                web.get("/readyz", self.ready),
+                web.get("/healthz", self.healthz),
+                web.get("/readyz", self.readyz),
                 web.get("/metrics", self.metrics),
             ]
         )
-        return made
+        return application
 
-    async def alive(self, _request: web.Request) -> web.Response:
-        """The loop runs."""
+    async def healthz(self, _request: web.Request) -> web.Response:
+        """Respond while the event loop runs."""
         return web.Response(text="ok\n")
 
-    async def ready(self, _request: web.Request) -> web.Response:
-        """Whether a result could be put now."""
-        complaint = await self._complaint()
-        if complaint:
-            return web.Response(text=f"{complaint}\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    async def readyz(self, _request: web.Request) -> web.Response:
+        """Respond 503, with the reason, unless this replica can store a result."""
+        problem = await self._not_ready_reason()
+        if problem:
+            return web.Response(text=f"{problem}\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
         return web.Response(text="ok\n")
 
     async def metrics(self, _request: web.Request) -> web.Response:
-        """What was counted."""
+        """Respond with the metrics in Prometheus' text format."""
         return web.Response(body=self._metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
-    async def _complaint(self) -> str:
-        if not self.serves:
-            return "NotServing: there is no certificate yet; the log says why"
+    async def _not_ready_reason(self) -> str:
+        if not self.is_serving:
+            return "NotServing: there is no certificate yet; see the log"
         if not self._database.is_ready:
-            return "DatabaseUnavailable: the tables have not been made or brought up to date; the log says why"
+            return "DatabaseUnavailable: the tables have not been migrated; see the log"
         try:
-            await self._database.answers()
+            await self._database.ping()
         except RefusedError as error:
             return f"{error.refusal.reason}: {error.refusal.message}"
         return ""

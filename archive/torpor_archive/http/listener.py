@@ -1,7 +1,7 @@
-"""Serves an application on a port, with limits that aiohttp's own sites do not have.
+"""Serves an application on a port, with connection limits that aiohttp's sites lack.
 
-Connections are counted before the TLS handshake, which costs memory and CPU. aiohttp closes a connection whose request
-head is not complete, or that carries no request, after `keepalive_timeout`.
+Connections count from before the TLS handshake, which costs memory and CPU. aiohttp closes a connection without a
+complete request head after `keepalive_timeout`.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from torpor_archive.http.connections import Connection, Connections
 
 STOP_SECONDS = 20.0
 LINGER_SECONDS = 5.0
-"""For which a body that was refused is read on, so that the client sees the answer."""
+"""How long to read a refused body, so that the client receives the response."""
 ACCEPT_PAUSE = 0.2
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def listening(
+async def serve_on(
     application: web.Application, port: int, connections: Connections, context: ssl.SSLContext | None = None
 ) -> AsyncIterator[None]:
-    """Serve until the block ends; requests that are under way then have `STOP_SECONDS`."""
+    """Serve until the block exits. Requests in progress then have `STOP_SECONDS` to finish."""
     listener = _Listener(connections, context)
     application.middlewares.insert(0, listener.middleware())
     runner = web.AppRunner(
@@ -41,10 +41,10 @@ async def listening(
     )
     await runner.setup()
     server = runner.server
-    if server is None:  # for mypy: `setup` makes it
+    if server is None:  # for mypy: `setup` creates it
         raise RuntimeError("the runner has no server")
-    with _bound(port) as bound:
-        accepting = asyncio.create_task(listener.accept(bound, server))
+    with _bind(port) as server_socket:
+        accepting = asyncio.create_task(listener.accept(server_socket, server))
         try:
             yield
         finally:
@@ -55,7 +55,7 @@ async def listening(
 
 
 class _Listener:
-    """One port."""
+    """Accepts connections on one port."""
 
     def __init__(self, connections: Connections, context: ssl.SSLContext | None) -> None:
         self._connections = connections
@@ -63,14 +63,14 @@ class _Listener:
         self._by_handler: dict[RequestHandler, Connection] = {}
         self.handshakes: set[asyncio.Task[None]] = set()
 
-    async def accept(self, bound: socket.socket, server: web.Server) -> None:
-        """Accept connections, for ever."""
+    async def accept(self, server_socket: socket.socket, server: web.Server) -> None:
+        """Accept connections until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             try:
-                accepted, address = await loop.sock_accept(bound)
-            except OSError as error:  # the peer has gone already, or there are too many open files
-                log.warning("a connection was not accepted: %s", error)
+                accepted, address = await loop.sock_accept(server_socket)
+            except OSError as error:  # the peer closed the connection, or too many files are open
+                log.warning("cannot accept a connection: %s", error)
                 await asyncio.sleep(ACCEPT_PAUSE)
                 continue
             self._start(accepted, str(address[0]), server)
@@ -84,42 +84,42 @@ class _Listener:
 
         def ended(done: asyncio.Task[None]) -> None:
             self.handshakes.discard(done)
-            if done.cancelled():  # before it began; else the socket is its transport's to close
+            if done.cancelled():  # before it started; afterwards the transport closes the socket
                 accepted.close()
 
-        task = asyncio.create_task(self._opened(accepted, connection, server))
+        task = asyncio.create_task(self._open(accepted, connection, server))
         self.handshakes.add(task)
         task.add_done_callback(ended)
 
-    async def _opened(self, accepted: socket.socket, connection: Connection, server: web.Server) -> None:
+    async def _open(self, accepted: socket.socket, connection: Connection, server: web.Server) -> None:
         handler = server()
-        tracked = _Tracked(handler, lambda: self._ended(handler, connection))
+        protocol = _TrackedHandler(handler, lambda: self._remove(handler, connection))
         self._by_handler[handler] = connection
         limit = None if self._context is None else self._connections.limits.idle
         try:
             transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: tracked,
+                lambda: protocol,
                 accepted,
                 ssl=self._context,
                 ssl_handshake_timeout=limit,
                 ssl_shutdown_timeout=None if limit is None else LINGER_SECONDS,
             )
         except BaseException as error:
-            self._ended(handler, connection)
+            self._remove(handler, connection)
             if not isinstance(error, (OSError, ssl.SSLError, asyncio.CancelledError)):
-                log.exception("a connection of %s", connection.address)
+                log.exception("connection from %s failed", connection.address)
             return
         connection.close = transport.abort
 
-    def _ended(self, handler: RequestHandler, connection: Connection) -> None:
+    def _remove(self, handler: RequestHandler, connection: Connection) -> None:
         self._by_handler.pop(handler, None)
         self._connections.remove(connection)
 
     def middleware(self) -> Middleware:
-        """Marks the connection of each request while it is answered."""
+        """Return the middleware that marks a connection busy during each request."""
 
         @web.middleware
-        async def marked(request: web.Request, handler: Handler) -> web.StreamResponse:
+        async def mark_busy(request: web.Request, handler: Handler) -> web.StreamResponse:
             connection = self._by_handler.get(request.protocol)
             if connection is None:
                 return await handler(request)
@@ -129,15 +129,15 @@ class _Listener:
             finally:
                 connection.busy = False
 
-        return marked
+        return mark_busy
 
 
-class _Tracked(asyncio.Protocol):
-    """aiohttp's protocol, and who is told when its connection is lost."""
+class _TrackedHandler(asyncio.Protocol):
+    """aiohttp's protocol, with a callback when the connection is lost."""
 
-    def __init__(self, inner: RequestHandler, lost: Callable[[], None]) -> None:
+    def __init__(self, inner: RequestHandler, on_lost: Callable[[], None]) -> None:
         self._inner = inner
-        self._lost = lost
+        self._on_lost = on_lost
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._inner.connection_made(transport)
@@ -156,13 +156,13 @@ class _Tracked(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._inner.connection_lost(exc)
-        self._lost()
+        self._on_lost()
 
 
-def _bound(port: int) -> socket.socket:
+def _bind(port: int) -> socket.socket:
     if socket.has_dualstack_ipv6():
-        made = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+        server_socket = socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
     else:
-        made = socket.create_server(("", port))
-    made.setblocking(False)
-    return made
+        server_socket = socket.create_server(("", port))
+    server_socket.setblocking(False)
+    return server_socket

@@ -1,6 +1,6 @@
-"""What is common to all requests: who sends it, how it is counted, and how a refusal is said.
+"""What all requests share: tokens, path and query parsing, metrics and error responses.
 
-What a client gets of a fault of ours is that there was one; the log has the rest.
+The response to an internal error contains no details; the log does.
 """
 
 import asyncio
@@ -27,63 +27,63 @@ log = logging.getLogger(__name__)
 
 
 def middleware(metrics: Metrics) -> Middleware:
-    """Around every request."""
+    """Return the middleware that counts requests and turns errors into responses."""
 
     @web.middleware
-    async def answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def handle(request: web.Request, handler: Handler) -> web.StreamResponse:
         began = time.perf_counter()
         route = request.match_info.route.name or "other"
-        reason, answer = await _answer(request, handler)
+        reason, response = await _respond(request, handler)
         metrics.requests.labels(route, reason).inc()
         metrics.seconds.labels(route).observe(time.perf_counter() - began)
-        return answer
+        return response
 
-    return answered
+    return handle
 
 
 def token(headers: Mapping[str, str]) -> str:
-    """The bearer token of a request. Raises RefusedError (401)."""
-    scheme, _, given = headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not given.strip():
-        raise RefusedError(errors.unauthenticated("send a header `Authorization: Bearer` with a token"))
-    return given.strip()
+    """Return the bearer token of a request. Raises RefusedError (401)."""
+    scheme, _, value = headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not value.strip():
+        raise RefusedError(errors.unauthenticated("send the header `Authorization: Bearer` with a token"))
+    return value.strip()
 
 
 def identifier(request: web.Request, name: str) -> str:
-    """A part of the path: a name, a uid or a digest. Raises RefusedError (400)."""
+    """Return a part of the path: a name, a uid or a digest. Raises RefusedError (400)."""
     text = request.match_info[name]
     if not _IDENTIFIER.fullmatch(text):
-        raise RefusedError(errors.invalid(f"{name} is {text[:40]!r}; it has letters, digits, '-' and '.', 253 at most"))
+        raise RefusedError(errors.invalid(f"{name} is {text[:40]!r}; use up to 253 letters, digits, '-' and '.'"))
     return text
 
 
-def accepted(found: T | Refusal) -> T:
-    """What was decided, where it is no refusal."""
-    if isinstance(found, Refusal):
-        raise RefusedError(found)
-    return found
+def unwrap(outcome: T | Refusal) -> T:
+    """Return the outcome of a decision. Raises RefusedError if it is a Refusal."""
+    if isinstance(outcome, Refusal):
+        raise RefusedError(outcome)
+    return outcome
 
 
 def number(query: Mapping[str, str], name: str, default: int, most: int) -> int:
-    """A number of the query, from 0 on; one that is too large counts as the largest. Raises RefusedError (400)."""
+    """Return a number of the query, capped at `most`. Raises RefusedError (400) if it is not a whole number from 0."""
     text = query.get(name)
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) <= len(str(2**63))):
-        raise RefusedError(errors.invalid(f"{name} is {text[:40]!r}; it is a number from 0 on"))
+        raise RefusedError(errors.invalid(f"{name} is {text[:40]!r}; use a whole number from 0"))
     return min(int(text), most)
 
 
-async def _answer(request: web.Request, handler: Handler) -> tuple[str, web.StreamResponse]:
+async def _respond(request: web.Request, handler: Handler) -> tuple[str, web.StreamResponse]:
     try:
         return "OK", await handler(request)
     except RefusedError as error:
-        return error.refusal.reason, _said(error.refusal)
+        return error.refusal.reason, _to_response(error.refusal)
     except web.HTTPException as error:
-        return _word(error.status), _said(
+        return _reason(error.status), _to_response(
             Refusal(
                 status=error.status,
-                reason=_word(error.status),
+                reason=_reason(error.status),
                 message=f"{request.method} {request.path}: {error.reason}",
             )
         )
@@ -91,15 +91,19 @@ async def _answer(request: web.Request, handler: Handler) -> tuple[str, web.Stre
         raise
     except Exception:
         log.exception("%s %s", request.method, request.path)
-        fault = "a fault of the archive's own; its log says more"
-        return "Internal", _said(Refusal(status=HTTPStatus.INTERNAL_SERVER_ERROR, reason="Internal", message=fault))
+        fault = "internal error; see the archive's log"
+        return "Internal", _to_response(
+            Refusal(status=HTTPStatus.INTERNAL_SERVER_ERROR, reason="Internal", message=fault)
+        )
 
 
-def _said(said: Refusal) -> web.Response:
-    headers = {"Retry-After": RETRY_AFTER} if said.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
-    return web.json_response({"reason": said.reason, "message": said.message}, status=said.status, headers=headers)
+def _to_response(refusal: Refusal) -> web.Response:
+    headers = {"Retry-PageToken": RETRY_AFTER} if refusal.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return web.json_response(
+        {"reason": refusal.reason, "message": refusal.message}, status=refusal.status, headers=headers
+    )
 
 
-def _word(status: int) -> str:
-    """The reason of a status code of aiohttp's own, as one word: 404 is NotFound."""
+def _reason(status: int) -> str:
+    """The reason for a status code of aiohttp, as one word: 404 is NotFound."""
     return "".join(part.capitalize() for part in HTTPStatus(status).phrase.split())

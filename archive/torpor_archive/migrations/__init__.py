@@ -1,1 +1,1 @@
-"""The steps from one version of the tables to the next, for Alembic."""
+"""The database migrations, for Alembic."""

@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps, on the connection that was handed over, in the transaction that it is in."""
+"""Alembic's entry point: runs the migrations on the given connection, in its open transaction."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""Bodies and run history in SQL, and how long they are kept."""
+"""Stores bodies and finished runs in SQL, and deletes them when nothing needs them."""

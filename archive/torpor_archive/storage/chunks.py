@@ -1,6 +1,6 @@
-"""A body cut into chunks while it streams through: its digest, its size, and where each of its lines begins.
+"""Cuts a streaming body into chunks, and computes its digest, size and line offsets.
 
-Of a body no more is held than one chunk. Nothing here knows where chunks are kept.
+It buffers one chunk at most, and does not know where chunks are stored.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ from torpor_archive import errors
 from torpor_archive.errors import RefusedError
 
 CHUNK = 512 * 1024
-"""Bytes of a chunk; a row of the database each."""
+"""Bytes per chunk. Each chunk is a database row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How large a body may be: bytes and lines."""
+    """The maximum size of a body, in bytes and lines."""
 
     size: int
     lines: int
@@ -29,12 +29,12 @@ class Limits:
 RESULT = Limits(size=100_000_000, lines=1_000_000)
 EVENT = Limits(size=constants.EVENT_STORED_MAX, lines=1_000_000)
 RUN = Limits(size=1_000_000_000, lines=1_000_000)
-"""Of a run of 100,000 TaskRuns at the size that they may have."""
+"""Enough for 100,000 TaskRuns of the maximum size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A piece of a body from byte `at` on; `starts` are where lines begin in it, `first` is the number of the first."""
+    """A piece of a body from byte `at`. `starts` are the offsets of its lines; `first` numbers the first of them."""
 
     seq: int
     at: int
@@ -43,15 +43,15 @@ class Chunk:
     data: bytes
 
 
-class Cutter:
-    """One body. `lined` says whether it has lines."""
+class Chunker:
+    """Cuts one body into chunks. `has_lines` says whether to index its lines."""
 
-    def __init__(self, limits: Limits, *, lined: bool) -> None:
+    def __init__(self, limits: Limits, *, has_lines: bool) -> None:
         self._limits = limits
-        self.lined = lined
+        self.has_lines = has_lines
         self._digest = hashlib.sha256()
         self._buffer = bytearray()
-        self._starts = [0] if lined else []
+        self._starts = [0] if has_lines else []
         self._cut = 0
         self._seq = 0
         self.size = 0
@@ -59,33 +59,33 @@ class Cutter:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what has come so far, in hexadecimal."""
+        """SHA-256 of the data so far, in hexadecimal."""
         return self._digest.hexdigest()
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
-        """Take in what has come; yields the chunks that are full. Raises RefusedError (413) where it is too much."""
+        """Add data and yield the complete chunks. Raises RefusedError (413) if the body exceeds a limit."""
         self._digest.update(data)
-        if self.lined:
-            self._note_starts(data)
+        if self.has_lines:
+            self._add_starts(data)
         self.size += len(data)
         self._buffer += data
         if self.size > self._limits.size:
-            raise RefusedError(too_long(self._limits))
+            raise RefusedError(body_too_large(self._limits))
         if self.lines + len(self._starts) > self._limits.lines + 1:
             raise RefusedError(errors.too_large(f"the body has more than {self._limits.lines} items, the limit"))
         while len(self._buffer) > CHUNK:
             yield self._chunk(CHUNK)
 
     def end(self) -> Chunk:
-        """The last chunk, which may be empty. Raises RefusedError where there were too many lines."""
+        """Return the last chunk, which may be empty. Raises RefusedError (413) if there are too many lines."""
         if self._starts and self._starts[-1] == self.size:
             self._starts.pop()
         chunk = self._chunk(len(self._buffer))
         if self.lines > self._limits.lines:
-            raise RefusedError(errors.too_large(f"the body has {self.lines} items; {self._limits.lines} is the limit"))
+            raise RefusedError(errors.too_large(f"the body has {self.lines} items; the limit is {self._limits.lines}"))
         return chunk
 
-    def _note_starts(self, data: bytes) -> None:
+    def _add_starts(self, data: bytes) -> None:
         found = data.find(b"\n")
         while found >= 0:
             self._starts.append(self.size + found + 1)
@@ -104,17 +104,17 @@ class Cutter:
         return made
 
 
-def too_long(limits: Limits, size: int | None = None) -> errors.Refusal:
-    """What to say of a body of so many bytes, where that is known."""
-    said = "more than the limit of" if size is None else f"{size} bytes; the limit is"
-    return errors.too_large(f"the body has {said} {limits.size} bytes: keep it elsewhere and return where it is")
+def body_too_large(limits: Limits, size: int | None = None) -> errors.Refusal:
+    """Build the refusal of a body whose size is known (`size`) or not."""
+    excess = "more than the limit of" if size is None else f"{size} bytes; the limit is"
+    return errors.too_large(f"the body has {excess} {limits.size} bytes; store it elsewhere and return its path")
 
 
-def packed(starts: tuple[int, ...]) -> bytes:
-    """Line starts as they are stored: four bytes each, the least first."""
+def pack_offsets(starts: tuple[int, ...]) -> bytes:
+    """Pack line offsets for storage: four bytes each, little-endian."""
     return struct.pack(f"<{len(starts)}I", *starts)
 
 
-def start(stored: bytes, line: int) -> int:
-    """Where the line of this number among those of one chunk begins."""
-    return int(struct.unpack_from("<I", stored, 4 * line)[0])
+def unpack_offset(packed: bytes, line: int) -> int:
+    """Return the offset of a line, counted from the first of its chunk."""
+    return int(struct.unpack_from("<I", packed, 4 * line)[0])

@@ -1,4 +1,4 @@
-"""What a body says it is, by its headers: whether that makes sense is decided before a byte of it is read."""
+"""The format of a body according to its headers. Invalid headers are refused before the body is read."""
 
 import re
 from collections.abc import Mapping
@@ -20,58 +20,58 @@ CONTENT_TYPES: Mapping[str, str] = {
     "file": OCTETS,
 }
 RUN = "run"
-"""A finished Workflow and its TaskRuns; not a type of result."""
+"""The type of a finished run: a Workflow and its TaskRuns. Not a type of result."""
 TYPE_HEADER, NAME_HEADER, LENGTH_HEADER = "Torpor-Type", "Torpor-Name", "Torpor-Length"
 NAME_MAX = 255
-_UNFIT = re.compile(r"[\x00-\x1f\x7f/]")
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f/]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One of the types of results, and a file's name."""
+class BodyFormat:
+    """The type of a body, and the name of a file."""
 
     type: str
     name: str | None = None
 
     @property
     def content_type(self) -> str:
-        """How its body is written."""
+        """The body's media type."""
         return CONTENT_TYPES.get(self.type, LINES)
 
     @property
-    def lined(self) -> bool:
-        """Whether its body is lines of JSON, which can be read one by one."""
+    def has_lines(self) -> bool:
+        """Whether the body consists of JSON lines, which can be read one by one."""
         return self.content_type == LINES
 
     def headers(self) -> dict[str, str]:
-        """As a reader is told."""
+        """Build the response headers."""
         named = {} if self.name is None else {NAME_HEADER: quote(self.name)}
         return {TYPE_HEADER: self.type, "Content-Type": self.content_type, **named}
 
 
-def of(headers: Mapping[str, str]) -> Kind | Refusal:
-    """The kind that a result's headers give; a name is percent-encoded UTF-8."""
-    given = headers.get(TYPE_HEADER, "")
-    expected = CONTENT_TYPES.get(given)
+def parse_headers(headers: Mapping[str, str]) -> BodyFormat | Refusal:
+    """Parse the headers of a result. The name is percent-encoded UTF-8."""
+    type_name = headers.get(TYPE_HEADER, "")
+    expected = CONTENT_TYPES.get(type_name)
     if expected is None:
-        return errors.invalid(f"header {TYPE_HEADER} is {given!r}; it is one of {', '.join(CONTENT_TYPES)}")
+        return errors.invalid(f"header {TYPE_HEADER} is {type_name!r}; use one of {', '.join(CONTENT_TYPES)}")
     content_type = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if content_type != expected:
-        return errors.invalid(f"a {given} is sent with Content-Type {expected}, not {content_type!r}")
-    return _named(given, headers.get(NAME_HEADER))
+        return errors.invalid(f"a {type_name} requires Content-Type {expected}, not {content_type!r}")
+    return _parse_name(type_name, headers.get(NAME_HEADER))
 
 
-def _named(given: str, written: str | None) -> Kind | Refusal:
+def _parse_name(type_name: str, written: str | None) -> BodyFormat | Refusal:
     if written is None:
-        return Kind(type=given)
-    if given != "file":
-        return errors.invalid(f"header {NAME_HEADER} is for a file; this is a {given}")
+        return BodyFormat(type=type_name)
+    if type_name != "file":
+        return errors.invalid(f"header {NAME_HEADER} is for type file only; this is a {type_name}")
     try:
         name = unquote(written, errors="strict")
     except UnicodeDecodeError:
-        return errors.invalid(f"header {NAME_HEADER} is percent-encoded UTF-8, and {written[:80]!r} is not")
-    if not name or name in {".", ".."} or len(name) > NAME_MAX or _UNFIT.search(name):
+        return errors.invalid(f"header {NAME_HEADER} must be percent-encoded UTF-8; {written[:80]!r} is not")
+    if not name or name in {".", ".."} or len(name) > NAME_MAX or _FORBIDDEN.search(name):
         return errors.invalid(
-            f"{name[:80]!r} is no file's name: 1 to {NAME_MAX} characters, no slash and no control characters"
+            f"{name[:80]!r} is not a file name: 1 to {NAME_MAX} characters, no slash, no control characters"
         )
-    return Kind(type=given, name=name)
+    return BodyFormat(type=type_name, name=name)

@@ -1,7 +1,7 @@
-"""The one door to the database: PostgreSQL through asyncpg, or a file of SQLite through aiosqlite.
+"""Runs transactions on the database: PostgreSQL through asyncpg, or a SQLite file through aiosqlite.
 
-A transaction is repeated, within bounds, while the database does not answer, so each must be one that may be carried
-out twice. What is a fault of ours is not repeated. It knows no table.
+A transaction is retried for a bounded time while the database is unavailable, so each must be idempotent. Programming
+errors are not retried. This module knows no tables.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ LOCK_SECONDS = 2
 MIGRATION_SECONDS = 300.0
 POOL = 16
 _MIGRATION_LOCK = 0x746F72706F72
-_FAULTS = (IntegrityError, ProgrammingError, DataError)
-_TROUBLE = (
+_PROGRAM_ERRORS = (IntegrityError, ProgrammingError, DataError)
+_UNAVAILABLE = (
     DBAPIError,
     PoolTimeoutError,
     asyncpg.PostgresError,
@@ -46,59 +46,59 @@ log = logging.getLogger(__name__)
 
 
 class Database:
-    """Transactions in one database; `patience` is for how many seconds one is repeated."""
+    """One database. A failed transaction is retried for `retry_seconds`."""
 
-    def __init__(self, url: str, clock: Clock, *, patience: float, note: Callable[[bool], None]) -> None:
-        given = _url(url)
-        self.is_postgresql = given.get_backend_name() == "postgresql"
-        self._engine = _postgresql(given) if self.is_postgresql else _sqlite(given)
-        # SQLite has one writer at a time, and who finds it taken waits without a queue.
-        self._turn = asyncio.Lock()
+    def __init__(self, url: str, clock: Clock, *, retry_seconds: float, on_transaction: Callable[[bool], None]) -> None:
+        parsed = _parse_url(url)
+        self.is_postgresql = parsed.get_backend_name() == "postgresql"
+        self._engine = _postgresql(parsed) if self.is_postgresql else _sqlite(parsed)
+        # SQLite allows one writer at a time, and its own lock has no queue.
+        self._write_lock = asyncio.Lock()
         self._clock = clock
-        self._patience = patience
-        self._backoff = Backoff(first=0.1, cap=patience)
-        self._note = note
+        self._retry_seconds = retry_seconds
+        self._backoff = Backoff(first=0.1, cap=retry_seconds)
+        self._on_transaction = on_transaction
         self._migrated = False
 
     @property
     def is_ready(self) -> bool:
-        """Whether its tables are those that this program knows."""
+        """Whether the migration has completed."""
         return self._migrated
 
     async def read(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """What `work` gives, in a transaction. Raises RefusedError (503) where the database does not answer."""
-        return await self._repeated(work, writes=False)
+        """Return the result of `work` in a transaction. Raises RefusedError (503) if the database is unavailable."""
+        return await self._retry(work, writes=False)
 
     async def write(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """The same, for work that changes something; it may be carried out twice."""
-        return await self._repeated(work, writes=True)
+        """Run `work`, which must be idempotent, in a transaction that may change data. Raises as `read` does."""
+        return await self._retry(work, writes=True)
 
     async def migrate(self) -> None:
-        """Bring the tables to this program's version; replicas take turns. Raises as `read` does."""
-        async with self._guarded(MIGRATION_SECONDS, writes=True) as connection:
+        """Migrate the tables to this version; replicas take turns. Raises as `read` does."""
+        async with self._transaction(MIGRATION_SECONDS, writes=True) as connection:
             if self.is_postgresql:
                 await connection.execute(text(f"SET LOCAL lock_timeout = '{MIGRATION_SECONDS:.0f}s'"))
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
             await connection.run_sync(_upgrade)
         self._migrated = True
 
-    async def answers(self) -> None:
-        """Return where it does. Raises RefusedError (503) where it does not."""
-        async with self._guarded(ATTEMPT_SECONDS, writes=False) as connection:
+    async def ping(self) -> None:
+        """Run a query. Raises RefusedError (503) if the database is unavailable."""
+        async with self._transaction(ATTEMPT_SECONDS, writes=False) as connection:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         await self._engine.dispose()
 
-    async def _repeated(self, work: Callable[[AsyncConnection], Awaitable[T]], *, writes: bool) -> T:
+    async def _retry(self, work: Callable[[AsyncConnection], Awaitable[T]], *, writes: bool) -> T:
         if not self._migrated:
             raise RefusedError(_unavailable())
-        end = self._clock.monotonic() + self._patience
+        end = self._clock.monotonic() + self._retry_seconds
         failures = 0
         while True:
             try:
-                async with self._guarded(ATTEMPT_SECONDS, writes=writes) as connection:
+                async with self._transaction(ATTEMPT_SECONDS, writes=writes) as connection:
                     return await work(connection)
             except RefusedError as error:
                 failures += 1
@@ -108,48 +108,48 @@ class Database:
             await self._clock.sleep(delay)
 
     @asynccontextmanager
-    async def _guarded(self, seconds: float, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+    async def _transaction(self, seconds: float, *, writes: bool) -> AsyncIterator[AsyncConnection]:
         try:
-            async with asyncio.timeout(seconds), self._begun(writes=writes) as connection:
+            async with asyncio.timeout(seconds), self._connect(writes=writes) as connection:
                 yield connection
-        except _FAULTS:
+        except _PROGRAM_ERRORS:
             raise
-        except _TROUBLE as error:
-            log.warning("the database does not do what it is asked: %s: %s", type(error).__name__, _said(error))
-            self._note(False)
+        except _UNAVAILABLE as error:
+            log.warning("database unavailable: %s: %s", type(error).__name__, _driver_message(error))
+            self._on_transaction(False)
             raise RefusedError(_unavailable()) from error
-        self._note(True)
+        self._on_transaction(True)
 
     @asynccontextmanager
-    async def _begun(self, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+    async def _connect(self, *, writes: bool) -> AsyncIterator[AsyncConnection]:
         if self.is_postgresql or not writes:
             async with self._engine.begin() as connection:
                 yield connection
             return
-        async with self._turn, self._engine.connect() as connection:
+        async with self._write_lock, self._engine.connect() as connection:
             await connection.execution_options(torpor_writes=True)
             async with connection.begin():
                 yield connection
 
 
-def _url(given: str) -> URL:
-    """With the driver that we use. Raises ValueError for what is no address of a database of these two kinds."""
+def _parse_url(address: str) -> URL:
+    """Parse the URL and set the driver. Raises ValueError for other kinds of database."""
     try:
-        url = make_url(given)
+        url = make_url(address)
     except ArgumentError:
-        said = "the database's URL cannot be read: postgresql://user:password@host/name, or sqlite:///path"
-        raise ValueError(said) from None  # what the library says has the URL in it, and so the password
+        message = "cannot parse the database URL; use postgresql://user:password@host/name or sqlite:///path"
+        raise ValueError(message) from None  # the library's message contains the URL and its password
     match url.get_backend_name():
         case "postgresql" | "postgres":
-            return _translated(url).set(drivername="postgresql+asyncpg")
+            return _translate_sslmode(url).set(drivername="postgresql+asyncpg")
         case "sqlite":
             return url.set(drivername="sqlite+aiosqlite")
         case other:
-            raise ValueError(f"a database of kind {other!r} is not known: postgresql or sqlite")
+            raise ValueError(f"unknown database kind {other!r}; use postgresql or sqlite")
 
 
-def _translated(url: URL) -> URL:
-    """As asyncpg's dialect has it, which knows libpq's `sslmode` by another name."""
+def _translate_sslmode(url: URL) -> URL:
+    """Rename libpq's `sslmode` to `ssl`, asyncpg's name."""
     mode = url.query.get("sslmode")
     return url if mode is None else url.difference_update_query(["sslmode"]).update_query_dict({"ssl": mode})
 
@@ -169,16 +169,16 @@ def _sqlite(url: URL) -> AsyncEngine:
         hide_parameters=True,
         connect_args={"timeout": LOCK_SECONDS},
     )
-    event.listen(engine.sync_engine, "connect", _opened)
+    event.listen(engine.sync_engine, "connect", _configure_sqlite)
     event.listen(engine.sync_engine, "begin", _begin)
     return engine
 
 
-def _opened(connection: Any, _record: object) -> None:
-    # Python's driver would begin transactions by itself, and not those of a reader or of a change of tables.
+def _configure_sqlite(connection: Any, _record: object) -> None:
+    # By default Python's driver begins transactions for data changes only, not for reads or migrations.
     connection.isolation_level = None
     cursor = connection.cursor()
-    # FULL, since what was answered 201 must outlive a loss of power.
+    # FULL, because a result acknowledged with 201 must survive a power failure.
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
@@ -196,10 +196,10 @@ def _upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _said(error: BaseException) -> str:
-    """What the driver said, without the statement."""
+def _driver_message(error: BaseException) -> str:
+    """The driver's message, without the statement."""
     return str(getattr(error, "orig", None) or error).partition("\n")[0][:300]
 
 
 def _unavailable() -> errors.Refusal:
-    return errors.unavailable("DatabaseUnavailable", "the archive's database does not answer: try again later")
+    return errors.unavailable("DatabaseUnavailable", "the archive's database is unavailable; try again later")

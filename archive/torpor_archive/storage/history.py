@@ -1,4 +1,4 @@
-"""Finished runs: what one looks like when it comes in, and the pages they are listed on."""
+"""Finished runs: validation of an incoming run, and the list of stored ones."""
 
 import base64
 import binascii
@@ -18,50 +18,50 @@ from torpor_archive.storage.tables import BODIES, RUNS
 PAGE, PAGE_MAX = 100, 1000
 
 
-class Incoming:
-    """A run line by line: its Workflow, then its TaskRuns. `summary` is there once the first has been looked at."""
+class RunValidator:
+    """Validates a run line by line: its Workflow, then its TaskRuns. The first line sets `summary`."""
 
     def __init__(self, namespace: str, uid: str) -> None:
         self._namespace = namespace
         self._uid = uid
         self.summary: dict[str, str] = {}
 
-    def look(self, number: int, value: Any) -> None:
-        """One line. Raises RefusedError where it is not of this run."""
-        found = (
-            _workflow_refused(value, self._namespace, self._uid) if number == 0 else _taskrun_refused(value, self._uid)
+    def check_line(self, number: int, value: Any) -> None:
+        """Validate a line. Raises RefusedError (400) if it does not belong to this run."""
+        problem = (
+            _check_workflow(value, self._namespace, self._uid) if number == 0 else _check_taskrun(value, self._uid)
         )
-        if found is not None:
-            raise RefusedError(errors.invalid(f"line {number} {found}"))
+        if problem is not None:
+            raise RefusedError(errors.invalid(f"line {number} {problem}"))
         if number == 0:
             self.summary = _summary(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class After:
-    """Where a page goes on: after the run that was archived then, of this uid."""
+class PageToken:
+    """The position after which a page begins: the run archived at that time, with that uid."""
 
     archived: float
     uid: str
 
     def text(self) -> str:
-        """As a client hands it back."""
+        """Encode the token for the client."""
         return base64.urlsafe_b64encode(json.dumps([self.archived, self.uid]).encode()).decode()
 
 
-def after(text: str) -> After | Refusal:
-    """Read it again."""
+def parse_page_token(text: str) -> PageToken | Refusal:
+    """Decode a token."""
     try:
         match json.loads(base64.urlsafe_b64decode(text.encode())):
             case [float(archived), str(uid)] if "\0" not in uid:
-                return After(archived=archived, uid=uid)
+                return PageToken(archived=archived, uid=uid)
     except (ValueError, RecursionError, binascii.Error):
         pass
-    return errors.invalid("continue is what the page before gave, and nothing else")
+    return errors.invalid("`continue` must be the token from the previous page")
 
 
-async def page(database: Database, namespace: str, limit: int, start: After | None) -> Mapping[str, Any]:
-    """Runs of a namespace, those that were archived last first."""
+async def list_runs(database: Database, namespace: str, limit: int, start: PageToken | None) -> Mapping[str, Any]:
+    """Return a page of a namespace's runs, most recently archived first."""
 
     async def work(connection: AsyncConnection) -> list[Any]:
         query = select(RUNS, BODIES.c.size, BODIES.c.length).join(BODIES, RUNS.c.body == BODIES.c.id)
@@ -71,12 +71,12 @@ async def page(database: Database, namespace: str, limit: int, start: After | No
         ordered = query.order_by(RUNS.c.archived.desc(), RUNS.c.uid.desc()).limit(limit + 1)
         return list((await connection.execute(ordered)).mappings().all())
 
-    found = await database.read(work)
-    items, more = found[:limit], len(found) > limit
-    answer: dict[str, Any] = {"items": [_item(row) for row in items]}
+    rows = await database.read(work)
+    items, more = rows[:limit], len(rows) > limit
+    page: dict[str, Any] = {"items": [_item(row) for row in items]}
     if more:
-        answer["continue"] = After(archived=items[-1]["archived"], uid=items[-1]["uid"]).text()
-    return answer
+        page["continue"] = PageToken(archived=items[-1]["archived"], uid=items[-1]["uid"]).text()
+    return page
 
 
 def _item(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,25 +84,25 @@ def _item(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in names} | {"taskRuns": row["length"] - 1}
 
 
-def _workflow_refused(value: Any, namespace: str, uid: str) -> str | None:
+def _check_workflow(value: Any, namespace: str, uid: str) -> str | None:
     if not isinstance(value, dict) or value.get("kind") != "Workflow":
-        return "is no Workflow, with which a run begins"
-    metadata = _at(value, "metadata")
+        return "is not a Workflow; a run begins with its Workflow"
+    metadata = _get_object(value, "metadata")
     if (metadata.get("namespace"), metadata.get("uid")) != (namespace, uid):
-        return f"is not the Workflow of uid {uid} in namespace {namespace}"
+        return f"is not the Workflow with uid {uid} in namespace {namespace}"
     return None
 
 
-def _taskrun_refused(value: Any, uid: str) -> str | None:
+def _check_taskrun(value: Any, uid: str) -> str | None:
     if not isinstance(value, dict) or value.get("kind") != "TaskRun":
-        return "is no TaskRun"
-    if _at(_at(value, "spec"), "workflow").get("uid") != uid:
-        return f"is a TaskRun of another Workflow than that of uid {uid}"
+        return "is not a TaskRun"
+    if _get_object(_get_object(value, "spec"), "workflow").get("uid") != uid:
+        return f"is a TaskRun of another Workflow, not of uid {uid}"
     return None
 
 
 def _summary(workflow: Mapping[str, Any]) -> dict[str, str]:
-    metadata, status = _at(workflow, "metadata"), _at(workflow, "status")
+    metadata, status = _get_object(workflow, "metadata"), _get_object(workflow, "status")
     return {
         "name": str(metadata.get("name", ""))[:253],
         "state": str(status.get("state", ""))[:63],
@@ -111,6 +111,6 @@ def _summary(workflow: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _at(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _get_object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = value.get(key)
     return found if isinstance(found, dict) else {}

@@ -1,7 +1,7 @@
-"""How much each namespace keeps, and how much it may: bytes of results, and as many again of finished runs.
+"""Limits how many bytes of results, and how many bytes of finished runs, each namespace stores.
 
-The database is asked for the sum now and then, and what comes in meanwhile is added here. Other replicas add, too, so a
-namespace may exceed its quota by what comes in within some seconds.
+The sum comes from the database and is cached; uploads of this replica are added to it. Other replicas' uploads are not
+visible until the cache expires, so a namespace may exceed its quota by a few seconds of uploads.
 """
 
 from typing import Any
@@ -18,12 +18,12 @@ from torpor_archive.storage.tables import BODIES, RUNS
 QUOTA = 4 * 1024**3
 SUM_SECONDS = 10.0
 SUM_SHARE = 20.0
-"""A sum is kept for at least so many times as long as it took."""
+"""A sum is cached for at least this many times the duration of its query."""
 ENTRIES = 4096
 
 
 class Quota:
-    """What each namespace keeps in each table; `limit` in bytes, 0 for none."""
+    """The usage of each namespace and table. `limit` is in bytes; 0 disables it."""
 
     def __init__(self, database: Database, clock: Clock, limit: int) -> None:
         self._database = database
@@ -31,8 +31,8 @@ class Quota:
         self._limit = limit
         self._sums: dict[tuple[str, str], tuple[float, int]] = {}
 
-    async def room(self, table: Table, namespace: str) -> int | None:
-        """Bytes that may still come; None where there is no limit. Raises RefusedError (507) where there are none."""
+    async def remaining(self, table: Table, namespace: str) -> int | None:
+        """Return the bytes left, or None without a limit. Raises RefusedError (507) if none are left."""
         if not self._limit:
             return None
         left = self._limit - await self._sum(table, namespace)
@@ -41,39 +41,39 @@ class Quota:
         return left
 
     def add(self, table: Table, namespace: str, size: int) -> None:
-        """A body was kept."""
+        """Add a stored body to the cached sum."""
         key = (table.name, namespace)
         if key in self._sums:
             until, used = self._sums[key]
             self._sums[key] = (until, used + size)
 
     def exceeded(self, table: Table, namespace: str) -> Refusal:
-        """What to say where there is no room."""
-        history = table is RUNS
-        mend = (
-            "delete old runs of it from the archive's database"
-            if history
-            else "delete Workflows whose results nobody needs; the archive deletes those some minutes later"
+        """Build the refusal of a body that exceeds the quota."""
+        is_history = table is RUNS
+        remedy = (
+            "delete old runs from the archive's database"
+            if is_history
+            else "delete Workflows whose results are no longer needed; the archive deletes the results minutes later"
         )
         return errors.quota_exceeded(
-            f"the quota of namespace {namespace} in the archive, {self._limit} bytes of "
-            f"{'finished runs' if history else 'results'}, is used up: {mend}, or raise --namespace-quota"
+            f"namespace {namespace} has used its archive quota of {self._limit} bytes of "
+            f"{'finished runs' if is_history else 'results'}: {remedy}, or raise --namespace-quota"
         )
 
     async def _sum(self, table: Table, namespace: str) -> int:
-        key, began = (table.name, namespace), self._clock.monotonic()
-        kept = self._sums.get(key)
-        if kept is not None and kept[0] > began:
-            return kept[1]
-        found = await self._database.read(lambda connection: _summed(connection, table, namespace))
+        key, started = (table.name, namespace), self._clock.monotonic()
+        cached = self._sums.get(key)
+        if cached is not None and cached[0] > started:
+            return cached[1]
+        used = await self._database.read(lambda connection: _query_sum(connection, table, namespace))
         now = self._clock.monotonic()
         self._sums.pop(key, None)
-        self._sums[key] = (now + max(SUM_SECONDS, SUM_SHARE * (now - began)), found)
+        self._sums[key] = (now + max(SUM_SECONDS, SUM_SHARE * (now - started)), used)
         if len(self._sums) > ENTRIES:
             del self._sums[next(iter(self._sums))]
-        return found
+        return used
 
 
-async def _summed(connection: AsyncConnection, table: Table, namespace: str) -> int:
+async def _query_sum(connection: AsyncConnection, table: Table, namespace: str) -> int:
     query: Any = select(func.sum(BODIES.c.size)).join(table, table.c.body == BODIES.c.id)
     return int(await connection.scalar(query.where(table.c.namespace == namespace)) or 0)

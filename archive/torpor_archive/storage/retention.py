@@ -1,8 +1,8 @@
-"""What nobody needs any more goes: bodies that were never finished, and results of Workflows that are gone.
+"""Deletes abandoned bodies, and results of deleted Workflows.
 
-Whether a Workflow is gone, the API server says, asked after the results were looked up: a Workflow is there before any
-result of it. It is asked by namespace, so that a namespace whose list cannot be read keeps its own results and no
-others. One database is therefore of one cluster.
+The API server is queried after the results are listed, because a Workflow exists before its results. Each namespace is
+listed separately: if a list fails, that namespace keeps its results and the others are cleaned up. Therefore a database
+must belong to a single cluster.
 """
 
 import logging
@@ -22,48 +22,48 @@ log = logging.getLogger(__name__)
 
 
 async def run(database: Database, api: Api, interval: float, jitter: Callable[[], float]) -> Never:
-    """Sweep, for ever, every `interval` seconds; no result younger than that goes. `jitter` is from 0 to 1."""
+    """Sweep every `interval` seconds. Results younger than `interval` are kept. `jitter` returns 0 to 1."""
     while True:
         await api.clock.sleep(interval * (0.75 + 0.5 * jitter()))
         try:
-            await _swept(database, api, interval)
+            await _sweep(database, api, interval)
         except RefusedError as error:
-            log.warning("what nobody needs stays for now: %s", error)
+            log.warning("cannot delete unreferenced data, retrying later: %s", error)
         except Exception:
-            log.exception("what nobody needs stays for now")
+            log.exception("cannot delete unreferenced data, retrying later")
 
 
-async def orphans(database: Database, api: Api, before: float) -> int:
-    """Delete the results, put before a moment, of Workflows that are gone; gives how many. Raises RefusedError."""
+async def delete_orphans(database: Database, api: Api, before: float) -> int:
+    """Delete results of deleted Workflows, stored before a time, and return their number. Raises RefusedError."""
     owners: dict[str, set[str]] = defaultdict(set)
-    for namespace, workflow in await bodies.owners(database, before):
+    for namespace, workflow in await bodies.list_workflows(database, before):
         owners[namespace].add(workflow)
     count = 0
     for namespace in sorted(owners):
         try:
             gone = owners[namespace] - await _workflows(api, namespace)
         except ApiError as error:
-            log.warning("results of namespace %s stay for now: its Workflows cannot be listed: %s", namespace, error)
+            log.warning("cannot list Workflows of namespace %s, keeping their results: %s", namespace, error)
             continue
-        except Exception:  # such as RecursionError, of one object that nobody foresaw
-            log.exception("results of namespace %s stay for now: its Workflows cannot be read", namespace)
+        except Exception:  # for example a RecursionError from one malformed object
+            log.exception("cannot read Workflows of namespace %s, keeping their results", namespace)
             continue
         for workflow in sorted(gone):
             count += await bodies.delete_results(database, namespace, workflow)
     return count
 
 
-async def _swept(database: Database, api: Api, age: float) -> None:
+async def _sweep(database: Database, api: Api, age: float) -> None:
     now = api.clock.now()
-    unfinished = await bodies.sweep(database, now)
-    gone = await orphans(database, api, now - age)
+    unfinished = await bodies.delete_unfinished(database, now)
+    gone = await delete_orphans(database, api, now - age)
     if unfinished or gone:
-        log.info("deleted %d bodies that were never finished, %d results of runs that are gone", unfinished, gone)
+        log.info("deleted %d abandoned bodies and %d results of deleted Workflows", unfinished, gone)
 
 
 async def _workflows(api: Api, namespace: str) -> set[str]:
-    """The uids of all that a namespace has. A list that cannot be finished raises, and is none."""
-    found: set[str] = set()
+    """Return the uids of a namespace's Workflows. An incomplete list raises."""
+    uids: set[str] = set()
     async for page in api.pages(WORKFLOWS, namespace):
-        found.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
-    return found
+        uids.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
+    return uids

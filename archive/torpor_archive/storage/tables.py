@@ -1,6 +1,6 @@
-"""The tables, as SQLAlchemy sees them. The steps under `migrations/` make them; a test holds the two together.
+"""The SQLAlchemy tables. `migrations/` creates them; a test compares the two.
 
-Bodies are apart from what they are bodies of, so that one that is still streaming in is referred to by nothing.
+Bodies have their own table, so that nothing refers to an unfinished upload.
 """
 
 from sqlalchemy import (
@@ -49,7 +49,7 @@ CHUNKS = Table(
     Column("data", LargeBinary, nullable=False),
     Index("chunks_first", "body", "first"),
 )
-"""`at` is where in the body it begins, `first` the number of the first of the `lines` that begin in it."""
+"""`at` is the chunk's offset in the body; `first` is the number of the first of the `lines` that begin in it."""
 
 RESULTS = Table(
     "results",
@@ -64,7 +64,7 @@ RESULTS = Table(
     Column("launch", Integer, nullable=False, server_default="0"),
     Index("results_workflow", "namespace", "workflow"),
 )
-"""`taskrun` and `workflow` are uids. A TaskRun has one result: a put replaces that of the same or an earlier launch."""
+"""`taskrun` and `workflow` are uids. A TaskRun has one result: an upload replaces that of an earlier launch."""
 
 RUNS = Table(
     "runs",
@@ -79,4 +79,4 @@ RUNS = Table(
     Column("body", String(32), ForeignKey("bodies.id"), nullable=False, unique=True),
     Index("runs_newest", "namespace", "archived", "uid"),
 )
-"""`created` and `completed` are the Workflow's own words, `archived` is in seconds since the epoch."""
+"""`created` and `completed` are copied from the Workflow; `archived` is in seconds since the epoch."""

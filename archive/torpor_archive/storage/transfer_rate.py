@@ -1,18 +1,18 @@
-"""The least rate at which a body must come: who sends less holds a place that others wait for.
+"""The minimum rate of an upload: a slow client would occupy a slot that others wait for.
 
-Only time spent waiting for the client counts, never that of the database. Pure.
+Only time spent waiting for the client counts, not the database's. Pure.
 """
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
 
 RATE = 4096
-"""Bytes a second."""
+"""Bytes per second."""
 WINDOW_SECONDS = 60.0
 
 
-class Pace:
-    """One body: in each window of waiting for the client, so many bytes come."""
+class TransferRate:
+    """Measures one upload: each window of waiting for the client must bring enough bytes."""
 
     def __init__(self, rate: int, window: float = WINDOW_SECONDS) -> None:
         self._rate = rate
@@ -21,12 +21,12 @@ class Pace:
         self._size = 0
 
     @property
-    def left(self) -> float:
-        """For how many seconds the client may still be waited for in this window."""
+    def remaining_seconds(self) -> float:
+        """How long to wait for the client in this window."""
         return max(0.0, self._window - self._waited)
 
-    def note(self, waited: float, size: int) -> None:
-        """So many bytes came after so many seconds. Raises RefusedError (408) where they are too few."""
+    def record(self, waited: float, size: int) -> None:
+        """Record data received after a wait in seconds. Raises RefusedError (408) if the window had too little."""
         self._waited += waited
         self._size += size
         if self._waited < self._window:
@@ -36,7 +36,8 @@ class Pace:
         self._waited, self._size = 0.0, 0
 
     def too_slow(self) -> errors.Refusal:
-        """What to say of a window with too little in it."""
+        """Build the refusal of a slow upload."""
         return errors.too_slow(
-            f"{self._size} bytes of the body came in {self._window:g} s; at least {self._rate} bytes a second must come"
+            f"received {self._size} bytes of the body in {self._window:g} s; the minimum is "
+            f"{self._rate} bytes per second"
         )

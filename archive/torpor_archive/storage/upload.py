@@ -1,6 +1,6 @@
-"""A body on its way from the network into the database, a chunk at a time: what comes faster waits in the socket.
+"""Streams a body from the network into the database, one chunk at a time, with backpressure.
 
-However it ends, nothing stays of a body that was not finished.
+An upload that does not finish leaves nothing behind.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from torpor_archive import errors
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage import chunks
-from torpor_archive.storage.bodies import Described, Upload
-from torpor_archive.storage.chunks import Cutter, Limits
-from torpor_archive.storage.content import Kind
+from torpor_archive.storage.bodies import BodySummary, BodyWriter
+from torpor_archive.storage.chunks import Chunker, Limits
+from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.quota import QUOTA, Quota
-from torpor_archive.storage.transfer_rate import RATE, Pace
-from torpor_archive.storage.upload_slots import UPLOADS, Slots
-from torpor_archive.storage.validation import Shape
+from torpor_archive.storage.transfer_rate import RATE, TransferRate
+from torpor_archive.storage.transfer_slots import UPLOADS, TransferSlots
+from torpor_archive.storage.validation import Validator
 
 UPLOAD_SECONDS = 900.0
 
@@ -31,14 +31,14 @@ log = logging.getLogger(__name__)
 
 
 class Source(Protocol):
-    """Where a body comes from."""
+    """The source of a body."""
 
     async def readany(self) -> bytes:
-        """What has come; nothing at the end."""
+        """Return the available data; empty at the end."""
 
 
-class Intake:
-    """All uploads of a process. `rate` is the least number of bytes a second, `quota` the bytes of a namespace."""
+class Uploads:
+    """All uploads of a process. `rate` is the minimum in bytes per second, `quota` the bytes per namespace."""
 
     def __init__(
         self, database: Database, metrics: Metrics, clock: Clock, *, rate: int = RATE, quota: int = QUOTA
@@ -48,98 +48,100 @@ class Intake:
         self._clock = clock
         self._rate = rate
         self._quota = Quota(database, clock, quota)
-        self._slots = Slots(UPLOADS, "uploads")
+        self._slots = TransferSlots(UPLOADS, "uploads")
 
     @asynccontextmanager
-    async def upload(self, table: Table, namespace: str, kind: Kind, limits: Limits) -> AsyncIterator["UploadSession"]:
-        """Room for one body. Raises RefusedError (503) where there is none for too long, 507 over the quota."""
-        async with self._slots.held(namespace):
-            room = await self._quota.room(table, namespace)
-            upload = Upload(self._database, kind, self._clock.now())
-            full = None if room is None else (room, self._quota.exceeded(table, namespace))
-            arrival = UploadSession(
-                upload,
-                cutter=Cutter(limits, lined=kind.lined),
+    async def upload(
+        self, table: Table, namespace: str, body_format: BodyFormat, limits: Limits
+    ) -> AsyncIterator["UploadSession"]:
+        """Start an upload. Raises RefusedError: 503 if no slot becomes free in time, 507 over the quota."""
+        async with self._slots.acquire(namespace):
+            remaining = await self._quota.remaining(table, namespace)
+            writer = BodyWriter(self._database, body_format, self._clock.now())
+            full = None if remaining is None else (remaining, self._quota.exceeded(table, namespace))
+            session = UploadSession(
+                writer,
+                chunker=Chunker(limits, has_lines=body_format.has_lines),
                 metrics=self._metrics,
-                pace=Pace(self._rate),
+                transfer_rate=TransferRate(self._rate),
                 clock=self._clock,
                 full=full,
             )
             with self._metrics.uploads.track_inprogress():
                 try:
                     async with asyncio.timeout(UPLOAD_SECONDS):
-                        yield arrival
+                        yield session
                 except TimeoutError:
-                    raise RefusedError(errors.too_slow(f"the body took more than {UPLOAD_SECONDS:g} s")) from None
+                    raise RefusedError(errors.too_slow(f"the upload took more than {UPLOAD_SECONDS:g} s")) from None
                 finally:
-                    await arrival.left()
-            self._quota.add(table, namespace, arrival.described().size)
+                    await session.close()
+            self._quota.add(table, namespace, session.summary().size)
 
 
 class UploadSession:
-    """One body that comes in. `full` is how many bytes there is room for, and what is said of more."""
+    """One upload. `full` is the quota left in bytes, and the refusal of a larger body."""
 
-    def __init__(  # noqa: PLR0913 - what one body needs; `Intake` alone makes one
+    def __init__(  # noqa: PLR0913 - only `Uploads` creates one
         self,
-        upload: Upload,
+        writer: BodyWriter,
         *,
-        cutter: Cutter,
+        chunker: Chunker,
         metrics: Metrics,
-        pace: Pace,
+        transfer_rate: TransferRate,
         clock: Clock,
         full: tuple[int, errors.Refusal] | None = None,
     ) -> None:
-        self._upload = upload
-        self._cutter = cutter
+        self._writer = writer
+        self._chunker = chunker
         self._metrics = metrics
-        self._pace = pace
+        self._transfer_rate = transfer_rate
         self._clock = clock
         self._full = full
-        self._begun = False
+        self._started = False
         self._done = False
 
-    async def receive(self, source: Source, shape: Shape) -> chunks.Chunk:
-        """Take it in but for its last chunk, which is given. Raises RefusedError for what must not be kept."""
+    async def receive(self, source: Source, shape: Validator) -> chunks.Chunk:
+        """Store all chunks but the last, which is returned. Raises RefusedError for an invalid body."""
         while data := await self._read(source):
             self._metrics.bytes.labels("in").inc(len(data))
             shape.feed(data)
-            for chunk in self._cutter.feed(data):
-                self._begun = True
-                await self._upload.add(chunk)
-            if self._full is not None and self._cutter.size > self._full[0]:
+            for chunk in self._chunker.feed(data):
+                self._started = True
+                await self._writer.add(chunk)
+            if self._full is not None and self._chunker.size > self._full[0]:
                 raise RefusedError(self._full[1])
         shape.end()
-        return self._cutter.end()
+        return self._chunker.end()
 
-    def described(self, keys: str | None = None) -> Described:
-        """What it is, once it has been received."""
-        length = self._cutter.lines if self._cutter.lined else None
-        return Described(size=self._cutter.size, digest=self._cutter.digest, length=length, keys=keys)
+    def summary(self, keys: str | None = None) -> BodySummary:
+        """Describe the received body."""
+        length = self._chunker.lines if self._chunker.has_lines else None
+        return BodySummary(size=self._chunker.size, digest=self._chunker.digest, length=length, keys=keys)
 
-    async def finish(self, chunk: chunks.Chunk, described: Described, table: Table, row: dict[str, Any]) -> bool:
-        """Let a row refer to it; false where there was one, and this body is forgotten."""
-        self._begun = True
-        new = await self._upload.finish(chunk, described, table, row)
+    async def finish(self, chunk: chunks.Chunk, summary: BodySummary, table: Table, row: dict[str, Any]) -> bool:
+        """Store the last chunk and refer to the body by a row. Returns False if the row existed."""
+        self._started = True
+        new = await self._writer.finish(chunk, summary, table, row)
         self._done = True
         return new
 
-    async def left(self) -> None:
-        """Forget what was not finished; what cannot be forgotten now is swept later."""
-        if self._done or not self._begun:
+    async def close(self) -> None:
+        """Delete an unfinished body. If that fails, the sweep deletes it later."""
+        if self._done or not self._started:
             return
         self._metrics.abandoned.inc()
         try:
-            await self._upload.abandon()
+            await self._writer.abandon()
         except RefusedError:
-            log.info("a body that was not finished is left for later")
+            log.info("cannot delete an unfinished upload now; the sweep will delete it")
 
     async def _read(self, source: Source) -> bytes:
-        began = self._clock.monotonic()
+        started = self._clock.monotonic()
         try:
-            async with asyncio.timeout(self._pace.left):
+            async with asyncio.timeout(self._transfer_rate.remaining_seconds):
                 data = await source.readany()
         except TimeoutError:
-            raise RefusedError(self._pace.too_slow()) from None
+            raise RefusedError(self._transfer_rate.too_slow()) from None
         if data:
-            self._pace.note(self._clock.monotonic() - began, len(data))
+            self._transfer_rate.record(self._clock.monotonic() - started, len(data))
         return data

@@ -1,8 +1,7 @@
-"""Whether a body is what it says it is, looked at while it streams through.
+"""Validates a body against its declared type while it streams through.
 
-What the archive calls a list is a list to every reader, so each line is parsed as it comes: one at a time, so that what
-parsing takes is bounded by the longest line, whoever sends. A string beyond that length is held to UTF-8 and its quotes
-only, since to parse it would be to hold it.
+Each line of a list is parsed separately, so that memory is bounded by the longest line. For a longer string only UTF-8
+and the quotes are checked, because parsing would require the whole string in memory.
 """
 
 import codecs
@@ -15,52 +14,52 @@ from torpor_wire import constants, json_types
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
-from torpor_archive.storage.content import Kind
+from torpor_archive.storage.content import BodyFormat
 
 LINE_MAX = 8 * 1024 * 1024
-"""Bytes of one item, and of any JSON value that is no list, object or string."""
+"""Maximum bytes of an item, and of a JSON number, boolean or null."""
 CONTAINERS_MAX = 250_000
-"""Lists and objects in one item: each takes some 200 bytes of memory while the item is parsed, for 3 bytes of text."""
+"""Maximum lists and objects in an item: while parsed, each takes about 200 bytes of memory for 3 bytes of text."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
-class Shape(Protocol):
-    """One look at one body; both raise RefusedError for what must not be kept."""
+class Validator(Protocol):
+    """Validates one body. Both methods raise RefusedError."""
 
     def feed(self, data: bytes) -> None:
-        """What has come."""
+        """Add data."""
 
     def end(self) -> None:
-        """That was all."""
+        """Finish."""
 
 
-class Opaque:
-    """Bytes and files."""
+class AnyBytes:
+    """Accepts bytes and files."""
 
     def feed(self, data: bytes) -> None:
-        """Anything goes."""
+        """Accept any data."""
 
     def end(self) -> None:
-        """Even nothing."""
+        """Accept an empty body."""
 
 
-class Lines:
-    """Lines of JSON; `look` is told the number and the value of each."""
+class JsonLines:
+    """Lines of JSON. `accept` receives the number and the value of each."""
 
-    def __init__(self, look: Callable[[int, Any], None]) -> None:
-        self._look = look
+    def __init__(self, accept: Callable[[int, Any], None]) -> None:
+        self._accept = accept
         self._line = bytearray()
         self._count = 0
 
     def feed(self, data: bytes) -> None:
-        """Parse the lines that are whole by now."""
+        """Parse the complete lines."""
         *ended, tail = data.split(b"\n")
         for part in ended:
             self._close(part)
         self._grow(tail)
 
     def end(self) -> None:
-        """Parse a last line without a newline."""
+        """Parse the last line if it has no newline."""
         if self._line:
             self._close(b"")
 
@@ -68,7 +67,7 @@ class Lines:
         self._line += part
         if len(self._line) > LINE_MAX:
             raise RefusedError(
-                errors.too_large(f"item {self._count} has more than {LINE_MAX} bytes, the limit of a single item")
+                errors.too_large(f"item {self._count} has more than {LINE_MAX} bytes, the limit for one item")
             )
 
     def _close(self, part: bytes) -> None:
@@ -76,12 +75,12 @@ class Lines:
             self._grow(part)
             part = bytes(self._line)
             self._line.clear()
-        self._look(self._count, parse(part, "line", self._count))
+        self._accept(self._count, parse(part, "line", self._count))
         self._count += 1
 
 
-class Entries:
-    """An object's entries, `[key, value]` each; keeps the keys while they fit."""
+class ObjectEntries:
+    """The entries of an object, as `[key, value]` lines. Collects the keys while they fit into a TaskRun."""
 
     def __init__(self) -> None:
         self._keys: list[str] | None = []
@@ -89,74 +88,74 @@ class Entries:
 
     @property
     def keys(self) -> str | None:
-        """The keys in their order, as JSON text; None where they take more than may stand on a TaskRun."""
-        return None if self._keys is None else _text(self._keys)
+        """The keys in order, as JSON text; None if they do not fit into a TaskRun."""
+        return None if self._keys is None else _to_json(self._keys)
 
-    def look(self, number: int, value: Any) -> None:
-        """One line."""
+    def accept(self, number: int, value: Any) -> None:
+        """Validate a line."""
         if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)):  # noqa: PLR2004
-            _refuse(f'line {number} is no entry of an object: each line is ["key", value]')
+            _reject(f'line {number} is not an object entry: each line must be ["key", value]')
         if self._keys is None:
             return
-        self._size += len(_text(value[0])) + 1
+        self._size += len(_to_json(value[0])) + 1
         self._keys.append(value[0])
         if self._size > constants.STORED_KEYS_MAX:
             self._keys = None
 
-    def checked(self) -> None:
-        """Raises RefusedError where a key is there twice, as far as keys are kept."""
+    def reject_duplicates(self) -> None:
+        """Raise RefusedError if a collected key is duplicate."""
         if self._keys is not None and len(set(self._keys)) < len(self._keys):
-            twice = next(key for place, key in enumerate(self._keys) if key in self._keys[:place])
-            _refuse(f"key {twice[:80]!r} is there twice")
+            duplicate = next(key for index, key in enumerate(self._keys) if key in self._keys[:index])
+            _reject(f"key {duplicate[:80]!r} is duplicate")
 
 
-class Value:
-    """A JSON value that is no list and no object."""
+class ScalarValue:
+    """A JSON string, number, boolean or null."""
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    def __init__(self, body_format: str) -> None:
+        self._type_name = body_format
         self._text: bytearray | None = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._first = self._last = b""
 
     def feed(self, data: bytes) -> None:
-        """Keep it while it is short."""
+        """Buffer the text while it is short."""
         self._first = self._first or data[:1]
         self._last = data[-1:] or self._last
-        _decoded(self._decoder, data, final=False)
+        _decode(self._decoder, data, final=False)
         if self._text is not None:
             self._text += data
             if len(self._text) > LINE_MAX:
                 self._text = None
-        if self._text is None and self._kind != "string":
-            raise RefusedError(errors.too_large(f"a {self._kind} of more than {LINE_MAX} bytes is not kept"))
+        if self._text is None and self._type_name != "string":
+            raise RefusedError(errors.too_large(f"a {self._type_name} is limited to {LINE_MAX} bytes"))
 
     def end(self) -> None:
-        """Whether it is what was said."""
-        _decoded(self._decoder, b"", final=True)
+        """Compare the value with the declared type."""
+        _decode(self._decoder, b"", final=True)
         if self._text is None:
             if self._first != b'"' or self._last != b'"':
-                _refuse("a string is sent as JSON text, in quotes")
-        elif (found := json_types.type_name(parse(bytes(self._text), "the body"))) != self._kind:
-            _refuse(f"the body is a {found}, and not a {self._kind} as its header says")
+                _reject("a string must be sent as JSON text, in quotes")
+        elif (actual := json_types.type_name(parse(bytes(self._text), "the body"))) != self._type_name:
+            _reject(f"the body is a {actual}, but the header declares a {self._type_name}")
 
 
 def parse(text: bytes, what: str, number: int | None = None) -> Any:
-    """JSON, without the constants that JSON has not. Raises RefusedError, naming what it was, and which."""
-    named = what if number is None else f"{what} {number}"
-    if _containers(text) > CONTAINERS_MAX and _containers(_STRING.sub(b"", text)) > CONTAINERS_MAX:
-        raise RefusedError(errors.too_large(f"{named} has more than {CONTAINERS_MAX} lists and objects in it"))
+    """Parse strict JSON, without NaN and Infinity. Raises RefusedError with the subject and its number."""
+    subject = what if number is None else f"{what} {number}"
+    if _count_containers(text) > CONTAINERS_MAX and _count_containers(_STRING.sub(b"", text)) > CONTAINERS_MAX:
+        raise RefusedError(errors.too_large(f"{subject} contains more than {CONTAINERS_MAX} lists and objects"))
     try:
         return _DECODER.decode(text.decode())
     except (ValueError, RecursionError) as error:
-        raise RefusedError(errors.invalid(f"{named} {_wrong(error)}")) from error
+        raise RefusedError(errors.invalid(f"{subject} {_describe(error)}")) from error
 
 
-def _containers(text: bytes) -> int:
+def _count_containers(text: bytes) -> int:
     return text.count(b"[") + text.count(b"{")
 
 
-def _wrong(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     match error:
         case UnicodeDecodeError():
             return f"is not UTF-8: {error.reason} at byte {error.start}"
@@ -166,37 +165,37 @@ def _wrong(error: Exception) -> str:
             return f"is not JSON: {error}"
 
 
-def of(kind: Kind) -> tuple[Shape, Entries | None]:
-    """How to look at a result of this kind; of an object also who keeps its keys."""
-    match kind.type:
+def validator_for(body_format: BodyFormat) -> tuple[Validator, ObjectEntries | None]:
+    """Return the validator for a result; for an object also its entries, which hold the keys."""
+    match body_format.type:
         case "list":
-            return Lines(lambda _number, _value: None), None
+            return JsonLines(lambda _number, _value: None), None
         case "object":
-            entries = Entries()
-            return Lines(entries.look), entries
+            entries = ObjectEntries()
+            return JsonLines(entries.accept), entries
         case "bytes" | "file":
-            return Opaque(), None
+            return AnyBytes(), None
         case other:
-            return Value(other), None
+            return ScalarValue(other), None
 
 
-def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> None:
+def _decode(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) -> None:
     try:
         decoder.decode(data, final)
     except UnicodeDecodeError as error:
-        _refuse(f"the body is not UTF-8: {error.reason}")
+        _reject(f"the body is not UTF-8: {error.reason}")
 
 
-def _text(value: object) -> str:
+def _to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _no_constant(name: str) -> Never:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _refuse(message: str) -> Never:
+def _reject(message: str) -> Never:
     raise RefusedError(errors.invalid(message))

@@ -1,4 +1,4 @@
-"""The archive over each kind of database, and who comes to it: each with the token that it would really have."""
+"""Fixtures: the archive with each kind of database, and its clients with real tokens."""
 
 import json
 import uuid
@@ -13,7 +13,7 @@ from torpor_wire import constants
 
 from tests.integration.archive import databases
 from tests.integration.archive.databases import Postgresql, Sqlite
-from tests.integration.archive.process import Answer, Archive, Body
+from tests.integration.archive.process import Archive, Body, Response
 from tests.integration.conftest import Server, collection
 from tests.integration.policies.transitions.conftest import create_pod, set_fields
 
@@ -25,7 +25,7 @@ MakeArchive: TypeAlias = Callable[..., Archive]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A TaskRun that is Running, and the token of the pod that has claimed it."""
+    """A Running TaskRun, and the token of the pod that claimed it."""
 
     namespace: str
     name: str
@@ -40,21 +40,21 @@ class Task:
     def address(self, digest: str) -> str:
         return f"/v1/namespaces/{self.namespace}/results/{self.uid}/{digest}"
 
-    def put(self, archive: Archive, kind: str, body: Body, **headers: str) -> Answer:
+    def put(self, archive: Archive, kind: str, body: Body, **headers: str) -> Response:
         content_type = {
             "list": "application/x-ndjson",
             "object": "application/x-ndjson",
             "bytes": OCTETS,
             "file": OCTETS,
         }
-        given = {"Content_Type": content_type.get(kind, "application/json"), "Torpor_Type": kind} | headers
-        return archive.request("PUT", self.result, self.token, body, **given)
+        sent = {"Content_Type": content_type.get(kind, "application/json"), "Torpor_Type": kind} | headers
+        return archive.request("PUT", self.result, self.token, body, **sent)
 
-    def get(self, archive: Archive, path: str) -> Answer:
+    def get(self, archive: Archive, path: str) -> Response:
         return archive.request("GET", path, self.token, Torpor_TaskRun=self.name)
 
-    def resumed(self, server: Server) -> "Task":
-        """The same TaskRun in its next attempt, claimed by another pod."""
+    def retry(self, server: Server) -> "Task":
+        """Start the next attempt, claimed by another pod."""
         pod = create_pod(server, self.namespace, f"{self.name}-a2-s0")
         mine = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "d"}
         for fields in (
@@ -73,7 +73,7 @@ OCTETS = "application/octet-stream"
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def make_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeDatabase]:
-    """Makes empty databases of one kind."""
+    """Create empty databases of one kind."""
 
     def name() -> str:
         return f"archive_{uuid.uuid4().hex[:8]}"
@@ -90,10 +90,10 @@ def make_database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 def make_archive(
     server: Server, kubeconfig: Path, open_namespace: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[MakeArchive]:
-    """Makes replicas of one installation, which are started by the test and end with it."""
+    """Start replicas of one installation, which stop after the session."""
     folder = tmp_path_factory.mktemp("archive")
-    namespace = _home(server, open_namespace())
-    identity = _identity(server, kubeconfig, folder)
+    namespace = _install(server, open_namespace())
+    identity = _write_kubeconfig(server, kubeconfig, folder)
     made: list[Archive] = []
 
     def authority() -> str:
@@ -115,13 +115,13 @@ def make_archive(
 
 @pytest.fixture(scope="session")
 def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Archive:
-    """One replica for all tests of a kind of database."""
+    """One replica per kind of database."""
     return make_archive(make_database()).ready()
 
 
 @pytest.fixture(scope="session")
 def task_in(server: Server) -> Callable[..., Task]:
-    """Makes a Running TaskRun of a Workflow in a namespace."""
+    """Create a Running TaskRun of a Workflow in a namespace."""
 
     def make(namespace: str, workflow: str = "w", **status: Any) -> Task:
         name = f"t-{uuid.uuid4().hex[:8]}"
@@ -141,18 +141,18 @@ def task_in(server: Server) -> Callable[..., Task]:
 
 @pytest.fixture(scope="session")
 def home(open_namespace: Callable[[], str]) -> str:
-    """A namespace where workflows run, for all tests."""
+    """The namespace of the Workflows, shared by all tests."""
     return open_namespace()
 
 
 @pytest.fixture
 def task(task_in: Callable[..., Task], home: str) -> Task:
-    """A task of the test's own."""
+    """A task for one test."""
     return task_in(home, uuid.uuid4().hex)
 
 
 def account(server: Server, namespace: str, name: str, role: str) -> str:
-    """The token, for the API server, of a ServiceAccount with a ClusterRole in the namespace."""
+    """Create a ServiceAccount with a ClusterRole in the namespace, and return its token."""
     server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
     server.apply(
         {
@@ -166,8 +166,8 @@ def account(server: Server, namespace: str, name: str, role: str) -> str:
     return server.token(namespace, name)
 
 
-def _home(server: Server, namespace: str) -> str:
-    """What an installation has in its own namespace, in one of the test's: of a real one nothing is overwritten."""
+def _install(server: Server, namespace: str) -> str:
+    """Install the archive's objects into a test namespace, so that a real installation stays unchanged."""
     for document in yaml.safe_load_all(_INSTALLED.read_text()):
         kind, metadata = document["kind"], document["metadata"]
         if metadata["name"] == "torpor-archive" and kind in ("Secret", "ConfigMap", "Role", "RoleBinding"):
@@ -175,8 +175,8 @@ def _home(server: Server, namespace: str) -> str:
     return namespace
 
 
-def _identity(server: Server, kubeconfig: Path, folder: Path) -> Path:
-    """A kubeconfig of the archive's own ServiceAccount."""
+def _write_kubeconfig(server: Server, kubeconfig: Path, folder: Path) -> Path:
+    """Write a kubeconfig of the archive's ServiceAccount."""
     config = yaml.safe_load(kubeconfig.read_text())
     for each in config["clusters"]:
         if "certificate-authority" in each["cluster"]:

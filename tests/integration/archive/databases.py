@@ -1,4 +1,4 @@
-"""The two kinds of database that the archive knows, each real, each able to be away for a while."""
+"""Real databases of both kinds, which tests can stop and start."""
 
 import asyncio
 import sqlite3
@@ -13,7 +13,7 @@ from tests.integration.triggers.servers.postgres import Postgres, fetched
 
 @dataclass(kw_only=True)
 class Sqlite:
-    """A file; it is away while somebody else holds its lock."""
+    """A file. `stop` holds its exclusive lock."""
 
     path: Path
     _holder: sqlite3.Connection | None = None
@@ -41,7 +41,7 @@ class Sqlite:
 
 @dataclass(kw_only=True)
 class Postgresql:
-    """A database of its own on a server that is killed, and started again."""
+    """A database on a server. `stop` kills the server."""
 
     server: Postgres
     name: str

@@ -1,4 +1,4 @@
-"""The archive as a process of the test's own, with the rights of its manifests and no more."""
+"""Runs the archive as a process, with the permissions in its manifests."""
 
 import json
 import os
@@ -15,13 +15,13 @@ import urllib3
 
 from tests.support.ports import free_port
 
-# For a machine that is busy with other work: only a test that fails waits for so long.
-_PATIENCE = 180.0
+# Long, for a busy machine: only a failing test waits this long.
+_TIMEOUT = 180.0
 Body = bytes | Iterable[bytes] | None
 
 
 class Database(Protocol):
-    """A database that can be away for a while."""
+    """A database that can be stopped."""
 
     @property
     def url(self) -> str: ...
@@ -34,27 +34,27 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     status: int
     body: bytes
     headers: Mapping[str, str]
 
     @property
-    def said(self) -> Any:
+    def json(self) -> Any:
         return json.loads(self.body)
 
     @property
     def reason(self) -> str:
-        return str(self.said["reason"])
+        return str(self.json["reason"])
 
-    def expect(self, status: int) -> "Answer":
+    def expect(self, status: int) -> "Response":
         assert self.status == status, f"{self.status}: {self.body[:500]!r}"
         return self
 
 
 @dataclass(kw_only=True)
 class Archive:
-    """`authority` gives the certificate that was published."""
+    """One replica. `authority` returns the published certificate."""
 
     folder: Path
     kubeconfig: Path
@@ -88,7 +88,7 @@ class Archive:
             self._running = subprocess.Popen(argv, stdout=log, stderr=log, env=environment)
 
     def ready(self) -> "Archive":
-        """Return when it is."""
+        """Wait until it is ready."""
         self.eventually(lambda: self.health("/readyz").status == 200, "it is ready")
         self.eventually(lambda: bool(self.authority()), "its certificate is published")
         tls = ssl.create_default_context(cadata=self.authority())
@@ -98,7 +98,7 @@ class Archive:
     def stop(self) -> None:
         if self._running is not None:
             self._running.terminate()
-            assert self._running.wait(_PATIENCE) == 0, self.log
+            assert self._running.wait(_TIMEOUT) == 0, self.log
             self._running = None
 
     def kill(self) -> None:
@@ -107,29 +107,29 @@ class Archive:
             self._running.wait()
             self._running = None
 
-    def health(self, path: str) -> Answer:
+    def health(self, path: str) -> Response:
         url = f"http://127.0.0.1:{self.health_port}{path}"
         try:
-            response = urllib3.request("GET", url, retries=False, timeout=_PATIENCE)
+            response = urllib3.request("GET", url, retries=False, timeout=_TIMEOUT)
         except urllib3.exceptions.HTTPError as error:
-            return Answer(status=0, body=str(error).encode(), headers={})
-        return Answer(status=response.status, body=response.data, headers=response.headers)
+            return Response(status=0, body=str(error).encode(), headers={})
+        return Response(status=response.status, body=response.data, headers=response.headers)
 
-    def request(self, method: str, path: str, token: str | None = None, body: Body = None, **headers: str) -> Answer:
+    def request(self, method: str, path: str, token: str | None = None, body: Body = None, **headers: str) -> Response:
         assert self._pool is not None
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent |= {"Authorization": f"Bearer {token}"} if token else {}
         response = self._pool.request(
-            method, self.url + path, body=body, headers=sent, retries=False, timeout=_PATIENCE, redirect=False
+            method, self.url + path, body=body, headers=sent, retries=False, timeout=_TIMEOUT, redirect=False
         )
-        return Answer(status=response.status, body=response.data, headers=response.headers)
+        return Response(status=response.status, body=response.data, headers=response.headers)
 
     def resident(self) -> int:
-        """Bytes of memory that the process has now."""
+        """Resident memory in bytes."""
         return self._memory("VmRSS")
 
     def peak(self) -> int:
-        """The most it has had."""
+        """Maximum resident memory in bytes."""
         return self._memory("VmHWM")
 
     def _memory(self, name: str) -> int:
@@ -137,8 +137,8 @@ class Archive:
         return int(next(line for line in lines if line.startswith(name)).split()[1]) * 1024
 
     def eventually(self, holds: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _TIMEOUT
         while not holds():
-            assert self._running is None or self._running.poll() is None, f"it ended:\n{self.log}"
-            assert time.monotonic() < end, f"still not: {what}\n{self.health('/readyz')}\n{self.log}"
+            assert self._running is None or self._running.poll() is None, f"the archive exited:\n{self.log}"
+            assert time.monotonic() < end, f"timeout: {what}\n{self.health('/readyz')}\n{self.log}"
             time.sleep(0.1)

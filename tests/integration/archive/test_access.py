@@ -1,4 +1,4 @@
-"""Who may put and read what, tried with the tokens that a real API server gives."""
+"""Access to results, with tokens from a real API server."""
 
 import uuid
 from collections.abc import Callable
@@ -7,71 +7,69 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.archive.conftest import Task, account
-from tests.integration.archive.process import Answer, Archive
+from tests.integration.archive.process import Archive, Response
 from tests.integration.conftest import Server
 from tests.integration.policies.transitions.conftest import set_fields
 
 _LINES = {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
 
 
-def put_as(archive: Archive, task: Task, token: str | None) -> Answer:
+def put_as(archive: Archive, task: Task, token: str | None) -> Response:
     return archive.request("PUT", task.result, token, b"1\n", **_LINES)
 
 
-def get_as(archive: Archive, path: str, token: str | None, name: str) -> Answer:
+def get_as(archive: Archive, path: str, token: str | None, name: str) -> Response:
     return archive.request("GET", path, token, Torpor_TaskRun=name)
 
 
 @pytest.fixture
 def stored(archive: Archive, task: Task) -> str:
-    """Where a result is that the task has put."""
-    return task.address(task.put(archive, "list", b"1\n").expect(201).said["digest"])
+    """The path of a stored result."""
+    return task.address(task.put(archive, "list", b"1\n").expect(201).json["digest"])
 
 
-def test_another_pod_may_neither_put_nor_pass_for_the_reader(
+def test_another_pod_may_not_act_for_the_taskrun(
     archive: Archive, task: Task, stored: str, task_in: Callable[..., Task]
 ) -> None:
     other = task_in(task.namespace, task.workflow)
-    assert "not the one that has claimed" in put_as(archive, task, other.token).expect(403).said["message"]
+    assert "has not claimed" in put_as(archive, task, other.token).expect(403).json["message"]
     assert get_as(archive, stored, other.token, task.name).expect(403).reason == "Forbidden"
 
 
-def test_a_pod_of_the_same_workflow_reads(
+def test_a_pod_of_the_same_workflow_may_download(
     archive: Archive, task: Task, stored: str, task_in: Callable[..., Task]
 ) -> None:
     other = task_in(task.namespace, task.workflow)
     assert get_as(archive, stored, other.token, other.name).expect(200).body == b"1\n"
 
 
-def test_a_pod_of_another_workflow_does_not_read(
+def test_a_pod_of_another_workflow_may_not_download(
     archive: Archive, task: Task, stored: str, task_in: Callable[..., Task]
 ) -> None:
     other = task_in(task.namespace, uuid.uuid4().hex)
     answer = get_as(archive, stored, other.token, other.name).expect(403)
-    assert "another Workflow" in answer.said["message"]
+    assert "another Workflow" in answer.json["message"]
 
 
-def test_a_pod_of_another_namespace_neither_puts_nor_reads(
+def test_a_pod_of_another_namespace_may_neither_upload_nor_download(
     archive: Archive, task: Task, stored: str, task_in: Callable[..., Task], open_namespace: Callable[[], str]
 ) -> None:
     other = task_in(open_namespace(), task.workflow)
     put_as(archive, task, other.token).expect(403)
     answer = get_as(archive, stored, other.token, other.name).expect(403)
-    assert other.namespace in answer.said["message"]
-    # The same uid of a Workflow in its own namespace opens nothing either: a result is of one namespace.
+    assert other.namespace in answer.json["message"]
+    # The same Workflow uid in another namespace grants no access: a result belongs to one namespace.
     mine = stored.replace(task.namespace, other.namespace)
     assert get_as(archive, mine, other.token, other.name).expect(404).reason == "NotFound"
 
 
-def test_a_token_that_is_bound_to_no_pod_opens_nothing(
-    archive: Archive, task: Task, stored: str, server: Server
-) -> None:
+def test_a_token_without_a_pod_grants_no_access(archive: Archive, task: Task, stored: str, server: Server) -> None:
     unbound = server.token(task.namespace, "torpor-task", audience=constants.ARCHIVE_AUDIENCE)
-    assert "bound to no pod" in put_as(archive, task, unbound).expect(403).said["message"]
+    assert "not bound to a pod" in put_as(archive, task, unbound).expect(403).json["message"]
     get_as(archive, stored, unbound, task.name).expect(403)
 
 
-def test_the_pods_token_for_the_api_server_is_not_one_for_the_archive(
+def test_the_pods_token_for_the_api_server_is_rejected(
     archive: Archive, task: Task, stored: str, server: Server
 ) -> None:
     pod = server.request("GET", f"/api/v1/namespaces/{task.namespace}/pods/{task.name}-a1-s0").expect(200)
@@ -81,49 +79,49 @@ def test_the_pods_token_for_the_api_server_is_not_one_for_the_archive(
 
 
 @pytest.mark.parametrize("token", [None, "nonsense", "a.b.c"])
-def test_without_a_token_that_is_one_nobody_gets_in(archive: Archive, task: Task, token: str | None) -> None:
+def test_an_invalid_token_is_rejected(archive: Archive, task: Task, token: str | None) -> None:
     assert put_as(archive, task, token).expect(401).reason == "Unauthenticated"
 
 
-def test_a_result_is_put_while_the_task_runs_and_not_after(archive: Archive, task: Task, server: Server) -> None:
+def test_a_result_is_uploaded_only_while_the_task_runs(archive: Archive, task: Task, server: Server) -> None:
     put_as(archive, task, task.token).expect(201)
     server.patch_status(task.namespace, task.name, set_fields(state="Succeeded", result="1")).expect(200)
-    assert "is Succeeded" in put_as(archive, task, task.token).expect(403).said["message"]
+    assert "is Succeeded" in put_as(archive, task, task.token).expect(403).json["message"]
 
 
-def test_the_pod_of_a_former_attempt_puts_nothing_and_that_of_the_next_one_all_at_once(
+def test_access_moves_to_the_pod_of_the_next_attempt_at_once(
     archive: Archive, task: Task, stored: str, server: Server
 ) -> None:
     task.get(archive, stored).expect(200)
-    after = task.resumed(server)
+    after = task.retry(server)
     after.get(archive, stored).expect(200)
     put_as(archive, task, task.token).expect(403)
     put_as(archive, after, after.token).expect(201)
 
 
-def test_a_taskrun_that_is_not_there_has_no_results(archive: Archive, task: Task) -> None:
-    path = task.result.replace(task.name, "nobody")
+def test_an_unknown_taskrun_is_refused(archive: Archive, task: Task) -> None:
+    path = task.result.replace(task.name, "missing")
     answer = archive.request("PUT", path, task.token, b"1\n", **_LINES).expect(403)
-    assert "there is no TaskRun nobody" in answer.said["message"]
-    archive.request("PUT", path.replace("nobody", "..%2Fx"), task.token, b"1\n", **_LINES).expect(400)
+    assert "there is no TaskRun missing" in answer.json["message"]
+    archive.request("PUT", path.replace("missing", "..%2Fx"), task.token, b"1\n", **_LINES).expect(400)
 
 
-def test_a_result_that_was_never_put_is_not_found(archive: Archive, task: Task) -> None:
-    assert "no result" in task.get(archive, task.address("0" * 64)).expect(404).said["message"]
+def test_an_unknown_result_is_not_found(archive: Archive, task: Task) -> None:
+    assert "no result" in task.get(archive, task.address("0" * 64)).expect(404).json["message"]
 
 
-def test_who_may_only_view_is_not_the_operator(archive: Archive, home: str, server: Server) -> None:
+def test_a_viewer_may_not_archive_runs(archive: Archive, home: str, server: Server) -> None:
     viewer = account(server, home, "viewer", "view")
     answer = archive.request("PUT", f"/v1/namespaces/{home}/runs/u", viewer).expect(403)
-    assert "is not the operator" in answer.said["message"]
+    assert "is not the operator" in answer.json["message"]
 
 
-def test_a_task_pod_does_not_read_the_history(archive: Archive, task: Task) -> None:
+def test_a_task_pod_may_not_read_the_history(archive: Archive, task: Task) -> None:
     for path in ("runs", "runs/u"):
         archive.request("GET", f"/v1/namespaces/{task.namespace}/{path}", task.token).expect(403)
 
 
-def test_a_pod_that_was_deleted_is_nobody(
+def test_the_token_of_a_deleted_pod_is_rejected(
     archive: Archive, task_in: Callable[..., Task], home: str, server: Server
 ) -> None:
     gone = task_in(home, "w")
@@ -132,6 +130,6 @@ def test_a_pod_that_was_deleted_is_nobody(
     put_as(archive, gone, gone.token).expect(401)
 
 
-def test_an_unknown_path_is_answered_as_all_else(archive: Archive) -> None:
+def test_an_unknown_path_has_the_same_error_format(archive: Archive) -> None:
     assert archive.request("GET", "/v2/x").expect(404).reason == "NotFound"
     assert archive.request("POST", "/v1/namespaces/x/runs").expect(405).reason == "MethodNotAllowed"

@@ -1,4 +1,4 @@
-"""Events that a triggerer puts: who may, when, and who reads them; and that they take nothing from a result."""
+"""Events: which triggerer may upload one, when, and which pods may download it."""
 
 import json
 import uuid
@@ -11,7 +11,7 @@ from torpor_wire import constants, names
 from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.integration.archive.conftest import OCTETS, Task, account
-from tests.integration.archive.process import Answer, Archive
+from tests.integration.archive.process import Archive, Response
 from tests.integration.conftest import Server
 from tests.integration.policies.transitions.conftest import set_fields
 
@@ -21,7 +21,7 @@ EVENT = b'{"rows": 5}'
 
 @pytest.fixture(scope="module")
 def fires(server: Server) -> Callable[[str, str], str]:
-    """Makes the token of a triggerer of a pool in a namespace."""
+    """Return the token of a triggerer of a pool in a namespace."""
 
     def make(namespace: str, pool: str) -> str:
         role = f"torpor-test-fires-{pool}"
@@ -32,7 +32,7 @@ def fires(server: Server) -> Callable[[str, str], str]:
     return make
 
 
-def put(archive: Archive, task: Task, token: str, body: bytes = EVENT) -> Answer:
+def put(archive: Archive, task: Task, token: str, body: bytes = EVENT) -> Response:
     return archive.request("PUT", _path(task), token, body, Content_Type=OCTETS, Torpor_Type="bytes")
 
 
@@ -42,89 +42,89 @@ def _path(task: Task) -> str:
 
 @pytest.fixture
 def waiting(task: Task, server: Server) -> Task:
-    """A task whose pod has deferred."""
+    """A deferred task."""
     server.patch_status(task.namespace, task.name, set_fields(state="Deferred")).expect(200)
     return task
 
 
 def resume(server: Server, task: Task) -> None:
-    """The pod runs again, as after the fire."""
+    """Run the task again, as after its trigger fires."""
     for state in ("Scheduled", "Running"):
         server.patch_status(task.namespace, task.name, set_fields(state=state)).expect(200)
 
 
-def test_a_triggerer_puts_the_event_of_a_wait_and_the_tasks_own_pod_reads_it(
+def test_a_triggerer_uploads_an_event_and_the_tasks_pod_downloads_it(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], server: Server
 ) -> None:
-    said = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).said
-    assert said["size"] == len(EVENT)
+    stored = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).json
+    assert stored["size"] == len(EVENT)
     resume(server, waiting)
-    path = waiting.address(said["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
+    path = waiting.address(stored["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
     assert waiting.get(archive, path).expect(200).body == EVENT
 
 
-def test_who_may_not_fire_the_pool_of_the_taskrun_puts_no_event(
+def test_a_triggerer_of_another_pool_may_not_upload_an_event(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], open_namespace: Callable[[], str]
 ) -> None:
-    elsewhere = fires(open_namespace(), constants.DEFAULT_POOL)
-    for token in (fires(waiting.namespace, "gpu"), elsewhere, waiting.token):
-        assert "may not `fire` it" in put(archive, waiting, token).expect(403).said["message"]
+    other_namespace = fires(open_namespace(), constants.DEFAULT_POOL)
+    for token in (fires(waiting.namespace, "gpu"), other_namespace, waiting.token):
+        assert "may not `fire` pool" in put(archive, waiting, token).expect(403).json["message"]
 
 
-def test_no_event_is_put_while_the_taskrun_runs(archive: Archive, task: Task, fires: Callable[[str, str], str]) -> None:
+def test_a_running_taskrun_accepts_no_event(archive: Archive, task: Task, fires: Callable[[str, str], str]) -> None:
     answer = put(archive, task, fires(task.namespace, constants.DEFAULT_POOL)).expect(403)
-    assert "is Running; an event is put while it is Deferred" in answer.said["message"]
+    assert "is Running; uploading an event requires Deferred" in answer.json["message"]
 
 
-def test_an_event_of_more_than_a_megabyte_is_refused(
+def test_an_event_over_one_megabyte_is_refused(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str]
 ) -> None:
     large = b"x" * (constants.EVENT_STORED_MAX + 1)
     put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL), large).expect(413)
 
 
-def test_an_event_takes_nothing_from_the_result_nor_the_result_from_the_event(
+def test_event_and_result_do_not_replace_each_other(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], server: Server
 ) -> None:
-    event = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).said["digest"]
+    event = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).json["digest"]
     resume(server, waiting)
-    result = waiting.put(archive, "list", b"1\n").expect(201).said["digest"]
+    result = waiting.put(archive, "list", b"1\n").expect(201).json["digest"]
     path = waiting.address(event).replace(waiting.uid, names.event_owner(waiting.uid))
     assert waiting.get(archive, path).expect(200).body == EVENT
     assert waiting.get(archive, waiting.address(result)).expect(200).body == b"1\n"
 
 
-def test_the_event_of_a_task_that_is_only_a_wait_is_read_as_its_result(
+def test_the_event_of_a_trigger_task_is_its_result(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], task_in: Callable[..., Task]
 ) -> None:
     token = fires(waiting.namespace, constants.DEFAULT_POOL)
     path, kind = _path(waiting) + "?as=result", {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
-    said = archive.request("PUT", path, token, b"1\n[2]\n", **kind).expect(201).said
-    assert (said["type"], said["length"]) == ("list", 2)
+    stored = archive.request("PUT", path, token, b"1\n[2]\n", **kind).expect(201).json
+    assert (stored["type"], stored["length"]) == ("list", 2)
     reader = task_in(waiting.namespace, waiting.workflow)
-    item = reader.get(archive, waiting.address(said["digest"]) + "?item=1").expect(200)
+    item = reader.get(archive, waiting.address(stored["digest"]) + "?item=1").expect(200)
     assert json.loads(item.body) == [2]
 
 
-def test_another_workflow_reads_no_event(
+def test_another_workflow_may_not_download_an_event(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], task_in: Callable[..., Task]
 ) -> None:
-    said = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).said
-    path = waiting.address(said["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
+    stored = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).json
+    path = waiting.address(stored["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
     other = task_in(waiting.namespace, uuid.uuid4().hex)
     other.get(archive, path).expect(403)
 
 
-async def test_the_triggerers_client_puts_an_event_and_is_told_of_a_refusal(
+async def test_the_triggerers_client_uploads_an_event_and_reports_a_refusal(
     archive: Archive, waiting: Task, fires: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
     token.write_text(fires(waiting.namespace, constants.DEFAULT_POOL) + "\n")
-    client, seat = ArchiveClient(str(token)), ArchiveEndpoint(archive.url, archive.authority())
+    client, endpoint = ArchiveClient(str(token)), ArchiveEndpoint(archive.url, archive.authority())
     headers = {"Content-Type": OCTETS, "Torpor-Type": "bytes"}
-    status, said = await client.put(seat, _path(waiting), headers, EVENT)
-    assert (status, json.loads(said)["size"]) == (201, len(EVENT))
+    status, body = await client.put(endpoint, _path(waiting), headers, EVENT)
+    assert (status, json.loads(body)["size"]) == (201, len(EVENT))
     token.write_text("no token")
-    assert (await client.put(seat, _path(waiting), headers, EVENT))[0] == 401
+    assert (await client.put(endpoint, _path(waiting), headers, EVENT))[0] == 401
     with pytest.raises(OSError, match="cannot be reached"):
         await client.put(ArchiveEndpoint("https://127.0.0.1:1", archive.authority()), _path(waiting), headers, EVENT)

@@ -1,4 +1,4 @@
-"""Bodies at the limit go through in memory that does not grow with them."""
+"""Memory stays bounded for bodies of the maximum size."""
 
 import hashlib
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ def _body(size: int) -> Iterator[bytes]:
     return iter([_LINE] * (size // len(_LINE)))
 
 
-def test_a_hundred_megabytes_stream_in_and_out_in_bounded_memory(archive: Archive, task: Task) -> None:
+def test_a_body_of_100_megabytes_needs_bounded_memory(archive: Archive, task: Task) -> None:
     task.put(archive, "list", _LINE).expect(201)
     before = archive.resident()
-    said = task.put(archive, "list", _body(_LIMIT)).expect(201).said
+    said = task.put(archive, "list", _body(_LIMIT)).expect(201).json
     assert said["size"] == _LIMIT
     digest = hashlib.sha256()
     for piece in _body(_LIMIT):
@@ -29,9 +29,9 @@ def test_a_hundred_megabytes_stream_in_and_out_in_bounded_memory(archive: Archiv
     assert archive.peak() - before < _GROWTH
 
 
-def test_one_byte_more_is_refused_wherever_it_is_found_out(archive: Archive, task: Task) -> None:
+def test_a_larger_body_is_refused(archive: Archive, task: Task) -> None:
     before = archive.resident()
     answer = task.put(archive, "list", iter([*_body(_LIMIT), b"1\n"])).expect(413)
-    assert str(_LIMIT) in answer.said["message"]
+    assert str(_LIMIT) in answer.json["message"]
     assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
     assert archive.peak() - before < 2 * _GROWTH

@@ -1,4 +1,4 @@
-"""The database goes away and comes back: what was answered 201 is there, and what was not can be put again."""
+"""Database outages: acknowledged results survive, and other uploads can be retried."""
 
 from collections.abc import Iterator
 
@@ -7,28 +7,28 @@ from tests.integration.archive.databases import Postgresql
 from tests.integration.archive.process import Archive
 
 
-def test_a_put_that_is_repeated_succeeds_once_the_database_is_back(archive: Archive, task: Task) -> None:
-    before = task.put(archive, "list", b"1\n").expect(201).said["digest"]
+def test_an_upload_succeeds_after_the_database_recovers(archive: Archive, task: Task) -> None:
+    before = task.put(archive, "list", b"1\n").expect(201).json["digest"]
     archive.database.stop()
     try:
         answer = task.put(archive, "list", b"2\n").expect(503)
         assert answer.reason == "DatabaseUnavailable"
-        assert int(answer.headers["Retry-After"]) > 0
+        assert int(answer.headers["Retry-PageToken"]) > 0
         assert archive.health("/healthz").status == 200
-        if isinstance(archive.database, Postgresql):  # who holds SQLite's lock keeps out those who write alone
+        if isinstance(archive.database, Postgresql):  # SQLite's lock excludes writers only
             assert b"DatabaseUnavailable" in archive.health("/readyz").body
             assert task.get(archive, task.address(before)).expect(503).reason == "DatabaseUnavailable"
         assert b"torpor_archive_database_up 0.0" in archive.health("/metrics").body
     finally:
         archive.database.start()
-    after = task.put(archive, "list", b"2\n").expect(201).said["digest"]
+    after = task.put(archive, "list", b"2\n").expect(201).json["digest"]
     assert task.get(archive, task.address(after)).expect(200).body == b"2\n"
     task.get(archive, task.address(before)).expect(404)
     archive.eventually(lambda: archive.health("/readyz").status == 200, "it is ready again")
     assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
 
 
-def test_a_database_that_goes_away_in_the_middle_of_a_body_leaves_nothing_of_it(archive: Archive, task: Task) -> None:
+def test_an_outage_during_an_upload_leaves_no_partial_body(archive: Archive, task: Task) -> None:
     def body() -> Iterator[bytes]:
         yield b"1\n" * 1_000_000
         archive.database.stop()

@@ -1,4 +1,4 @@
-"""Results of every kind go in and come out as they were, whole and item by item, over each kind of database."""
+"""Uploads and downloads of results of every type, whole and by item, with each kind of database."""
 
 import hashlib
 import json
@@ -27,11 +27,11 @@ KINDS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_result_comes_out_as_it_went_in(archive: Archive, task: Task, kind: str) -> None:
+def test_a_result_is_downloaded_as_uploaded(archive: Archive, task: Task, kind: str) -> None:
     body = KINDS[kind]
     named = {"Torpor_Name": "caf%C3%A9.txt"} if kind == "file" else {}
-    said = task.put(archive, kind, body, **named).expect(201).said
-    assert said == {
+    stored = task.put(archive, kind, body, **named).expect(201).json
+    assert stored == {
         "size": len(body),
         "digest": hashlib.sha256(body).hexdigest(),
         "type": kind,
@@ -39,76 +39,76 @@ def test_a_result_comes_out_as_it_went_in(archive: Archive, task: Task, kind: st
         "keys": '["a","ä"]' if kind == "object" else None,
         "name": "café.txt" if kind == "file" else None,
     }
-    answer = task.get(archive, task.address(said["digest"])).expect(200)
+    answer = task.get(archive, task.address(stored["digest"])).expect(200)
     assert answer.body == body
     assert answer.headers["Torpor-Type"] == kind
     assert answer.headers.get("Torpor-Name") == named.get("Torpor_Name")
 
 
 def test_a_single_item_and_several_are_read(archive: Archive, task: Task) -> None:
-    at = task.address(task.put(archive, "list", _LIST).expect(201).said["digest"])
+    at = task.address(task.put(archive, "list", _LIST).expect(201).json["digest"])
     lines = _LIST.splitlines(keepends=True)
     assert [task.get(archive, f"{at}?item={n}").expect(200).body for n in range(4)] == lines
     assert task.get(archive, f"{at}?item=1&count=2").expect(200).body == b"".join(lines[1:3])
     assert task.get(archive, f"{at}?item=2&count=100").expect(200).body == b"".join(lines[2:])
     assert task.get(archive, f"{at}?item=4").expect(416).reason == "OutOfRange"
-    assert "-1" in task.get(archive, f"{at}?item=-1").expect(400).said["message"]
+    assert "-1" in task.get(archive, f"{at}?item=-1").expect(400).json["message"]
 
 
 def test_items_are_found_across_chunks(archive: Archive, task: Task) -> None:
     lines = [json.dumps([n, "x" * (n * 37 % 4000)]).encode() + b"\n" for n in range(1500)]
     lines[700] = json.dumps("y" * 1_500_000).encode() + b"\n"  # begins in one chunk, ends two further on
-    said = task.put(archive, "list", iter(lines)).expect(201).said
-    assert (said["length"], said["size"]) == (1500, sum(map(len, lines)))
-    at = task.address(said["digest"])
+    stored = task.put(archive, "list", iter(lines)).expect(201).json
+    assert (stored["length"], stored["size"]) == (1500, sum(map(len, lines)))
+    at = task.address(stored["digest"])
     for first, count in ((0, 1), (699, 3), (701, 1), (250, 300), (1499, 1)):
         found = task.get(archive, f"{at}?item={first}&count={count}").expect(200).body
         assert found == b"".join(lines[first : first + count]), (first, count)
 
 
-def test_a_list_of_nothing_is_a_list(archive: Archive, task: Task) -> None:
-    said = task.put(archive, "list", b"").expect(201).said
-    assert (said["length"], said["size"]) == (0, 0)
-    assert task.get(archive, task.address(said["digest"])).expect(200).body == b""
-    task.get(archive, task.address(said["digest"]) + "?item=0").expect(416)
+def test_an_empty_list_is_a_list(archive: Archive, task: Task) -> None:
+    stored = task.put(archive, "list", b"").expect(201).json
+    assert (stored["length"], stored["size"]) == (0, 0)
+    assert task.get(archive, task.address(stored["digest"])).expect(200).body == b""
+    task.get(archive, task.address(stored["digest"]) + "?item=0").expect(416)
 
 
-def test_the_same_result_put_again_is_kept_once(archive: Archive, task: Task) -> None:
+def test_the_same_result_is_stored_once(archive: Archive, task: Task) -> None:
     body = f'"{task.uid}"'.encode()
-    first = task.put(archive, "string", body).expect(201).said
-    assert task.put(archive, "string", body).expect(201).said == first
+    first = task.put(archive, "string", body).expect(201).json
+    assert task.put(archive, "string", body).expect(201).json == first
     assert archive.database.value(f"SELECT count(*) FROM bodies WHERE digest = '{first['digest']}'") == 1
 
 
-def test_what_is_put_later_replaces_what_was_put_before(archive: Archive, task: Task, server: Server) -> None:
-    first = task.put(archive, "number", b"1").expect(201).said["digest"]
-    next_attempt = task.resumed(server)
-    second = next_attempt.put(archive, "number", b"2").expect(201).said["digest"]
+def test_a_later_attempt_replaces_the_result(archive: Archive, task: Task, server: Server) -> None:
+    first = task.put(archive, "number", b"1").expect(201).json["digest"]
+    next_attempt = task.retry(server)
+    second = next_attempt.put(archive, "number", b"2").expect(201).json["digest"]
     assert next_attempt.get(archive, task.address(second)).expect(200).body == b"2"
     next_attempt.get(archive, task.address(first)).expect(404)
 
 
 BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
-    "no type": ("list", b"", {"Torpor_Type": ""}, "it is one of list, object"),
-    "another content type": ("list", b"", {"Content_Type": OCTETS}, "is sent with Content-Type application/x-ndjson"),
-    "a path for a name": ("file", b"", {"Torpor_Name": "..%2Fx"}, "is no file's name"),
-    "a name of a list": ("list", b"", {"Torpor_Name": "x"}, "is for a file"),
-    "a line that is no JSON": ("list", b"1\nNaN\n", {}, "line 1 is not JSON"),
+    "no type": ("list", b"", {"Torpor_Type": ""}, "use one of list, object"),
+    "another content type": ("list", b"", {"Content_Type": OCTETS}, "requires Content-Type application/x-ndjson"),
+    "a path for a name": ("file", b"", {"Torpor_Name": "..%2Fx"}, "is not a file name"),
+    "a name of a list": ("list", b"", {"Torpor_Name": "x"}, "is for type file only"),
+    "invalid JSON": ("list", b"1\nNaN\n", {}, "line 1 is not JSON"),
     "an empty line": ("list", b"1\n\n2\n", {}, "line 1 is not JSON"),
     "half a character": ("list", b'"\xff"\n', {}, "line 0 is not UTF-8"),
-    "a depth that no reader bears": ("list", b"[" * 100_000 + b"\n", {}, "nested too deeply"),
-    "an entry without a value": ("object", b'["a"]\n', {}, "line 0 is no entry"),
-    "a key twice": ("object", b'["a",1]\n["a",2]\n', {}, "'a' is there twice"),
-    "another type than it says": ("number", b'"1"', {}, "is a string, and not a number"),
+    "too deep": ("list", b"[" * 100_000 + b"\n", {}, "nested too deeply"),
+    "an entry without a value": ("object", b'["a"]\n', {}, "line 0 is not an object entry"),
+    "a key twice": ("object", b'["a",1]\n["a",2]\n', {}, "key 'a' is duplicate"),
+    "another type": ("number", b'"1"', {}, "is a string, but the header declares a number"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_no_result_is_refused_with_what_is_wrong(archive: Archive, task: Task, case: str) -> None:
-    kind, body, headers, said = BAD[case]
+def test_an_invalid_result_is_refused_with_the_reason(archive: Archive, task: Task, case: str) -> None:
+    kind, body, headers, message = BAD[case]
     answer = task.put(archive, kind, body, **headers).expect(400)
     assert answer.reason == "Invalid"
-    assert said in answer.said["message"]
+    assert message in answer.json["message"]
 
 
 TOO_LARGE: dict[str, tuple[str, Callable[[], list[bytes]], str]] = {
@@ -118,30 +118,30 @@ TOO_LARGE: dict[str, tuple[str, Callable[[], list[bytes]], str]] = {
 
 
 @pytest.mark.parametrize("case", TOO_LARGE)
-def test_what_is_too_large_is_refused_with_the_numbers(archive: Archive, task: Task, case: str) -> None:
-    kind, body, said = TOO_LARGE[case]
+def test_a_too_large_result_is_refused_with_the_numbers(archive: Archive, task: Task, case: str) -> None:
+    kind, body, message = TOO_LARGE[case]
     answer = task.put(archive, kind, b"".join(body())).expect(413)
     assert answer.reason == "TooLarge"
-    assert said in answer.said["message"]
+    assert message in answer.json["message"]
 
 
-def test_a_length_above_the_limit_is_refused_before_a_byte_of_it(archive: Archive, task: Task) -> None:
+def test_a_too_large_content_length_is_refused_before_the_body(archive: Archive, task: Task) -> None:
     head = f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
     head += f"Content-Type: {OCTETS}\r\nContent-Length: 100000001\r\n\r\n"
     with _connected(archive) as connection:
         connection.sendall(head.encode())
-        said = connection.recv(4096)
-    assert b" 413 " in said
+        response = connection.recv(4096)
+    assert b" 413 " in response
 
 
-def test_a_body_that_breaks_off_leaves_nothing(archive: Archive, task: Task) -> None:
+def test_an_interrupted_upload_leaves_nothing(archive: Archive, task: Task) -> None:
     head = f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
     head += f"Content-Type: {OCTETS}\r\nContent-Length: 9000000\r\n\r\n"
     unfinished = "SELECT count(*) FROM bodies WHERE complete IS FALSE"
     with _connected(archive) as connection:
         connection.sendall(head.encode() + b"x" * 3_000_000)
-        archive.eventually(lambda: archive.database.value(unfinished) == 1, "some of it is there")
-    archive.eventually(lambda: archive.database.value(unfinished) == 0, "the upload is given up")
+        archive.eventually(lambda: archive.database.value(unfinished) == 1, "a part is stored")
+    archive.eventually(lambda: archive.database.value(unfinished) == 0, "the upload is abandoned")
     assert archive.database.value("SELECT count(*) FROM chunks WHERE body NOT IN (SELECT id FROM bodies)") == 0
     assert archive.database.value(f"SELECT count(*) FROM results WHERE taskrun = '{task.uid}'") == 0
 

@@ -1,4 +1,4 @@
-"""Finished runs: put by the operator, listed page by page and read by whoever may read Workflows there."""
+"""Finished runs: archived by the operator, listed and read by users that may read Workflows."""
 
 import json
 import uuid
@@ -9,19 +9,19 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.archive.conftest import Task, account
-from tests.integration.archive.process import Answer, Archive
+from tests.integration.archive.process import Archive, Response
 from tests.integration.conftest import Server, collection
 
 
 @pytest.fixture(scope="session")
 def operator(server: Server) -> str:
-    """The token that the operator has."""
+    """The token of the operator."""
     return server.token("torpor-system", "torpor-operator")
 
 
 @pytest.fixture(scope="session")
 def viewer(server: Server, home: str) -> str:
-    """The token of somebody who may view what is in the namespace."""
+    """The token of an account that may view the namespace."""
     return account(server, home, "reader", "view")
 
 
@@ -37,16 +37,16 @@ def ndjson(lines: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
-def put(archive: Archive, operator: str, namespace: str, uid: str, body: bytes) -> Answer:
+def put(archive: Archive, operator: str, namespace: str, uid: str, body: bytes) -> Response:
     return archive.request("PUT", f"/v1/namespaces/{namespace}/runs/{uid}", operator, body)
 
 
-def test_a_run_is_kept_as_it_was_put(archive: Archive, home: str, operator: str, viewer: str) -> None:
+def test_a_run_is_stored_unchanged(archive: Archive, home: str, operator: str, viewer: str) -> None:
     uid = uuid.uuid4().hex
     body = ndjson(run(home, uid))
-    assert put(archive, operator, home, uid, body).expect(200).said["new"] is True
+    assert put(archive, operator, home, uid, body).expect(200).json["new"] is True
     again = ndjson(run(home, uid, taskruns=0))
-    assert put(archive, operator, home, uid, again).expect(200).said["new"] is False
+    assert put(archive, operator, home, uid, again).expect(200).json["new"] is False
     answer = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}", viewer).expect(200)
     assert answer.body == body
     first = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}?item=0", viewer).expect(200)
@@ -54,7 +54,7 @@ def test_a_run_is_kept_as_it_was_put(archive: Archive, home: str, operator: str,
     assert archive.database.value("SELECT count(*) FROM bodies WHERE complete IS FALSE") == 0
 
 
-def test_objects_as_the_api_server_gives_them_are_a_run(
+def test_objects_from_the_api_server_are_a_valid_run(
     archive: Archive, home: str, operator: str, server: Server, task_in: Callable[..., Task]
 ) -> None:
     tasks = [{"name": "wait", "trigger": {"class": "time"}}]
@@ -66,12 +66,12 @@ def test_objects_as_the_api_server_gives_them_are_a_run(
         task_in(home, uid)
     found = server.request("GET", collection("taskruns", home)).expect(200)["items"]
     runs = [each for each in found if each["spec"]["workflow"]["uid"] == uid]
-    said = put(archive, operator, home, uid, ndjson([workflow, *runs])).expect(200).said
-    assert said["new"] is True
+    stored = put(archive, operator, home, uid, ndjson([workflow, *runs])).expect(200).json
+    assert stored["new"] is True
     assert len(runs) == 2
 
 
-def test_runs_are_listed_page_by_page_the_newest_first(
+def test_runs_are_listed_in_pages_newest_first(
     archive: Archive, operator: str, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     namespace = open_namespace()
@@ -83,7 +83,7 @@ def test_runs_are_listed_page_by_page_the_newest_first(
     more: str | None = ""
     while more is not None:
         path = f"/v1/namespaces/{namespace}/runs?limit=2" + (f"&continue={more}" if more else "")
-        page = archive.request("GET", path, viewer).expect(200).said
+        page = archive.request("GET", path, viewer).expect(200).json
         assert len(page["items"]) <= 2
         found += page["items"]
         more = page.get("continue")
@@ -101,7 +101,7 @@ def test_runs_are_listed_page_by_page_the_newest_first(
         archive.request("GET", f"/v1/namespaces/{namespace}/runs?{query}", viewer).expect(400)
 
 
-def test_history_is_for_who_may_read_workflows_there(
+def test_reading_runs_requires_permission_to_read_workflows(
     archive: Archive, home: str, viewer: str, operator: str, open_namespace: Callable[[], str]
 ) -> None:
     other = open_namespace()
@@ -109,23 +109,23 @@ def test_history_is_for_who_may_read_workflows_there(
     put(archive, operator, other, uid, ndjson(run(other, uid))).expect(200)
     for path in ("runs", f"runs/{uid}"):
         answer = archive.request("GET", f"/v1/namespaces/{other}/{path}", viewer).expect(403)
-        assert other in answer.said["message"]
+        assert other in answer.json["message"]
     archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}", viewer).expect(404)
 
 
 BAD: dict[str, tuple[Callable[[str, str], list[Any]], str]] = {
     "nothing": (lambda _namespace, _uid: [], "the body is empty"),
-    "no Workflow": (lambda namespace, uid: run(namespace, uid)[1:], "line 0 is no Workflow"),
-    "another's": (lambda namespace, _uid: run(namespace, "other"), "line 0 is not the Workflow of uid"),
-    "of another namespace": (lambda _namespace, uid: run("other", uid), "line 0 is not the Workflow of uid"),
+    "no Workflow": (lambda namespace, uid: run(namespace, uid)[1:], "line 0 is not a Workflow"),
+    "another's": (lambda namespace, _uid: run(namespace, "other"), "line 0 is not the Workflow with uid"),
+    "of another namespace": (lambda _namespace, uid: run("other", uid), "line 0 is not the Workflow with uid"),
     "another's TaskRun": (lambda n, uid: run(n, uid) + run(n, "other")[1:], "line 3 is a TaskRun of another Workflow"),
-    "no object": (lambda namespace, uid: [*run(namespace, uid), 1], "line 3 is no TaskRun"),
+    "no object": (lambda namespace, uid: [*run(namespace, uid), 1], "line 3 is not a TaskRun"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_no_run_is_refused_with_what_is_wrong(archive: Archive, home: str, operator: str, case: str) -> None:
-    lines, said = BAD[case]
+def test_an_invalid_run_is_refused_with_the_reason(archive: Archive, home: str, operator: str, case: str) -> None:
+    lines, message = BAD[case]
     uid = uuid.uuid4().hex
     answer = put(archive, operator, home, uid, ndjson(lines(home, uid))).expect(400)
-    assert said in answer.said["message"]
+    assert message in answer.json["message"]

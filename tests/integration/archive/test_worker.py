@@ -1,4 +1,4 @@
-"""Task pods and the archive: real workers, each with the tokens of its own pod, put results and read each other's."""
+"""Real workers exchange results through the archive, each with its own pod's tokens."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def file():
     return path
 
 def reduce(rows): return [len(rows), sum(len(row) for row in rows), [row[-1] for row in rows[::-1]], rows.missing]
-def told(value): return [type(value).__name__, value if isinstance(value, list) else len(value)]
+def describe(value): return [type(value).__name__, value if isinstance(value, list) else len(value)]
 def size(path): return [path.name, path.read_text()]
 def second(pair): return {pair[0]: pair[1]}
 def same(value): return value
@@ -44,7 +44,7 @@ def same(value): return value
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A Workflow without an operator: its TaskRuns are made here, and a worker runs each as its pod would."""
+    """A Workflow without an operator: the test creates its TaskRuns and runs a worker for each."""
 
     server: Server
     archive: Archive
@@ -56,7 +56,7 @@ class Run:
     def task(
         self, task: str, *, index: int = constants.UNMAPPED, groups: tuple[int, ...] = (), **argument: Any
     ) -> dict[str, Any]:
-        """Its status once the worker has ended. `argument` is the one of its function, which has the task's name."""
+        """Run a task and return its status. `argument` describes the argument of the function with its name."""
         name = names.taskrun("run", self.uid, task, index, groups)
         spec = {"workflow": {"name": "run", "uid": self.uid}, "task": task, "mapIndex": index, "image": "x"}
         spec |= {"groupIndexes": [*groups]}
@@ -116,7 +116,7 @@ def run(server: Server, archive: Archive, kubeconfig: Path, home: str, tmp_path:
     )
 
 
-def test_what_mapped_pods_put_another_reduces_one_by_one(run: Run) -> None:
+def test_mapped_results_are_reduced_one_by_one(run: Run) -> None:
     for index in (0, 2):
         stored = run.task("rows", index=index)["stored"]
         assert (stored["type"], stored["length"]) == ("list", 1001)
@@ -126,7 +126,7 @@ def test_what_mapped_pods_put_another_reduces_one_by_one(run: Run) -> None:
     assert json.loads(reduced["result"]) == [2, 2002, [2, 0], [1]]
 
 
-def test_what_pods_within_groups_put_is_reduced_by_its_paths(run: Run) -> None:
+def test_results_within_groups_are_reduced_by_path(run: Run) -> None:
     for frame, index in (((4, 0), 0), ((4, 0), 1), ((4, 1), 0)):
         assert run.task("inner", groups=frame, index=index)["stored"]["size"] > constants.RESULT_MAX
     source = {"task": "inner", "field": "results", "groupIndexes": [4], "paths": "0-1.0-1", "mapped": True}
@@ -138,29 +138,29 @@ def test_what_pods_within_groups_put_is_reduced_by_its_paths(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "stored", "told"),
+    ("task", "stored", "expected"),
     [
         ("table", {"length": 2, "keys": '["first","second"]'}, ["dict", 2]),
         ("raw", {"size": 256_000}, ["bytes", 256_000]),
     ],
 )
-def test_a_result_reaches_the_next_pod_as_what_it_was(
-    run: Run, task: str, stored: dict[str, Any], told: list[Any]
+def test_the_next_pod_receives_the_result_with_its_type(
+    run: Run, task: str, stored: dict[str, Any], expected: list[Any]
 ) -> None:
     assert run.task(task)["stored"].items() >= stored.items()
-    ended = run.task("told", name="value", source={"task": task, "field": "result"})
+    ended = run.task("describe", name="value", source={"task": task, "field": "result"})
 
-    assert json.loads(ended["result"]) == told, ended
+    assert json.loads(ended["result"]) == expected, ended
 
 
-def test_a_file_reaches_the_next_pod_with_its_name(run: Run) -> None:
+def test_the_next_pod_receives_a_file_with_its_name(run: Run) -> None:
     assert run.task("file")["stored"]["name"] == "brød.csv"
     ended = run.task("size", name="path", source={"task": "file", "field": "result"})
 
     assert json.loads(ended["result"]) == ["brød.csv", "a;b"], ended
 
 
-def test_one_entry_is_read_and_mapped_in_the_pod_that_uses_it(run: Run) -> None:
+def test_one_entry_is_downloaded_and_mapped(run: Run) -> None:
     run.task("table")
     source = {"task": "table", "field": "result", "item": 1}
     ended = run.task("same", name="value", mapped_by="authored:second", source=source)
@@ -168,7 +168,7 @@ def test_one_entry_is_read_and_mapped_in_the_pod_that_uses_it(run: Run) -> None:
     assert json.loads(ended["result"]) == {"second": [1.0, None]}, ended
 
 
-def test_an_item_beyond_the_end_fails_the_task_with_the_length(run: Run) -> None:
+def test_an_item_out_of_range_fails_the_task(run: Run) -> None:
     run.task("table")
     ended = run.task("same", name="value", source={"task": "table", "field": "result", "item": 2})
 

@@ -121,7 +121,7 @@ def test_trickled_uploads_of_one_pod_leave_room_for_other_namespaces(
 
 
 def test_a_taskrun_keeps_one_result_however_many_it_puts(attacked: Archive, attacker: Task) -> None:
-    said = [attacker.put(attacked, "bytes", b"x" * size).expect(201).said["digest"] for size in range(1, 6)]
+    said = [attacker.put(attacked, "bytes", b"x" * size).expect(201).json["digest"] for size in range(1, 6)]
     kept = f"SELECT count(*) FROM results WHERE taskrun = '{attacker.uid}'"
     assert attacked.database.value(kept) == 1
     attacker.get(attacked, attacker.address(said[-1])).expect(200)
@@ -136,7 +136,7 @@ def test_a_namespace_cannot_fill_the_disk(
         task.put(attacked, "bytes", b"x" * 100_000).expect(201)
     refused = others[1].put(attacked, "bytes", b"x" * 100_000).expect(507)
     assert refused.reason == "QuotaExceeded"
-    assert f"quota of namespace {attacker.namespace} in the archive, 204800 bytes" in refused.said["message"]
+    assert f"namespace {attacker.namespace} has used its archive quota of 204800 bytes" in refused.json["message"]
     innocent.put(attacked, "bytes", b"x" * 100_000).expect(201)
 
 

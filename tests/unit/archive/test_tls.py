@@ -1,4 +1,4 @@
-"""A certificate of the archive's own is trusted for its host, and is no good for another or at another time."""
+"""The archive's self-signed certificate is valid for its host and period only."""
 
 import socket
 import ssl
@@ -13,27 +13,27 @@ _NOW = datetime.now(UTC)
 
 
 @pytest.mark.parametrize("host", ["torpor-archive.torpor-system.svc", "127.0.0.1", "fd00::1"])
-def test_a_pair_serves_its_host_for_years(host: str) -> None:
-    pair = tls.make(host, _NOW)
-    assert tls.serves(pair, host, _NOW)
-    assert tls.serves(pair, host, _NOW + timedelta(days=3600))
-    assert not tls.serves(pair, host, _NOW + timedelta(days=3700))
-    assert not tls.serves(pair, "another.torpor-system.svc", _NOW)
+def test_a_key_pair_is_valid_for_its_host_for_years(host: str) -> None:
+    key_pair = tls.create_key_pair(host, _NOW)
+    assert tls.is_valid_for(key_pair, host, _NOW)
+    assert tls.is_valid_for(key_pair, host, _NOW + timedelta(days=3600))
+    assert not tls.is_valid_for(key_pair, host, _NOW + timedelta(days=3700))
+    assert not tls.is_valid_for(key_pair, "another.torpor-system.svc", _NOW)
 
 
-def test_what_is_no_pair_serves_nobody() -> None:
-    pair, other = tls.make("a", _NOW), tls.make("a", _NOW)
-    assert not tls.serves(tls.Pair(key=other.key, certificate=pair.certificate), "a", _NOW)
-    assert not tls.serves(tls.Pair(key="", certificate=""), "a", _NOW)
+def test_a_malformed_key_pair_is_invalid() -> None:
+    key_pair, other = tls.create_key_pair("a", _NOW), tls.create_key_pair("a", _NOW)
+    assert not tls.is_valid_for(tls.KeyPair(key=other.key, certificate=key_pair.certificate), "a", _NOW)
+    assert not tls.is_valid_for(tls.KeyPair(key="", certificate=""), "a", _NOW)
 
 
-def test_whoever_has_the_certificate_trusts_the_server_and_strictly(tmp_path: Path) -> None:
-    pair = tls.make("127.0.0.1", _NOW)
-    path = tmp_path / "pair.pem"
-    path.write_text(pair.key + pair.certificate)
+def test_a_client_with_the_certificate_trusts_the_server(tmp_path: Path) -> None:
+    key_pair = tls.create_key_pair("127.0.0.1", _NOW)
+    path = tmp_path / "key_pair.pem"
+    path.write_text(key_pair.key + key_pair.certificate)
     served = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     served.load_cert_chain(path)
-    trusting = ssl.create_default_context(cadata=pair.certificate)
+    trusting = ssl.create_default_context(cadata=key_pair.certificate)
     trusting.verify_flags |= ssl.VERIFY_X509_STRICT
     ours, theirs = socket.socketpair()
 

@@ -1,1 +1,1 @@
-"""One module a step; what was released is not changed any more."""
+"""One module per migration. A released migration never changes."""

@@ -1,4 +1,4 @@
-"""Bodies in chunks, the results and finished runs that they are bodies of."""
+"""Creates bodies, their chunks, results and finished runs."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "bodies",
         sa.Column("id", sa.String(32), primary_key=True),
@@ -58,6 +58,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Take them away, with all that is in them."""
+    """Drop the tables."""
     for table in ("runs", "results", "chunks", "bodies"):
         op.drop_table(table)

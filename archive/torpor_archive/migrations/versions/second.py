@@ -1,4 +1,4 @@
-"""Which attempt, segment and launch a result is of: a later one replaces it, an earlier one never does."""
+"""Adds the attempt, segment and launch of a result: a later launch replaces a result, an earlier one does not."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,12 +9,12 @@ _COLUMNS = ("attempt", "segment", "launch")
 
 
 def upgrade() -> None:
-    """Add the columns; results that are there count as of the earliest."""
+    """Add the columns. Existing results count as those of the earliest launch."""
     for name in _COLUMNS:
         op.add_column("results", sa.Column(name, sa.Integer, nullable=False, server_default="0"))
 
 
 def downgrade() -> None:
-    """Take them away."""
+    """Drop the columns."""
     for name in _COLUMNS:
         op.drop_column("results", name)

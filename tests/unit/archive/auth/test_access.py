@@ -1,0 +1,139 @@
+"""Access decisions, and the cache of access reviews."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from torpor_api.client.api import Api
+from torpor_archive.auth import policy, reviews
+from torpor_archive.auth.policy import Caller, TaskRunView
+from torpor_wire.state import State
+
+from tests.support.fake_api import VirtualClock
+
+POD = Caller(
+    user="system:serviceaccount:team:torpor-task",
+    extra={policy.POD_UID: ("p1",), policy.POD_NAME: ("load-a1-s0",)},
+)
+TASKRUN = TaskRunView(uid="t1", workflow="w1", state="Running", pod_uid="p1")
+
+
+def test_the_claiming_pod_may_upload_and_download() -> None:
+    assert policy.check_pod(POD, "team") is None
+    assert policy.check_put_result(POD, "load", TASKRUN) is None
+    assert policy.check_get_result(POD, "load", TASKRUN, "w1") is None
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        replace(POD, extra={}),
+        replace(POD, extra={policy.POD_UID: ()}),
+        replace(POD, user="system:serviceaccount:other:torpor-task"),
+        replace(POD, user="team"),
+    ],
+)
+def test_a_caller_that_is_no_pod_of_the_namespace_is_refused(caller: Caller) -> None:
+    refused = policy.check_pod(caller, "team")
+    assert refused is not None
+    assert refused.status == 403
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.RUNNING] + [""])
+def test_uploading_a_result_requires_running(state: str) -> None:
+    refused = policy.check_put_result(POD, "load", replace(TASKRUN, state=state))
+    assert refused is not None
+    assert state in refused.message
+
+
+@pytest.mark.parametrize("taskrun", [replace(TASKRUN, pod_uid="p2"), replace(TASKRUN, pod_uid="")])
+def test_another_pod_may_neither_upload_nor_download(taskrun: TaskRunView) -> None:
+    assert policy.check_put_result(POD, "load", taskrun) is not None
+    assert policy.check_get_result(POD, "load", taskrun, "w1") is not None
+
+
+def test_an_empty_pod_uid_matches_no_taskrun() -> None:
+    unbound = replace(POD, extra={policy.POD_UID: ("",)})
+    assert policy.check_put_result(unbound, "load", replace(TASKRUN, pod_uid="")) is not None
+
+
+def test_a_pod_of_another_workflow_may_not_download() -> None:
+    assert policy.check_get_result(POD, "load", TASKRUN, "w2") is not None
+
+
+def test_a_caller_is_parsed_from_a_token_review() -> None:
+    user = {"username": POD.user, "uid": "u", "groups": ["a"], "extra": {policy.POD_UID: ["p1"]}}
+    caller = policy.parse_caller({"authenticated": True, "user": user})
+    assert caller == Caller(user=POD.user, uid="u", groups=("a",), extra={policy.POD_UID: ("p1",)})
+    for review in ({}, {"authenticated": False, "user": user}, {"authenticated": "true", "user": user}):
+        assert policy.parse_caller(review) is None
+
+
+def test_an_unclaimed_taskrun_has_no_pod_uid() -> None:
+    taskrun = {"metadata": {"uid": "t"}, "spec": {"workflow": {"uid": "w"}}, "status": {"state": "Scheduled"}}
+    assert policy.parse_taskrun(taskrun) == TaskRunView(uid="t", workflow="w", state="Scheduled", pod_uid="")
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.DEFERRED] + [""])
+def test_uploading_an_event_requires_deferred(state: str) -> None:
+    assert policy.check_put_event("load", replace(TASKRUN, state="Deferred")) is None
+    refused = policy.check_put_event("load", replace(TASKRUN, state=state))
+    assert refused is not None
+    assert state in refused.message
+
+
+def test_a_taskrun_without_a_pool_uses_the_default_pool() -> None:
+    spec = {"workflow": {"uid": "w"}}
+    assert policy.parse_taskrun({"metadata": {"uid": "u"}, "spec": spec}).pool == "default"
+    assert policy.parse_taskrun({"metadata": {"uid": "u"}, "spec": spec | {"triggerPool": "gpu"}}).pool == "gpu"
+
+
+class ReviewingApi:
+    """Allows every request, and records the names of the created reviews and of the TaskRuns read."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.reviewed: list[str] = []
+        self.read: list[str] = []
+
+    async def create(self, _resource: object, _namespace: None, body: dict[str, Any]) -> dict[str, Any]:
+        self.reviewed.append(body["spec"].get("token", body["kind"]))
+        return {"status": {"authenticated": True, "allowed": True, "user": {"username": POD.user}}}
+
+    async def get(self, _resource: object, _namespace: str, name: str) -> dict[str, Any]:
+        self.read.append(name)
+        status = {"state": "Running", "pod": {"uid": "p1"}}
+        return {"metadata": {"uid": "t1"}, "spec": {"workflow": {"uid": "w1"}}, "status": status}
+
+
+async def test_reviews_are_cached_for_some_seconds() -> None:
+    api = ReviewingApi()
+    access = reviews.AccessReviews(cast("Api", api))
+    for _ in range(2):
+        assert (await access.authenticate_pod("secret")).user == POD.user
+        assert await access.is_allowed(POD, "get", "workflows", "team")
+    assert api.reviewed == ["secret", "SubjectAccessReview"]
+    await api.clock.advance(reviews.CACHE_SECONDS + 1)
+    await access.authenticate_pod("secret")
+    assert await access.is_allowed(POD, "get", "workflows", "team")
+    assert len(api.reviewed) == 4
+
+
+async def test_the_review_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "CACHE_ENTRIES", 2)
+    api = ReviewingApi()
+    access = reviews.AccessReviews(cast("Api", api))
+    for token in "abc":
+        await access.authenticate(token)
+    await access.authenticate("c")
+    await access.authenticate("a")
+    assert api.reviewed == ["a", "b", "c", "a"]
+
+
+async def test_a_cached_taskrun_serves_its_claiming_pod_only() -> None:
+    api = ReviewingApi()
+    access = reviews.AccessReviews(cast("Api", api))
+    assert await access.get_taskrun("team", "load") == await access.get_recent_taskrun("team", "load", POD)
+    assert api.read == ["load"]
+    await access.get_recent_taskrun("team", "load", replace(POD, extra={policy.POD_UID: ("p2",)}))
+    assert api.read == ["load", "load"]
