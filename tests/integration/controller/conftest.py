@@ -1,4 +1,4 @@
-"""The stage that these tests share: a control plane of their own, a kubelet, two controllers, a triggerer."""
+"""The environment that these tests share: a control plane of their own, a kubelet, two controllers, a triggerer."""
 
 import asyncio
 import ssl
@@ -26,7 +26,7 @@ from tests.integration.conftest import (
     _namespace_manifest,
     eventually,
 )
-from tests.integration.controller.api_call_log import Door, tally
+from tests.integration.controller.recording_proxy import RecordingProxy, tally
 from tests.integration.controller.stage import Stage, python
 from tests.support.controller_process import Plane
 from tests.support.fake_kubelet import Kubelet
@@ -61,8 +61,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
 def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Two controllers, of which one leads, and a triggerer."""
     folder = tmp_path_factory.mktemp("stage")
-    with _background() as call, _kubelet_and_doors(plane, folder, call) as (kubelet, open_door):
-        stage = Stage(plane=plane, kubelet=kubelet, folder=folder, open_door=open_door, namespace=_NAMESPACE)
+    with _background() as call, _kubelet_and_proxies(plane, folder, call) as (kubelet, open_proxy):
+        stage = Stage(plane=plane, kubelet=kubelet, folder=folder, open_proxy=open_proxy, namespace=_NAMESPACE)
         try:
             for _ in range(2):
                 stage.start_controller()
@@ -79,7 +79,7 @@ def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
     """Each test finds two controllers, one of them leading, and leaves no traceback in their logs."""
     while len(stage.controllers()) < 2:
         stage.start_controller()
-    stage.until(lambda: all(one.looked for one in stage.controllers()), "both have looked at the Lease")
+    stage.until(lambda: all(one.saw_lease for one in stage.controllers()), "both have looked at the Lease")
     stage.leader()
     yield
     stage.assert_no_bug()
@@ -94,7 +94,7 @@ def undisturbed(stage: Stage) -> Iterator[None]:
     yield
     assert stage.ends(name)["state"] == "Succeeded"
     stage.assert_still_leads(leader)
-    calls = leader.door.since(began)
+    calls = leader.proxy.since(began)
     assert len(calls) <= _MOST_CALLS, tally(calls)
 
 
@@ -117,9 +117,9 @@ def _background() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
 
 
 @contextmanager
-def _kubelet_and_doors(
+def _kubelet_and_proxies(
     plane: Plane, folder: Path, call: Callable[[Coroutine[Any, Any, Any]], Any]
-) -> Iterator[tuple[Kubelet, Callable[[], Door]]]:
+) -> Iterator[tuple[Kubelet, Callable[[], RecordingProxy]]]:
     stack = AsyncExitStack()
 
     async def start() -> tuple[Kubelet, asyncio.Task[None]]:
@@ -128,14 +128,14 @@ def _kubelet_and_doors(
         kubelet = Kubelet(api, folder=folder, server=plane.server.url, ca=_authority(plane.kubeconfig))
         return kubelet, asyncio.create_task(kubelet.run())
 
-    async def open_door() -> Door:
+    async def open_proxy() -> RecordingProxy:
         connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(cadata=_authority(plane.kubeconfig)))
         timeout = aiohttp.ClientTimeout(total=None)
         session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
-        door = Door(upstream=plane.server.url, session=await stack.enter_async_context(session))
-        runner = await door.open()
+        proxy = RecordingProxy(upstream=plane.server.url, session=await stack.enter_async_context(session))
+        runner = await proxy.open()
         stack.push_async_callback(runner.cleanup)
-        return door
+        return proxy
 
     async def stop(running: asyncio.Task[None]) -> None:
         running.cancel()
@@ -144,7 +144,7 @@ def _kubelet_and_doors(
 
     kubelet, running = call(start())
     try:
-        yield kubelet, lambda: call(open_door())
+        yield kubelet, lambda: call(open_proxy())
     finally:
         call(stop(running))
 

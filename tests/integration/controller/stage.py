@@ -1,6 +1,6 @@
-"""What a test of the controller's processes holds: two controllers and a triggerer, each behind a door, and workflows.
+"""The environment of these tests: two controllers and a triggerer, each behind a recording proxy, and Workflows.
 
-The processes are shared by all tests; a test that ends one starts another in its place.
+All tests share the processes. A test that ends one starts another.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.conftest import Server, collection
-from tests.integration.controller.api_call_log import Door
+from tests.integration.controller.recording_proxy import RecordingProxy
 from tests.support.controller_process import Plane
 from tests.support.fake_kubelet import PYTHON_PATH, Kubelet
 from tests.support.ports import free_port
@@ -23,20 +23,20 @@ from tests.support.ports import free_port
 PYTHON = "tests.integration.controller.tasks"
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
 _JSON_PATCH = "application/json-patch+json"
-_BUG = "a bug;"
-# For a machine that is busy with other work: only a test that fails waits for so long.
-_PATIENCE = 180.0
+_UNEXPECTED = "unexpected error;"
+# A machine may be busy with other work: only a test that fails waits for so long.
+_TIMEOUT = 180.0
 Object = dict[str, Any]
 
 
 @dataclass(kw_only=True)
 class Process:
-    """One of ours, with its log and the door that its requests go through."""
+    """A process with its log and its proxy."""
 
     identity: str
     process: subprocess.Popen[bytes]
     log: Path
-    door: Door
+    proxy: RecordingProxy
     read: int = 0
 
     @property
@@ -44,9 +44,9 @@ class Process:
         return self.process.poll() is None
 
     @property
-    def looked(self) -> bool:
-        """Whether it has seen the Lease: from then on it counts how long that is not renewed."""
-        return any(call.about_leases for call in self.door.calls)
+    def saw_lease(self) -> bool:
+        """Whether it has read the Lease: from then on it measures how long the Lease is not renewed."""
+        return any(call.about_leases for call in self.proxy.calls)
 
     def text(self) -> str:
         return self.log.read_text()
@@ -58,12 +58,12 @@ class Process:
 
 @dataclass(kw_only=True)
 class Stage:
-    """Everything that runs. `open_door` makes a door; `token_of` a service account's token."""
+    """All that runs. `open_proxy` starts a proxy."""
 
     plane: Plane
     kubelet: Kubelet
     folder: Path
-    open_door: Callable[[], Door]
+    open_proxy: Callable[[], RecordingProxy]
     namespace: str
     processes: list[Process] = field(default_factory=list)
     started: int = 0
@@ -92,8 +92,8 @@ class Stage:
         return str(self.server.request("GET", _LEASE).body.get("spec", {}).get("holderIdentity", ""))
 
     def leader(self) -> Process:
-        """The controller that holds the Lease and lives."""
-        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "somebody leads")
+        """The running controller that holds the Lease."""
+        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "a controller leads")
         holder = self.holder()
         return next(one for one in self.controllers() if one.identity == holder)
 
@@ -106,19 +106,19 @@ class Stage:
         assert self.leader() is leader or "LeaseLost" in leader.text()
 
     def assert_no_bug(self) -> None:
-        """No process has logged an exception since this was last asked, but for the loss of its Lease."""
+        """Assert that no process has logged an exception since the last call, except for the loss of its Lease."""
         for one in self.processes:
-            said = one.text()[one.read :]
-            one.read += len(said)
-            assert _BUG not in said, said
-            # kopf ends where its watch is answered 410, and the process with it: it is started again.
-            lawful = "LeaseLost" in said or "a fault of 410" in said
-            assert "Traceback" not in said or lawful, said
+            log = one.text()[one.read :]
+            one.read += len(log)
+            assert _UNEXPECTED not in log, log
+            # kopf exits after status 410 to its watch, and the process with it.
+            expected = "LeaseLost" in log or "a fault of 410" in log
+            assert "Traceback" not in log or expected, log
 
     # workflows
 
     def submit(self, tasks: Sequence[Mapping[str, Any]], name: str = "", **spec: Any) -> str:
-        """A Workflow of these tasks; its name."""
+        """Create a Workflow of these tasks. Returns its name."""
         name = name or f"run-{uuid.uuid4().hex[:8]}"
         body = {
             "apiVersion": "torpor.dev/v1alpha1",
@@ -130,7 +130,7 @@ class Stage:
         return name
 
     def change(self, plural: str, name: str, ops: Sequence[Mapping[str, Any]], subresource: str = "") -> Object:
-        """A JSON Patch by the administrator."""
+        """Apply a JSON Patch as the administrator."""
         path = f"{collection(plural, self.namespace)}/{name}" + (f"/{subresource}" if subresource else "")
         return self.server.request("PATCH", path, list(ops), content_type=_JSON_PATCH).expect(200)
 
@@ -147,33 +147,33 @@ class Stage:
         return str(self.status(workflow).get("state", ""))
 
     def taskruns(self, workflow: str) -> list[Object]:
-        """The TaskRuns that say they belong to the Workflow, by index."""
+        """The TaskRuns whose spec names the Workflow, by task and index."""
         items = self.server.request("GET", collection("taskruns", self.namespace)).expect(200)["items"]
         mine = [one for one in items if one["spec"]["workflow"]["name"] == workflow]
         return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"].get("mapIndex", -1)))
 
     def taskrun(self, workflow: str, task: str) -> Object:
-        """The first TaskRun of a task, once there is one."""
+        """Wait for the first TaskRun of a task."""
         self.until(lambda: any(one["spec"]["task"] == task for one in self.taskruns(workflow)), f"{task} has begun")
         return next(one for one in self.taskruns(workflow) if one["spec"]["task"] == task)
 
-    def ends(self, workflow: str, patience: float = _PATIENCE) -> Object:
-        """The Workflow's status once its run is over."""
-        deadline = time.monotonic() + patience
+    def ends(self, workflow: str, timeout: float = _TIMEOUT) -> Object:
+        """Wait for the end of the run. Returns the status of the Workflow."""
+        deadline = time.monotonic() + timeout
         while "completionTime" not in self.status(workflow):
             if time.monotonic() > deadline:
                 runs = [(one["metadata"]["name"], one["status"]) for one in self.taskruns(workflow)]
-                raise AssertionError(f"after {patience:.0f} s {workflow} has not ended: {runs}\n{self._said()}")
+                raise AssertionError(f"after {timeout:.0f} s {workflow} has not ended: {runs}\n{self._logs()}")
             time.sleep(0.1)
         return self.status(workflow)
 
     def set_status(self, run: Object, **fields: Any) -> None:
-        """What somebody with kubectl and too much courage does to a TaskRun."""
+        """Edit the status of a TaskRun as the administrator."""
         ops = [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
         self.change("taskruns", run["metadata"]["name"], ops, "status")
 
     def pods_of(self, run: Object) -> list[Object]:
-        """The pods whose name says that they are the TaskRun's."""
+        """The pods that are named after the TaskRun."""
         items = self.server.request("GET", collection("pods", self.namespace)).expect(200)["items"]
         return [one for one in items if one["metadata"]["name"].startswith(f"{run['metadata']['name']}-a")]
 
@@ -184,7 +184,7 @@ class Stage:
         return [one["reason"] for one in found if one["regarding"]["name"] == name]
 
     def notes(self, workflow: str) -> list[str]:
-        """What the processes of the Workflow's tasks wrote when they began."""
+        """The lines that the processes of the Workflow's tasks wrote when they started."""
         uids = {one["metadata"]["uid"] for one in self.taskruns(workflow)}
         return [line for line in self.kubelet.notes.read_text().splitlines() if line.split()[0] in uids]
 
@@ -192,10 +192,10 @@ class Stage:
         notes = self.notes(workflow)
         assert len(notes) == len(set(notes)), notes
 
-    def until(self, holds: Callable[[], bool], what: str, patience: float = _PATIENCE) -> None:
-        deadline = time.monotonic() + patience
+    def until(self, holds: Callable[[], bool], what: str, timeout: float = _TIMEOUT) -> None:
+        deadline = time.monotonic() + timeout
         while not holds():
-            assert time.monotonic() < deadline, f"after {patience:.0f} s still not: {what}\n{self._said()}"
+            assert time.monotonic() < deadline, f"after {timeout:.0f} s still not: {what}\n{self._logs()}"
             time.sleep(0.1)
 
     def _token(self, account: str) -> Path:
@@ -203,14 +203,14 @@ class Stage:
         path.write_text(self.server.token("torpor-system", account))
         return path
 
-    def _said(self) -> str:
+    def _logs(self) -> str:
         return "\n".join(f"{one.identity}, {one.process.poll()}:\n{one.text()[-3000:]}" for one in self.processes)
 
     def _start(self, identity: str, account: str, arguments: Iterable[str]) -> Process:
         self.started += 1
-        door = self.open_door()
+        proxy = self.open_proxy()
         log, config = self.folder / f"{identity}.log", self.folder / f"{identity}.kubeconfig"
-        config.write_text(_kubeconfig(door.url, self.server.token("torpor-system", account)))
+        config.write_text(_kubeconfig(proxy.url, self.server.token("torpor-system", account)))
         with log.open("w") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", *arguments, "--identity", identity, "--namespace", "torpor-system"],
@@ -218,7 +218,7 @@ class Stage:
                 stderr=subprocess.STDOUT,
                 env=os.environ | {"KUBECONFIG": str(config), "PYTHONPATH": PYTHON_PATH},
             )
-        started = Process(identity=identity, process=process, log=log, door=door)
+        started = Process(identity=identity, process=process, log=log, proxy=proxy)
         self.processes.append(started)
         return started
 

@@ -1,6 +1,6 @@
-"""What the workflows of these tests run: each writes a line before it does anything, so that doubles are seen.
+"""The tasks of these tests. Each writes a line first, so that duplicates are found.
 
-The line is (uid, attempt, segment, launch): what at most one process may run user code for.
+The line is (uid, attempt, segment, launch): at most one process may run user code for each.
 """
 
 import hashlib

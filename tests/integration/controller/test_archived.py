@@ -1,4 +1,4 @@
-"""A finished run is in the history before it goes, and does not go while the archive cannot take it."""
+"""A finished run is archived before its TTL deletes it, and stays while the archive is unavailable."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.archive.conftest import _identity, account
+from tests.integration.archive.conftest import _write_kubeconfig, account
 from tests.integration.archive.databases import Sqlite
 from tests.integration.archive.process import Archive
 from tests.integration.conftest import collection
@@ -21,7 +21,7 @@ def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     folder = tmp_path_factory.mktemp("archived")
     archive = Archive(
         folder=folder,
-        kubeconfig=_identity(stage.server, stage.plane.kubeconfig, folder),
+        kubeconfig=_write_kubeconfig(stage.server, stage.plane.kubeconfig, folder),
         namespace="torpor-system",
         database=Sqlite(path=folder / "archive.db"),
         authority=lambda: str(stage.server.request("GET", _CONFIG).expect(200).get("data", {}).get("ca.crt", "")),
@@ -56,7 +56,7 @@ def _is_gone(stage: Stage, name: str) -> bool:
 def _read(archive: Archive, stage: Stage, reader: str, name: str) -> list[dict[str, Any]]:
     """The run as the history has it: its Workflow and its TaskRuns."""
     runs = f"/v1/namespaces/{stage.namespace}/runs"
-    (item,) = [one for one in archive.request("GET", runs, reader).expect(200).said["items"] if one["name"] == name]
+    (item,) = [one for one in archive.request("GET", runs, reader).expect(200).json["items"] if one["name"] == name]
     assert item["state"] == "Succeeded"
     body = archive.request("GET", f"{runs}/{item['uid']}", reader).expect(200).body
     return [json.loads(line) for line in body.splitlines()]

@@ -73,7 +73,7 @@ def test_a_workflow_with_deep_params_says_so_and_stops_nobody(stage: Stage, leve
     ]
     # It is still there when a controller begins, which reads a list.
     started = stage.start_controller()
-    stage.until(lambda: started.looked, "a new controller has looked at the Lease")
+    stage.until(lambda: started.saw_lease, "a new controller has looked at the Lease")
     started.end()
     stage.server.request("DELETE", f"{path}/{name}").expect(200)
 

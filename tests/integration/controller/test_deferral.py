@@ -1,4 +1,4 @@
-"""Deferral between real processes: where a task goes on, and how its sensors wait."""
+"""Deferral between real processes: where a task resumes, and how its sensors wait."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Real controllers, triggerer and workers on a real API server: a run goes through, and nothing in it runs twice."""
+"""Real controllers, triggerer and workers with a real API server: a run succeeds, and nothing in it runs twice."""
 
 import json
 

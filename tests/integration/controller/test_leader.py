@@ -1,10 +1,10 @@
-"""What the second controller is for: the first one is killed, or stops for longer than its Lease and comes back."""
+"""The second controller takes over when the first is killed, or is suspended for longer than its Lease."""
 
 import json
 import signal
 import time
 
-from tests.integration.controller.api_call_log import tally
+from tests.integration.controller.recording_proxy import tally
 from tests.integration.controller.stage import Stage, python, shell
 from tests.integration.controller.test_good_run import ALL_KINDS
 from tests.support.machine import slowness
@@ -71,7 +71,7 @@ def test_a_leader_that_stopped_for_longer_than_its_lease_wakes_and_changes_nothi
     leader.process.send_signal(signal.SIGCONT)
     assert leader.process.wait(timeout=180) != 0, "who has lost the Lease does not say that all is well"
     # A creation of which half was sent when it was stopped is sent whole, and refused: its name is derived, and taken.
-    changes = [call for call in leader.door.granted if call.moment >= woken and not call.about_leases]
+    changes = [call for call in leader.proxy.granted if call.moment >= woken and not call.about_leases]
     assert not changes, tally(changes)
     assert "LeaseLost" in leader.text()
     assert stage.leader() is not leader

@@ -1,4 +1,4 @@
-"""A Workflow in a namespace that nobody has set up: it says so, with the commands, and goes on once they were run."""
+"""A Workflow in a namespace that is not set up shows the commands that set it up, and continues after them."""
 
 import re
 from dataclasses import replace

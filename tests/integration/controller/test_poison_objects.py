@@ -1,4 +1,4 @@
-"""Objects that are not as the controller makes them: foreign, orphaned, doubled, huge, or of another version."""
+"""Objects that the controller did not create as they are: foreign, orphaned, duplicate, huge, or invalid."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""Statuses that another hand wrote: each is answered on its own object, and nobody else notices."""
+"""Invalid statuses that somebody wrote: each is reported on its own object, and affects no other."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Objects that a newer version wrote: this one cannot read them, says so, and goes on with all others."""
+"""Objects of a newer version: this one reports that it cannot read them, and continues with all others."""
 
 import copy
 from collections.abc import Iterator

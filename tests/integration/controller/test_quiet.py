@@ -1,11 +1,11 @@
-"""What waits costs nothing: fifty waits, and whatever earlier tests left behind, without requests and without work."""
+"""Deferred tasks cost nothing: fifty of them cause no requests and no CPU time."""
 
 import os
 import time
 from collections import Counter
 from pathlib import Path
 
-from tests.integration.controller.api_call_log import Call, tally
+from tests.integration.controller.recording_proxy import Call, tally
 from tests.integration.controller.stage import Process, Stage
 
 WAITS, QUIET = 50, 20.0
@@ -22,7 +22,7 @@ def _seconds_of_cpu(process: Process) -> float:
 
 def _but_leases(process: Process, since: float) -> list[Call]:
     """Requests that are neither for a Lease nor a watch. Pods of earlier tests' runs may still be removed."""
-    calls = process.door.since(since)
+    calls = process.proxy.since(since)
     return [one for one in calls if not (one.about_leases or one.watch or "/pods/run-" in one.path)]
 
 
@@ -36,7 +36,7 @@ def test_fifty_waits_make_almost_no_requests_and_no_work(stage: Stage) -> None:
     before = [_seconds_of_cpu(one) for one in processes]
     time.sleep(QUIET)
     for one, spent in zip(processes, before, strict=True):
-        calls = one.door.since(began)
+        calls = one.proxy.since(began)
         others = _but_leases(one, began)
         assert len(others) <= MOST_BUT_LEASES, (one.identity, tally(others))
         watches = Counter(call.path for call in calls if call.watch and not call.about_leases)

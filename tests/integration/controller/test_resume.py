@@ -1,4 +1,4 @@
-"""A run that was stopped is resumed by an annotation, against a real API server and its policies."""
+"""A stopped run is resumed by an annotation, with a real API server and its policies."""
 
 from tests.integration.controller.stage import Stage
 

@@ -1,11 +1,11 @@
-"""Work is bounded while the API server cannot be reached or says no, and nothing is lost by it."""
+"""Requests are bounded while the API server is unavailable or returns errors, and no work is lost."""
 
 import time
 from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tests.integration.controller.api_call_log import Call, tally
+from tests.integration.controller.recording_proxy import Call, tally
 from tests.integration.controller.stage import Process, Stage, python
 from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
 
@@ -15,7 +15,7 @@ MOST_WHILE_FROZEN, MOST_WHILE_DOWN, MOST_WHILE_FAULTY = 60, 200, 40
 
 
 def _assert_bounded(processes: Sequence[Process], since: float, most: int) -> None:
-    _assert_few({one.identity: one.door.since(since) for one in processes}, most)
+    _assert_few({one.identity: one.proxy.since(since) for one in processes}, most)
 
 
 def _assert_few(called: Mapping[str, Sequence[Call]], most: int) -> None:
@@ -40,11 +40,11 @@ def test_an_api_server_that_is_killed_and_started_anew_loses_nothing(stage: Stag
     until_under_way(stage, name)
     processes = list(stage.processes)
     for one in processes:
-        one.door.unserved.clear()
+        one.proxy.unserved.clear()
     with stage.plane.down():
         time.sleep(2)
     # Its work goes on before the API server says of itself that it is ready: only what was asked in vain is counted.
-    _assert_few({one.identity: one.door.unserved for one in processes}, MOST_WHILE_DOWN)
+    _assert_few({one.identity: one.proxy.unserved for one in processes}, MOST_WHILE_DOWN)
     assert_right(stage, name)
 
 
@@ -56,10 +56,10 @@ def test_whatever_the_api_server_answers_it_is_asked_seldom_and_the_run_ends(sta
     processes = [*stage.controllers(), *(one for one in stage.processes if one.identity == "triggerer")]
     began = time.monotonic()
     for one in processes:
-        one.door.fault = status
+        one.proxy.fault = status
     time.sleep(FAULTY)
     for one in processes:
-        one.door.fault = None
+        one.proxy.fault = None
     _assert_bounded(processes, began, MOST_WHILE_FAULTY)
     assert stage.ends(name)["state"] == "Succeeded"
     stage.assert_none_twice(name)

@@ -1,4 +1,4 @@
-"""A triggerer whose API server is gone, hangs or says no while waits are due: nothing is lost, nothing is hot."""
+"""The API server is gone, hangs or returns errors while deferrals are due: none is lost, and no loop retries."""
 
 import signal
 import time
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.conftest import collection
-from tests.integration.controller.api_call_log import Call, tally
+from tests.integration.controller.recording_proxy import Call, tally
 from tests.integration.controller.stage import Object, Process, Stage
 
 AWAY, FAULTY = 25.0, 5.0
@@ -69,7 +69,7 @@ def test_half_a_minute_without_an_api_server_loses_no_wait_and_costs_few_request
     began = time.monotonic()
     with stage.plane.down():
         time.sleep(AWAY)
-    calls = triggerer.door.since(began)
+    calls = triggerer.proxy.since(began)
     assert len(calls) <= MOST_WHILE_AWAY, tally(calls)
     assert_all_fired_once(stage, name)
     assert triggerer.process.poll() is None
@@ -83,10 +83,10 @@ def test_a_fire_that_is_answered_with_trouble_is_written_once_that_is_over(
     until_it_looks(stage)
     name = begin(stage, FAULTY)
     began = time.monotonic()
-    triggerer.door.fault = status
+    triggerer.proxy.fault = status
     time.sleep(FAULTY)
-    triggerer.door.fault = None
-    calls = triggerer.door.since(began)
+    triggerer.proxy.fault = None
+    calls = triggerer.proxy.since(began)
     assert len(calls) <= MOST_WHILE_FAULTY, tally(calls)
     assert any(call.writes and "/status" in call.path for call in calls), "something was due meanwhile"
     assert_all_fired_once(stage, name)
@@ -101,16 +101,16 @@ def test_a_triggerer_that_slept_through_a_compaction_lists_again_and_fires_what_
     try:
         with stage.plane.down():
             time.sleep(6)
-        triggerer.door.fault = 410
+        triggerer.proxy.fault = 410
     finally:
         triggerer.process.send_signal(signal.SIGCONT)
     began = time.monotonic()
     stage.until(lambda: bool(lists(triggerer, began)), "it lists again")
-    triggerer.door.fault = None
+    triggerer.proxy.fault = None
     assert_all_fired_once(stage, name)
     assert len(lists(triggerer, began)) <= MOST_LISTS, tally(lists(triggerer, began))
 
 
 def lists(triggerer: Process, since: float) -> list[Call]:
     """Its lists of TaskRuns."""
-    return [call for call in triggerer.door.since(since) if call.path.endswith("/taskruns") and not call.watch]
+    return [call for call in triggerer.proxy.since(since) if call.path.endswith("/taskruns") and not call.watch]

@@ -1,7 +1,7 @@
-"""A door to the API server for one process: every request is noted, and may be answered with a fault instead.
+"""A proxy to the API server for one process. It records every request, and can respond with an error instead.
 
-Plain HTTP on the near side, so that what passes can be read; the token passes through. It must not repeat, delay or
-change anything: while the API server does not answer, neither does the door.
+Its own side is plain HTTP, so that the requests can be read; tokens pass through. It must not retry, delay or change
+anything: while the API server does not respond, neither does the proxy.
 """
 
 import time
@@ -22,7 +22,7 @@ _BODY_MAX = 16 * 1024 * 1024
 
 
 class Call(NamedTuple):
-    """One request, as it came in; `moment` is monotonic."""
+    """One request. `moment` is when it came in, monotonic."""
 
     moment: float
     method: str
@@ -39,8 +39,8 @@ class Call(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class Door:
-    """The near side's address is `url`; `fault` is a status code that answers whatever comes but Leases."""
+class RecordingProxy:
+    """`url` is its address. `fault` is a status code that it responds with to all requests but those of Leases."""
 
     upstream: str
     session: aiohttp.ClientSession
@@ -48,9 +48,9 @@ class Door:
     fault: int | None = None
     calls: list[Call] = field(default_factory=list)
     unserved: list[Call] = field(default_factory=list)
-    """Those that the API server did not answer, or answered that it could not now."""
+    """Requests without a response, or with one that asks to retry later."""
     granted: list[Call] = field(default_factory=list)
-    """Writes that the API server carried out."""
+    """Writes that the API server executed."""
 
     async def open(self) -> web.AppRunner:
         application = web.Application(client_max_size=_BODY_MAX)
