@@ -1,8 +1,8 @@
-"""A kubelet of plain processes: it runs the pods of TaskRuns as a node would, without containers and without root.
+"""A kubelet of plain processes: it runs the pods of TaskRuns without containers and without root.
 
-A python task's pod becomes the real worker with the pod's environment and a token bound to that pod; a container task's
-pod, once its gate is lifted, its command. It speaks as the administrator. It must not help: what a kubelet does not do
-(gates, finalizers, TaskRuns) is not done here.
+For a python task it starts the real worker, with the environment of the pod and a token that is bound to the pod; for a
+container task the command, once the scheduling gate is lifted. Its requests are those of the administrator. It must do
+nothing that a kubelet does not do: it leaves gates, finalizers and TaskRuns alone.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from tests.integration.controller.tasks import ENV_NOTES
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON_PATH = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 NODE = "tests"
-_LINGER = 0.2
+_TERMINATION_SECONDS = 0.2
 _TERMINATION_LOG = "/dev/termination-log"
 _TOKEN = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
 Pod = dict[str, Any]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Box:
-    """A pod on this node, and its process while it has one."""
+class RunningPod:
+    """A pod on this node, with its process once it has started."""
 
     pod: Pod
     folder: Path
@@ -65,12 +65,12 @@ class Box:
 
 
 class Kubelet:
-    """One node. `server` is the API server's address as pods are told it, `ca` whom they trust."""
+    """One node. `server` and `ca` are the API server's address and CA certificate for pods."""
 
     def __init__(self, api: Api, *, folder: Path, server: str, ca: str) -> None:
         self.notes = folder / "notes"
         self.notes.touch()
-        self.boxes: dict[str, Box] = {}
+        self.running: dict[str, RunningPod] = {}
         self._api = api
         self._folder = folder
         self._server, self._ca = urlsplit(server), ca
@@ -79,92 +79,100 @@ class Kubelet:
         )
 
     async def run(self) -> Never:
-        """Until it is cancelled; the processes end with it."""
+        """Run until cancelled, then kill the processes."""
         try:
             async with asyncio.TaskGroup() as self._group:
                 await self._pods.run()
         finally:
-            for box in self.boxes.values():
-                box.send(signal.SIGKILL)
+            for running in self.running.values():
+                running.send(signal.SIGKILL)
 
     def log(self, name: str) -> str:
-        """What the process of a pod wrote."""
-        return "".join((box.folder / "log").read_text() for box in self.boxes.values() if box.address[1] == name)
+        """The output of a pod's process."""
+        return "".join(
+            (running.folder / "log").read_text() for running in self.running.values() if running.address[1] == name
+        )
 
-    def die(self, uid: str) -> None:
-        """The process of a pod ends without a word."""
-        self.boxes[uid].send(signal.SIGKILL)
+    def kill(self, uid: str) -> None:
+        """Kill the process of a pod, so that it cannot report."""
+        self.running[uid].send(signal.SIGKILL)
 
     def _changed(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):
             raise TypeError(change.message)
         pod = change.item or change.previous or {}
-        box = self.boxes.get(pod["metadata"]["uid"])
-        if box is None:
-            if change.item is not None and _due(pod):
-                box = Box(pod=pod, folder=self._folder / pod["metadata"]["uid"])
-                self.boxes[pod["metadata"]["uid"]] = box
-                self._group.create_task(self._live(box))
+        running = self.running.get(pod["metadata"]["uid"])
+        if running is None:
+            if change.item is not None and _is_schedulable(pod):
+                running = RunningPod(pod=pod, folder=self._folder / pod["metadata"]["uid"])
+                self.running[pod["metadata"]["uid"]] = running
+                self._group.create_task(self._run_pod(running))
         elif change.item is None:
-            box.send(signal.SIGKILL)
-        elif "deletionTimestamp" in pod["metadata"] and not box.deleting:
-            box.deleting = True
-            box.send(signal.SIGTERM)
+            running.send(signal.SIGKILL)
+        elif "deletionTimestamp" in pod["metadata"] and not running.deleting:
+            running.deleting = True
+            running.send(signal.SIGTERM)
             grace = pod["metadata"].get("deletionGracePeriodSeconds", 10)
-            asyncio.get_running_loop().call_later(grace, box.send, signal.SIGKILL)
+            asyncio.get_running_loop().call_later(grace, running.send, signal.SIGKILL)
 
-    async def _live(self, box: Box) -> None:
+    async def _run_pod(self, running: RunningPod) -> None:
         with suppress(errors.NotFound, errors.Conflict, errors.LostRace):
-            await self._insist(lambda: self._bind(box))
-            await self._start(box)
-            await self._insist(lambda: self._say(box, "Running", {"running": {}}))
-            code = await box.process.wait() if box.process is not None else 137
-            await asyncio.sleep(_LINGER)
-            box.ended = True
-            await self._insist(lambda: self._say(box, "Failed" if code else "Succeeded", _terminated(box, code)))
-            if box.deleting:
-                namespace, name = box.address
-                uid = box.pod["metadata"]["uid"]
-                await self._insist(lambda: self._api.delete(PODS, namespace, name, uid=uid, grace_seconds=0))
+            await self._retry(lambda: self._bind(running))
+            await self._start(running)
+            await self._retry(lambda: self._report(running, "Running", {"running": {}}))
+            code = await running.process.wait() if running.process is not None else 137
+            await asyncio.sleep(_TERMINATION_SECONDS)
+            running.ended = True
+            await self._retry(
+                lambda: self._report(running, "Failed" if code else "Succeeded", _terminated(running, code))
+            )
+            if running.deleting:
+                namespace, name = running.address
+                uid = running.pod["metadata"]["uid"]
+                await self._retry(lambda: self._api.delete(PODS, namespace, name, uid=uid, grace_seconds=0))
 
-    async def _bind(self, box: Box) -> None:
-        namespace, name = box.address
-        uid = box.pod["metadata"]["uid"]
+    async def _bind(self, running: RunningPod) -> None:
+        namespace, name = running.address
+        uid = running.pod["metadata"]["uid"]
         metadata, target = {"name": name, "uid": uid}, {"kind": "Node", "name": NODE}
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
         answer = await self._api.transport.request("POST", PODS.path(namespace, name, "binding"), body=body)
-        if answer.status >= 400 and answer.status != 409:  # bound already, by a request whose answer was lost
+        if answer.status >= 400 and answer.status != 409:  # bound already, by a request that got no response
             raise errors.of(answer)
 
-    async def _start(self, box: Box) -> None:
-        box.folder.mkdir()
-        argv = [*box.container.get("command", []), *box.container.get("args", [])]
-        argv = [word.replace(_TERMINATION_LOG, str(box.folder / "message")) for word in argv]
-        if box.is_worker:
-            (box.folder / "ca.crt").write_text(self._ca)
-            for source in _tokens(box.pod):
-                await self._insist(partial(self._renew_token, box, source))
-            argv = [sys.executable, "-m", "tests.integration.controller.in_pod", str(box.folder)]
+    async def _start(self, running: RunningPod) -> None:
+        running.folder.mkdir()
+        argv = [*running.container.get("command", []), *running.container.get("args", [])]
+        argv = [word.replace(_TERMINATION_LOG, str(running.folder / "message")) for word in argv]
+        if running.is_worker:
+            (running.folder / "ca.crt").write_text(self._ca)
+            for source in _tokens(running.pod):
+                await self._retry(partial(self._renew_token, running, source))
+            argv = [sys.executable, "-m", "tests.integration.controller.in_pod", str(running.folder)]
         else:
             with self.notes.open("a") as notes:
-                notes.write(f"{box.pod['metadata']['labels'][constants.LABEL_TASKRUN_UID]} {box.address[1]}\n")
-        if box.deleting:
+                notes.write(f"{running.pod['metadata']['labels'][constants.LABEL_TASKRUN_UID]} {running.address[1]}\n")
+        if running.deleting:
             return
-        with (box.folder / "log").open("w") as log:
-            box.process = await asyncio.create_subprocess_exec(
-                *argv, env=self._environment(box.pod, box.container), stdout=log, stderr=subprocess.STDOUT, cwd=ROOT
+        with (running.folder / "log").open("w") as log:
+            running.process = await asyncio.create_subprocess_exec(
+                *argv,
+                env=self._environment(running.pod, running.container),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
             )
 
-    async def _renew_token(self, box: Box, source: Mapping[str, Any]) -> None:
-        namespace, name = box.address
-        bound = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": box.pod["metadata"]["uid"]}
-        account = box.pod["spec"]["serviceAccountName"]
+    async def _renew_token(self, running: RunningPod, source: Mapping[str, Any]) -> None:
+        namespace, name = running.address
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": running.pod["metadata"]["uid"]}
+        account = running.pod["spec"]["serviceAccountName"]
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
         spec = {"boundObjectRef": bound} | ({"audiences": [source["audience"]]} if "audience" in source else {})
         answer = await self._api.transport.request("POST", path, body=_TOKEN | {"spec": spec})
         if answer.status >= 400:
             raise errors.of(answer)
-        (box.folder / source["path"]).write_text(answer.body["status"]["token"])
+        (running.folder / source["path"]).write_text(answer.body["status"]["token"])
 
     def _environment(self, pod: Pod, container: Mapping[str, Any]) -> dict[str, str]:
         own = {each["name"]: each.get("value", "") for each in container.get("env", []) if "valueFrom" not in each}
@@ -177,24 +185,24 @@ class Kubelet:
             ENV_NOTES: str(self.notes),
         }
 
-    async def _say(self, box: Box, phase: str, state: Mapping[str, Any]) -> None:
-        namespace, name = box.address
+    async def _report(self, running: RunningPod, phase: str, state: Mapping[str, Any]) -> None:
+        namespace, name = running.address
         container = {
-            "name": box.container["name"],
-            "image": box.container["image"],
+            "name": running.container["name"],
+            "image": running.container["image"],
             "imageID": "",
             "ready": phase == "Running",
             "restartCount": 0,
             "state": state,
         }
         ops = [
-            {"op": "test", "path": "/metadata/uid", "value": box.pod["metadata"]["uid"]},
+            {"op": "test", "path": "/metadata/uid", "value": running.pod["metadata"]["uid"]},
             {"op": "add", "path": "/status/phase", "value": phase},
             {"op": "add", "path": "/status/containerStatuses", "value": [container]},
         ]
         await self._api.patch(PODS, namespace, name, ops, subresource="status")
 
-    async def _insist(self, act: Callable[[], Awaitable[None]]) -> None:
+    async def _retry(self, act: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
                 await act()
@@ -204,23 +212,23 @@ class Kubelet:
                 return
 
 
-def _due(pod: Pod) -> bool:
-    """Whether a scheduler would give it to this node now, which has no labels; only the pods of TaskRuns are run."""
+def _is_schedulable(pod: Pod) -> bool:
+    """Whether a scheduler would bind it to this node now, which has no labels. Only pods of TaskRuns are run."""
     owners = pod["metadata"].get("ownerReferences", [])
     fresh = "deletionTimestamp" not in pod["metadata"] and "nodeName" not in pod["spec"]
-    kept_back = pod["spec"].get("schedulingGates") or pod["spec"].get("nodeSelector")
-    return fresh and not kept_back and any(owner["kind"] == "TaskRun" for owner in owners)
+    held_back = pod["spec"].get("schedulingGates") or pod["spec"].get("nodeSelector")
+    return fresh and not held_back and any(owner["kind"] == "TaskRun" for owner in owners)
 
 
-def _terminated(box: Box, code: int) -> Mapping[str, Any]:
-    message = box.folder / "message"
-    said = message.read_text() if message.exists() else ""
+def _terminated(running: RunningPod, code: int) -> Mapping[str, Any]:
+    message = running.folder / "message"
+    text = message.read_text() if message.exists() else ""
     code = code if code >= 0 else 128 - code
-    return {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": said}}
+    return {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": text}}
 
 
 def _tokens(pod: Pod) -> Iterator[Mapping[str, Any]]:
-    """The tokens that are projected into the pod: for the API server, and for an audience."""
+    """The projected tokens of the pod: for the API server, and for an audience."""
     for volume in pod["spec"].get("volumes", []):
         for source in volume.get("projected", {}).get("sources", []):
             if "serviceAccountToken" in source:

@@ -62,7 +62,7 @@ def _read(archive: Archive, stage: Stage, reader: str, name: str) -> list[dict[s
     return [json.loads(line) for line in body.splitlines()]
 
 
-def test_a_run_is_in_the_history_before_it_goes(stage: Stage, archive: Archive, reader: str) -> None:
+def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: Archive, reader: str) -> None:
     name = stage.submit([python("first", "told"), python("last", "told", after=["first"])], ttlAfterFinished="1s")
     stage.until(lambda: _is_gone(stage, name), "it is gone")
     workflow, *taskruns = _read(archive, stage, reader, name)
@@ -72,7 +72,7 @@ def test_a_run_is_in_the_history_before_it_goes(stage: Stage, archive: Archive, 
     assert {run["status"]["state"] for run in taskruns} == {"Succeeded"}
 
 
-def test_a_run_stays_and_says_why_while_the_archive_has_no_database(
+def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
     stage: Stage, archive: Archive, reader: str
 ) -> None:
     archive.database.stop()

@@ -57,7 +57,7 @@ def _workflow(name: str, **metadata: object) -> Object:
 
 @pytest.mark.parametrize("levels", [1_100, 700])
 @pytest.mark.usefixtures("unbounded")
-def test_a_workflow_with_deep_params_says_so_and_stops_nobody(stage: Stage, levels: int) -> None:
+def test_a_workflow_with_deep_params_is_reported_and_affects_no_other(stage: Stage, levels: int) -> None:
     name, path = f"deep-{levels}", collection("workflows", stage.namespace)
     body = _workflow(name)
     body["spec"]["params"] = {"p": "VALUE"}
@@ -78,7 +78,7 @@ def test_a_workflow_with_deep_params_says_so_and_stops_nobody(stage: Stage, leve
     stage.server.request("DELETE", f"{path}/{name}").expect(200)
 
 
-def test_managed_fields_of_any_depth_are_not_read(stage: Stage) -> None:
+def test_managed_fields_of_any_depth_are_ignored(stage: Stage) -> None:
     managed = [
         {
             "manager": "attack",

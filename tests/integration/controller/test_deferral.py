@@ -21,7 +21,7 @@ def _published(stage: Stage) -> list[Object]:
     return [one for one in found if one["metadata"]["name"] == "torpor-seal-default"]
 
 
-def test_a_wait_that_takes_too_long_goes_on_where_its_task_says(stage: Stage) -> None:
+def test_a_deferral_that_times_out_resumes_the_method_that_the_task_names(stage: Stage) -> None:
     status = _ended(stage, python("hasty", "impatient", args={"length": "1s"}))
 
     assert (status["state"], status.get("result")) == ("Succeeded", '"not within 1s"'), status
@@ -29,32 +29,32 @@ def test_a_wait_that_takes_too_long_goes_on_where_its_task_says(stage: Stage) ->
     assert "event" not in status
 
 
-def test_a_task_whose_own_time_is_over_fails_whatever_its_wait_says(stage: Stage) -> None:
+def test_a_task_timeout_fails_the_task_whatever_its_deferral_says(stage: Stage) -> None:
     status = _ended(stage, python("hasty", "impatient", args={"length": "1h"}, timeout="2s"))
 
     assert (status["state"], status["reason"]) == ("Failed", "Timeout"), status
 
 
-def test_a_wait_before_the_first_pod_hands_its_event_to_the_function(stage: Stage) -> None:
+def test_a_start_trigger_passes_its_event_to_the_function(stage: Stage) -> None:
     status = _ended(stage, python("told", "told", args={"day": "mon"}, trigger=_NOON))
 
     result = json.loads(status["result"])
     assert (status["segment"], result["day"], sorted(result)) == (1, "mon", ["day", "event"])
 
 
-def test_a_blocking_sensor_has_a_pod_for_each_look(stage: Stage) -> None:
+def test_a_blocking_sensor_has_a_pod_for_each_poke(stage: Stage) -> None:
     status = _ended(stage, python("key", "Blocking", args={"poke_interval": 1, "deferrable": True}))
 
     assert (status["result"], status["segment"]) == ("2", 2)
 
 
-def test_an_async_sensor_looks_in_the_triggerer(stage: Stage) -> None:
+def test_an_async_sensor_pokes_in_the_triggerer(stage: Stage) -> None:
     status = _ended(stage, python("key", "Elsewise", args={"name": "a", "poke_interval": "1s"}))
 
     assert (json.loads(status["result"])[:2], status["segment"]) == (["a", stage.namespace], 1)
 
 
-def test_a_sensor_that_is_told_not_to_defer_keeps_its_pod(stage: Stage) -> None:
+def test_a_sensor_with_deferrable_false_keeps_its_pod(stage: Stage) -> None:
     task = python("key", "Elsewise", args={"name": "b", "poke_interval": "1s", "timeout": "2s"})
     name = stage.submit([task], deferrable=False)
     stage.ends(name)

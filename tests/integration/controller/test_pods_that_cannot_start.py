@@ -39,7 +39,7 @@ def _message(stage: Stage, workflow: str) -> str:
     return "".join(str(one["message"]) for one in conditions if one["type"] == "Succeeded")
 
 
-def test_a_pod_that_no_node_takes_is_told_and_its_timeout_ends_it(stage: Stage) -> None:
+def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Stage) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK, timeout="12s")])
     pod = _pod(stage, name)
     said = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
@@ -51,7 +51,7 @@ def test_a_pod_that_no_node_takes_is_told_and_its_timeout_ends_it(stage: Stage) 
     assert _status(stage, name)["reason"] == "Timeout"
 
 
-def test_a_volume_that_cannot_be_mounted_is_told_from_the_events_of_the_pod(stage: Stage) -> None:
+def test_a_volume_that_cannot_be_mounted_is_reported_from_the_events_of_the_pod(stage: Stage) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK)])
     pod = _pod(stage, name)
     said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
@@ -77,7 +77,7 @@ def quota(stage: Stage) -> Iterator[str]:
     stage.server.request("DELETE", f"{path}/{_QUOTA}")
 
 
-def test_a_pod_that_the_quota_refuses_is_told_and_made_when_there_is_room(stage: Stage, quota: str) -> None:
+def test_a_pod_over_the_quota_is_reported_and_created_once_the_quota_allows(stage: Stage, quota: str) -> None:
     large = {"resources": {"requests": {"memory": "2Gi"}}}
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=large)])
     _says(stage, name, "QuotaExceeded", "exceeded quota")

@@ -53,7 +53,7 @@ def _says(stage: Stage, taskrun: str, message: str) -> None:
     stage.until(lambda: stage.events(taskrun) == ["Unowned"], f"an Event on {taskrun}")
 
 
-def test_taskruns_of_no_workflow_say_so_and_are_left_alone(stage: Stage) -> None:
+def test_orphaned_taskruns_are_reported_and_ignored(stage: Stage) -> None:
     name, uid = _suspended(stage, python("first", "told"))
     strangers = [
         _taskrun("nobody", "no-uid", "first", "of-nobody"),
@@ -77,7 +77,7 @@ def test_taskruns_of_no_workflow_say_so_and_are_left_alone(stage: Stage) -> None
         _says(stage, body["metadata"]["name"], f"{problem}. Torpor ignores this TaskRun; delete it")
 
 
-def test_a_foreign_taskrun_with_the_name_of_ours_is_said_on_the_workflow(stage: Stage) -> None:
+def test_a_foreign_taskrun_of_the_same_name_is_reported_on_the_workflow(stage: Stage) -> None:
     name, uid = _suspended(stage, python("first", "told"))
     taken = names.taskrun(name, uid, "first")
     stage.server.create("taskruns", stage.namespace, _taskrun("another", "u", "first", taken)).expect(201)
@@ -87,7 +87,7 @@ def test_a_foreign_taskrun_with_the_name_of_ours_is_said_on_the_workflow(stage: 
     assert stage.ends(name)["state"] == "Succeeded"
 
 
-def test_a_taskrun_that_somebody_made_in_our_stead_with_nonsense_fails(stage: Stage) -> None:
+def test_an_invalid_taskrun_that_somebody_created_under_our_name_fails(stage: Stage) -> None:
     trigger = {"class": "duration", "kwargs": {"duration": "1s"}}
     name, uid = _suspended(stage, {"name": "alarm", "trigger": trigger}, shell("script", "true"))
     argument = {"arguments": [{"name": "x", "value": "{nope"}]}
@@ -100,7 +100,7 @@ def test_a_taskrun_that_somebody_made_in_our_stead_with_nonsense_fails(stage: St
     assert states == {"alarm": ("Failed", "TriggerInvalid"), "script": ("Succeeded", None)}
 
 
-def test_a_foreign_pod_with_the_name_of_ours_fails_the_launch(stage: Stage) -> None:
+def test_a_foreign_pod_of_the_same_name_fails_the_launch(stage: Stage) -> None:
     name, uid = _suspended(stage, python("first", "told"))
     pod = names.pod(names.taskrun(name, uid, "first"), 1, 0, 0)
     stage.server.create("pods", stage.namespace, _pod(pod)).expect(201)
@@ -110,7 +110,7 @@ def test_a_foreign_pod_with_the_name_of_ours_fails_the_launch(stage: Stage) -> N
     assert "deletionTimestamp" not in stage.get("pods", pod)["metadata"]
 
 
-def test_names_as_long_as_they_may_be(stage: Stage) -> None:
+def test_names_of_the_maximal_length(stage: Stage) -> None:
     assert len(_LONG) == 253
     task = "t" * 39 + "_"
     stage.submit([python(task, "loaded", expand=[{"name": "item", "over": [1, 2]}])], name=_LONG)
@@ -118,7 +118,7 @@ def test_names_as_long_as_they_may_be(stage: Stage) -> None:
     assert len(stage.notes(_LONG)) == 2
 
 
-def test_every_writing_of_the_world_comes_back_as_it_was(stage: Stage) -> None:
+def test_text_in_any_script_comes_back_unchanged(stage: Stage) -> None:
     sloth, family = "\U0001f9a5", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     text = f"Zażółć {sloth}{family} \u202eright to left\u202c e\u0301 \ufeff 漢字 \\ ' $"
     tasks = [
@@ -150,7 +150,7 @@ def test_fields_of_a_newer_version_are_dropped(stage: Stage) -> None:
     assert "tomorrow" not in stage.get("workflows", name)["spec"]
 
 
-def test_a_pod_that_lost_its_label_or_its_owner_is_still_seen_to_end(stage: Stage) -> None:
+def test_the_end_of_a_pod_without_its_label_or_owner_is_noticed(stage: Stage) -> None:
     name = stage.submit([python(f"task_{what}", "loaded", args={"item": 1, "seconds": 60}) for what in ("a", "b")])
     stage.until(lambda: len(stage.notes(name)) == 2, "both run")
     runs = [stage.taskrun(name, "task_a"), stage.taskrun(name, "task_b")]
@@ -159,12 +159,12 @@ def test_a_pod_that_lost_its_label_or_its_owner_is_still_seen_to_end(stage: Stag
     stage.change("pods", pods[0]["name"], [{"op": "remove", "path": f"/metadata/labels/{label}"}])
     stage.change("pods", pods[1]["name"], [{"op": "remove", "path": "/metadata/ownerReferences"}])
     for pod in pods:
-        stage.kubelet.die(pod["uid"])
+        stage.kubelet.kill(pod["uid"])
     states = {task["name"]: task.get("reason") for task in stage.ends(name)["tasks"]}
     assert states == {"task_a": "Lost", "task_b": "Lost"}
 
 
-def test_labels_and_owners_taken_off_a_taskrun_change_nothing(stage: Stage) -> None:
+def test_a_taskrun_without_its_labels_and_owners_continues(stage: Stage) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
     name = stage.submit([slow, python("last", "told", after=["first"])])
     run = stage.taskrun(name, "first")["metadata"]["name"]

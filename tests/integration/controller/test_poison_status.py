@@ -42,7 +42,7 @@ def test_deferred_without_a_trigger(stage: Stage) -> None:
     assert _reason(stage, run) == said
 
 
-def test_an_attempt_that_nobody_began_is_begun(stage: Stage) -> None:
+def test_an_attempt_that_never_started_is_started(stage: Stage) -> None:
     name, run = _held(stage)
     stage.set_status(run, attempt=3)
     third = f"{run['metadata']['name']}-a3-s0"
@@ -52,7 +52,7 @@ def test_an_attempt_that_nobody_began_is_begun(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("retry_at", [None, "0000-01-01T00:00:00Z", "2026-01-01T00:00:00+99:99"])
-def test_a_retry_at_no_sensible_time_is_due_at_once(stage: Stage, retry_at: str | None) -> None:
+def test_a_retry_at_an_invalid_time_is_due_at_once(stage: Stage, retry_at: str | None) -> None:
     name, run = _held(stage)
     fields = {} if retry_at is None else {"retryAt": retry_at}
     stage.set_status(run, state="UpForRetry", **fields)
@@ -69,7 +69,7 @@ def test_a_retry_in_eight_thousand_years_can_be_cancelled(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("field", ["deadline", "deferredAt", "startedAt", "firedAt"])
-def test_a_time_that_is_none_counts_as_not_set(stage: Stage, field: str) -> None:
+def test_an_invalid_time_counts_as_not_set(stage: Stage, field: str) -> None:
     name, run = _held(stage, timeout="1h")
     stage.set_status(run, **{field: "2026-01-01T00:00:00x5Z"})
     stage.cancel(name)
@@ -77,7 +77,7 @@ def test_a_time_that_is_none_counts_as_not_set(stage: Stage, field: str) -> None
 
 
 @pytest.mark.parametrize("used", ["${tasks.first.result}", "${tasks.first.result.rows}"])
-def test_a_result_that_is_not_json_fails_who_reads_it(stage: Stage, used: str) -> None:
+def test_a_result_that_is_not_json_fails_the_tasks_that_read_it(stage: Stage, used: str) -> None:
     tasks = [python("first", "told", pod=HELD), python("last", "told", args={"rows": used})]
     name = stage.submit(tasks)
     run = stage.taskrun(name, "first")
@@ -91,7 +91,7 @@ def test_a_result_that_is_not_json_fails_who_reads_it(stage: Stage, used: str) -
     assert states == {"first": ("Succeeded", None), "last": ("Failed", "ExpressionFailed")}
 
 
-def test_a_workflow_whose_status_was_written_by_hand_goes_on(stage: Stage) -> None:
+def test_a_workflow_whose_status_was_edited_continues(stage: Stage) -> None:
     name = stage.submit([python("first", "told", pod=HELD)], timeout="1h", ttlAfterFinished="1h")
     stage.taskrun(name, "first")
     nonsense = {"startTime": "0000-01-01T00:00:00Z", "progress": "?", "state": "Fine", "tasks": []}

@@ -26,7 +26,7 @@ def _but_leases(process: Process, since: float) -> list[Call]:
     return [one for one in calls if not (one.about_leases or one.watch or "/pods/run-" in one.path)]
 
 
-def test_fifty_waits_make_almost_no_requests_and_no_work(stage: Stage) -> None:
+def test_fifty_deferrals_cause_almost_no_requests_and_no_cpu_time(stage: Stage) -> None:
     wait = {"class": "duration", "kwargs": {"duration": "1h"}}
     name = stage.submit([{"name": f"wait_{number}", "trigger": wait} for number in range(WAITS)])
     stage.until(lambda: sum(task["deferred"] for task in stage.status(name).get("tasks", [])) == WAITS, "all wait")

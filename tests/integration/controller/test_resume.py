@@ -7,7 +7,7 @@ _LONG = {"name": "long", "trigger": {"class": "duration", "kwargs": {"duration":
 _HOOK = {"name": "last", "hook": "end", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
 
 
-def test_a_stopped_run_calls_its_hook_and_is_mended_and_resumed(stage: Stage) -> None:
+def test_a_stopped_run_runs_its_hook_and_is_fixed_and_resumed(stage: Stage) -> None:
     name = stage.submit([_FIRST, _LONG | {"after": ["first"]}, _HOOK], params={"wait": "1h"})
     kept = stage.taskrun(name, "first")["metadata"]["uid"]
     stage.until(lambda: stage.taskrun(name, "long")["status"]["state"] == "Deferred", "it waits")

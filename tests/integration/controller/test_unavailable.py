@@ -23,7 +23,7 @@ def _assert_few(called: Mapping[str, Sequence[Call]], most: int) -> None:
         assert len(calls) <= most, (identity, tally(calls))
 
 
-def test_an_api_server_that_hangs_costs_time_and_nothing_else(stage: Stage) -> None:
+def test_an_api_server_that_hangs_delays_a_run_and_nothing_else(stage: Stage) -> None:
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
     processes = list(stage.processes)
@@ -35,7 +35,7 @@ def test_an_api_server_that_hangs_costs_time_and_nothing_else(stage: Stage) -> N
     assert_right(stage, name)
 
 
-def test_an_api_server_that_is_killed_and_started_anew_loses_nothing(stage: Stage) -> None:
+def test_nothing_is_lost_when_the_api_server_is_killed_and_restarted(stage: Stage) -> None:
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
     processes = list(stage.processes)
@@ -49,7 +49,7 @@ def test_an_api_server_that_is_killed_and_started_anew_loses_nothing(stage: Stag
 
 
 @pytest.mark.parametrize("status", [410, 429, 500])
-def test_whatever_the_api_server_answers_it_is_asked_seldom_and_the_run_ends(stage: Stage, status: int) -> None:
+def test_requests_are_few_while_the_api_server_returns_errors_and_the_run_ends(stage: Stage, status: int) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
     name = stage.submit([slow, python("next", "told", after=["first"])])
     stage.until(lambda: bool(stage.notes(name)), "it runs")

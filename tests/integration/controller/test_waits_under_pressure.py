@@ -62,7 +62,7 @@ def state(run: Object) -> str:
     return str(run["status"]["state"])
 
 
-def test_half_a_minute_without_an_api_server_loses_no_wait_and_costs_few_requests(
+def test_half_a_minute_without_an_api_server_loses_no_deferral_and_causes_few_requests(
     stage: Stage, triggerer: Process
 ) -> None:
     name = begin(stage, AWAY / 2)
@@ -77,7 +77,7 @@ def test_half_a_minute_without_an_api_server_loses_no_wait_and_costs_few_request
 
 
 @pytest.mark.parametrize("status", [410, 429, 500])
-def test_a_fire_that_is_answered_with_trouble_is_written_once_that_is_over(
+def test_a_fire_is_written_once_the_api_server_no_longer_returns_errors(
     stage: Stage, triggerer: Process, status: int
 ) -> None:
     until_it_looks(stage)
@@ -92,9 +92,7 @@ def test_a_fire_that_is_answered_with_trouble_is_written_once_that_is_over(
     assert_all_fired_once(stage, name)
 
 
-def test_a_triggerer_that_slept_through_a_compaction_lists_again_and_fires_what_is_due(
-    stage: Stage, triggerer: Process
-) -> None:
+def test_a_triggerer_lists_again_after_a_compaction_and_fires_due_deferrals(stage: Stage, triggerer: Process) -> None:
     """It wakes to a watch that is gone and a version that the server no longer has."""
     name = begin(stage, 6)
     triggerer.process.send_signal(signal.SIGSTOP)
