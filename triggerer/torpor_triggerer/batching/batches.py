@@ -89,11 +89,13 @@ def grow(batch: Collection[Member], limit: int) -> None:
             one.limit = min(limit, one.limit + 1 + one.limit // 2)
 
 
-def backoff(interval: float, failures: int, asked: float, jitter: float) -> float:
+def backoff(interval: float, failures: int, retry_after_seconds: float, jitter: float) -> float:
     """Return the seconds until a source is polled again after failures in a row; `asked` is its Retry-After.
 
     The pause doubles each time, up to twelve intervals and a minute. `jitter` is a number from 0 to 1.
     """
     limit = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval))
     grown = Backoff(first=interval, cap=limit).delay(failures)
-    return max(grown * (0.9 + 0.2 * jitter), min(max(asked, 0.0), _RETRY_AFTER_MAX) * (1.0 + 0.1 * jitter))
+    return max(
+        grown * (0.9 + 0.2 * jitter), min(max(retry_after_seconds, 0.0), _RETRY_AFTER_MAX) * (1.0 + 0.1 * jitter)
+    )

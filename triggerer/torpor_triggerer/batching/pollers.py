@@ -52,7 +52,7 @@ class Pollers:
         found = self._sources.get(key)
         if found is None or found.closed:
             found = self._sources[key] = Source(kind, context, self._expel)
-            # In no wait's context: it outlives whoever happened to be first, and is not theirs in the log.
+            # In an empty context: it outlives its first wait, and its lines must not be attributed to that wait.
             task = self._context.copy().run(asyncio.create_task, found.run(), name=f"poll {kind.__name__}")
             self._tasks[found] = task
             task.add_done_callback(lambda _, key=key, source=found: self._forget(key, source))  # type: ignore[misc]

@@ -30,7 +30,7 @@ async def poll(kind: Any, triggers: Sequence[Any], services: Services) -> list[A
     finally:
         if not working.done():
             working.cancel()
-            # Else a client would be closed that it still uses.
+            # Wait, so that no client is closed while in use.
             await asyncio.wait((working,), timeout=END_SECONDS)
     if working.done() and not working.cancelled():
         return working.result()
@@ -54,19 +54,19 @@ def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
         waiting.exception()  # so that nobody complains where the wait has gone at this very moment
 
 
-def show_error(trigger: Any, trouble: OSError) -> None:
+def show_error(trigger: Any, error: OSError) -> None:
     """Set the trigger's `last_look` to the error."""
     with suppress(Exception):
-        trigger.last_look = error_text(trouble) or type(trouble).__name__
+        trigger.last_look = error_text(error) or type(error).__name__
 
 
-def retry_after(trouble: OSError) -> float:
+def retry_after(error: OSError) -> float:
     """Return the Retry-After of an error, in seconds; 0 if it has none."""
     try:
-        asked = float(getattr(trouble, "retry_after", 0.0))
+        retry_after_seconds = float(getattr(error, "retry_after", 0.0))
     except Exception:  # noqa: BLE001 - whatever a stranger wrote there
         return 0.0
-    return asked if math.isfinite(asked) else 0.0
+    return retry_after_seconds if math.isfinite(retry_after_seconds) else 0.0
 
 
 async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:

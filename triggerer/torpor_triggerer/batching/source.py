@@ -88,13 +88,13 @@ class Source:
 
     async def _round(self, services: Services) -> None:
         self._began, self._newcomers = self._clock.monotonic(), False
-        asked: list[Member] = []
+        polled: list[Member] = []
         left = batches.make_batches(batches.due(self.members, self._clock.now()))
         while left:
             batch = [one for one in left.pop(0) if one in self.members]
             if not batch:
                 continue
-            asked += batch
+            polled += batch
             began = self._clock.monotonic()
             answers = await results.poll(self.kind, [one.trigger for one in batch], services)
             took = self._clock.monotonic() - began
@@ -116,7 +116,7 @@ class Source:
                 case _:
                     await self._deliver(batch, answers)
                     self._recover(batch, took)
-        self._record(asked)
+        self._record(polled)
 
     def _recover(self, batch: Sequence[Member], took: float) -> None:
         self._healthy, self._failures, self._error = True, 0, None
@@ -146,9 +146,9 @@ class Source:
         member.record_look(self._clock.now(), self._factor())
         self._expel(self, member)
 
-    def _record(self, asked: Iterable[Member]) -> None:
+    def _record(self, polled: Iterable[Member]) -> None:
         now, factor = self._clock.now(), self._factor()
-        for one in asked:
+        for one in polled:
             if one in self.members:
                 one.record_look(now, factor)
 

@@ -16,8 +16,8 @@ from torpor_triggerer.reporting.events import EventRecorder
 from torpor_triggerer.running.scheduler import Scheduler
 from torpor_triggerer.running.state import Run
 
-TOLD_MAX = 20
-TELL_EVERY = 60.0
+EVENTS_MAX = 20
+REPORT_EVERY = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -34,21 +34,21 @@ class BlockingReport:
     def handle(self, blocked: Blocked) -> None:
         """Report one block after it has ended. Never raises."""
         try:
-            guilty = _whose(self._scheduler.runs, blocked.subject)
-            self._tell(guilty, blocked)
+            causing = _whose(self._scheduler.runs, blocked.subject)
+            self._report(causing, blocked)
             if blocked.moved:
-                self._scheduler.restart_runs(lambda run: _moves(run, blocked, guilty))
+                self._scheduler.restart_runs(lambda run: _moves(run, blocked, causing))
         except Exception:
             log.exception("Failed to report a block by trigger %s", blocked.class_name)
 
-    def _tell(self, guilty: Collection[Run], blocked: Blocked) -> None:
+    def _report(self, causing: Collection[Run], blocked: Blocked) -> None:
         message = _message(blocked)
         log.warning("%s", message)
         now = self._clock.monotonic()
-        if not blocked.moved and now - self._reported_at.get(blocked.class_name, float("-inf")) < TELL_EVERY:
+        if not blocked.moved and now - self._reported_at.get(blocked.class_name, float("-inf")) < REPORT_EVERY:
             return
         self._reported_at[blocked.class_name] = now
-        for run in list(guilty)[:TOLD_MAX]:
+        for run in list(causing)[:EVENTS_MAX]:
             self._events.warning(run.wait, Reason.LOOP_BLOCKED, message)
             with run.wait_log.active():
                 log.warning("%s", message)
@@ -60,10 +60,10 @@ def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
     return {run: None for run in runs if id(run.trigger) in some or id(run.wait) in some}
 
 
-def _moves(run: Run, blocked: Blocked, guilty: Collection[Run]) -> bool:
+def _moves(run: Run, blocked: Blocked, causing: Collection[Run]) -> bool:
     """Whether the run still uses the class itself, perhaps as a part of another trigger."""
     named = run.wait.trigger is not None and run.wait.trigger.class_name == blocked.class_name
-    return (named or run in guilty) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)
+    return (named or run in causing) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)
 
 
 def _message(blocked: Blocked) -> str:

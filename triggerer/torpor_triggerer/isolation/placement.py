@@ -30,7 +30,7 @@ from torpor_triggerer.usercode.registry import Registry
 BLOCKS = 3
 WITHIN = 3600.0
 LONG = LATE
-TELL_EVERY = 60.0
+REPORT_EVERY = 60.0
 SWITCH_SECONDS = 0.0005
 """The interval for which one thread's Python code may keep another waiting:
 
@@ -84,13 +84,13 @@ class Placement:
         self._main_loop: asyncio.AbstractEventLoop | None = None
 
     @contextmanager
-    def watching(self, thread_loops: Collection[str] = ()) -> Iterator[None]:
+    def watching(self, classes: Collection[str] = ()) -> Iterator[None]:
         """Watch the running loop; run these classes in threads from the start. Simulations do not call it."""
         interval = sys.getswitchinterval()
         self._main_loop = asyncio.get_running_loop()
         self._main_loop.set_task_factory(attribution.factory)
         self._watchdog.watch(LoopMonitor(self._main_loop, threading.get_ident(), self._listener))
-        for class_name in thread_loops:
+        for class_name in classes:
             if class_name in self._registry.usable:
                 self._move(class_name, self._main_loop)
             else:
@@ -135,7 +135,7 @@ class Placement:
         self._on_begin(class_name)
         if not block.thread_class:
             log.warning("trigger %s blocks the event loop, at %s", class_name, self._place(block.sight))
-        elif block.started - self._reported_at.get(class_name, float("-inf")) > TELL_EVERY:
+        elif block.started - self._reported_at.get(class_name, float("-inf")) > REPORT_EVERY:
             self._reported_at[class_name] = block.started
             log.info("trigger %s blocks its own thread, at %s", class_name, self._place(block.sight))
 
@@ -188,8 +188,8 @@ class Placement:
     def _class_name(self, sight: StackSample) -> str:
         """The innermost registered class on the stack, else that of the running trigger."""
         subject = sight.mark.subject
-        asked = subject[:1] if isinstance(subject, list | tuple) else (subject,)
-        for found in (*sight.types, *map(type, asked)):
+        subjects = subject[:1] if isinstance(subject, list | tuple) else (subject,)
+        for found in (*sight.types, *map(type, subjects)):
             name = self._registry.name_of(found, sight.mark.class_name)
             if name:
                 return name

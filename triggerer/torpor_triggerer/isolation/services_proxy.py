@@ -71,9 +71,9 @@ class ServicesProxy:
         """Return the value of an expression."""
         return await self._thread_loop.in_main_loop(_of(self.services.evaluate(expression, variables)))
 
-    async def request(self, asked: Request) -> Answer:
+    async def request(self, request: Request) -> Answer:
         """Send one HTTP request."""
-        return await self._thread_loop.in_main_loop(_of(self.services.request(asked)))
+        return await self._thread_loop.in_main_loop(_of(self.services.request(request)))
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection and close it."""

@@ -91,14 +91,14 @@ class TriggerProxy:
     @property
     def last_look(self) -> str:
         """What blocks the thread, and the result of the last look."""
-        return "; ".join(part for part in (self._thread_loop.blocked_reason, self._said("last_look")) if part)
+        return "; ".join(part for part in (self._thread_loop.blocked_reason, self._attribute("last_look")) if part)
 
     @property
     def asks(self) -> str:
         """What a person can do to end the wait."""
-        return self._said("asks")
+        return self._attribute("asks")
 
-    def _said(self, name: str) -> str:
+    def _attribute(self, name: str) -> str:
         """What it computes to say it is not asked for, since that is not to be done here."""
         if isinstance(inspect.getattr_static(type(self._trigger), name, ""), str):
             found = getattr(self._trigger, name, "")

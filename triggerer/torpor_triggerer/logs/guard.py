@@ -20,10 +20,10 @@ from torpor_triggerer.logs import structlog_bridge
 from torpor_triggerer.logs.trigger_log import TriggerLog
 
 CHECK_SECONDS = 1.0
-TELL_EVERY = 60.0
+REPORT_EVERY = 60.0
 LEVEL = logging.INFO
 _LINE_MAX = 64 * 1024
-_TOLD = 12
+_SHOWN = 12
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class LogGuard:
         """Restore everything, and log what had changed."""
         found = self.restore()
         if found:
-            _tell(found)
+            _report(found)
 
     async def run(self, clock: Clock) -> Never:
         """Check until cancelled; log repeated changes once a minute."""
@@ -61,9 +61,9 @@ class LogGuard:
             except Exception:
                 log.exception("Failed to restore the process's logging")
                 continue
-            if found and clock.monotonic() >= reported_at + TELL_EVERY:
+            if found and clock.monotonic() >= reported_at + REPORT_EVERY:
                 reported_at = clock.monotonic()
-                _tell(found)
+                _report(found)
 
     def _changes(self) -> Iterator[str]:
         yield from self._restore_module()
@@ -102,8 +102,8 @@ class LogGuard:
             yield "the level of the root logger"
 
 
-def _tell(found: tuple[str, ...]) -> None:
-    log.warning("A trigger class changed the process's logging; restored: %s", ", ".join(found[:_TOLD]))
+def _report(found: tuple[str, ...]) -> None:
+    log.warning("A trigger class changed the process's logging; restored: %s", ", ".join(found[:_SHOWN]))
 
 
 _STANDARD_STREAMS = {"stdout": "stdout", "stderr": "stderr", "__stdout__": "stdout", "__stderr__": "stderr"}

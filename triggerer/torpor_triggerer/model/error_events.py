@@ -9,10 +9,12 @@ from typing import Any, TypeGuard
 
 from torpor_wire import constants, transitions, typed_json
 
-_WORDS = frozenset({"error", "failed", "failure", "fail", "fatal", "timeout", "timed_out", "cancelled", "canceled"})
-_STATES = ("status", "state")
-_TELLING = ("error", "error_message", "exception")
-_MESSAGES = ("message", *_TELLING)
+_ERROR_WORDS = frozenset(
+    {"error", "failed", "failure", "fail", "fatal", "timeout", "timed_out", "cancelled", "canceled"}
+)
+_STATE_FIELDS = ("status", "state")
+_ERROR_FIELDS = ("error", "error_message", "exception")
+_MESSAGE_FIELDS = ("message", *_ERROR_FIELDS)
 _LIMITS = (1024, 512, 256, 128, 64)
 _ITEMS_MAX = 20
 _TRIMMED, _LEAST = 16 * 1024, 256
@@ -22,9 +24,9 @@ def is_error(payload: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether an event reports a failure."""
     if not isinstance(payload, Mapping):
         return False
-    if any(str(payload[name]).lower() in _WORDS for name in _STATES if isinstance(payload.get(name), str)):
+    if any(str(payload[name]).lower() in _ERROR_WORDS for name in _STATE_FIELDS if isinstance(payload.get(name), str)):
         return True
-    return payload.get("success") is False or any(payload.get(name) for name in _TELLING)
+    return payload.get("success") is False or any(payload.get(name) for name in _ERROR_FIELDS)
 
 
 def trimmed(payload: Mapping[str, Any]) -> str:
@@ -52,11 +54,11 @@ def shortened(payload: Mapping[str, Any]) -> str:
 
 def _least(plain: Mapping[str, Any], limit: int) -> str:
     """The state and the message."""
-    state = next((plain[name] for name in _STATES if isinstance(plain.get(name), str)), "error")
-    message = next((plain[name] for name in _MESSAGES if plain.get(name)), plain)
-    said = message if isinstance(message, str) else typed_json.text(message)
+    state = next((plain[name] for name in _STATE_FIELDS if isinstance(plain.get(name), str)), "error")
+    message = next((plain[name] for name in _MESSAGE_FIELDS if plain.get(name)), plain)
+    text = message if isinstance(message, str) else typed_json.text(message)
     return typed_json.text(
-        {"status": transitions.shorten(state, 64), "message": transitions.shorten(said, limit), "truncated": True}
+        {"status": transitions.shorten(state, 64), "message": transitions.shorten(text, limit), "truncated": True}
     )
 
 

@@ -87,11 +87,11 @@ class Sessions:
         if held is None:
             if len(self._held) >= self._limit and not self._drop_idle():
                 return None
-            held = _Held(session=Context().run(self._connect, reuse=True))  # in no wait's context: it outlives it
+            held = _Held(session=Context().run(self._connect, reuse=True))  # in an empty context: it outlives the wait
         if held.closing is not None:
             held.closing.cancel()
             held.closing = None
-        self._held[owner] = held  # the last of all: the first idle one is the one that was asked for least recently
+        self._held[owner] = held  # as the last: the first idle one is the least recently used
         return held
 
     def _for_single_use(self) -> aiohttp.ClientSession:

@@ -103,7 +103,7 @@ class SecretReader:
 
     async def _may(self, reader: Reader, name: str) -> bool:
         namespace, account = reader
-        asked = {
+        spec = {
             "user": f"system:serviceaccount:{namespace}:{account}",
             "groups": [
                 "system:serviceaccounts",
@@ -119,7 +119,7 @@ class SecretReader:
                 "name": name,
             },
         }
-        body = {"apiVersion": ACCESS_REVIEWS.api_version, "kind": ACCESS_REVIEWS.kind, "spec": asked}
+        body = {"apiVersion": ACCESS_REVIEWS.api_version, "kind": ACCESS_REVIEWS.kind, "spec": spec}
         async with self._slots:
             status = (await self._api.create(ACCESS_REVIEWS, None, body)).get("status") or {}
         return status.get("allowed") is True

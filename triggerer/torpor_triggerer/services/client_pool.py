@@ -72,10 +72,10 @@ class ClientPool:
 
     def _open(self, connect: Callable[[], Any], owner: str | None) -> _Client:
         if owner is not None and not self._slots.try_acquire(owner):
-            words = f"its namespace waits on {self._slots.held(owner)} servers already, which is its share"
-            raise BusyError(words, BUSY_SECONDS)
+            message = f"its namespace waits on {self._slots.held(owner)} servers already, which is its share"
+            raise BusyError(message, BUSY_SECONDS)
         try:
-            # In no wait's context: what it starts outlives whoever happened to be first, and is not theirs in the log.
+            # In an empty context: it outlives its first user, and its lines must not be attributed to that wait.
             return _Client(opened=Context().run(connect), owner=owner)
         except BaseException:
             if owner is not None:

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 class Web(Protocol):
     """Sends HTTP requests."""
 
-    async def request(self, asked: Request, owner: Owner) -> Answer:
+    async def request(self, request: Request, owner: Owner) -> Answer:
         """Return the response. Raises OSError if there is none in time, ValueError for forbidden headers."""
 
 
@@ -136,13 +136,13 @@ class TriggerServices:
         """Return the value of an expression."""
         return _value(await self.backends.evaluate(expression, variables, self.namespace))
 
-    async def request(self, asked: Request) -> Answer:
+    async def request(self, request: Request) -> Answer:
         """Send one HTTP request, within the namespace's share, over connections of its account."""
         network = self.backends.network
-        asked = asked._replace(seconds=min(asked.seconds, network.request_seconds))
+        request = request._replace(seconds=min(request.seconds, network.request_seconds))
         async with network.hold(network.requests, self.namespace):
             with on_behalf_of(self.namespace):
-                return await self.backends.web.request(asked, self.owner)
+                return await self.backends.web.request(request, self.owner)
 
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection and close it."""

@@ -20,12 +20,12 @@ BOUND = 1.5
 def owners(members: Iterable[str], shards: int = constants.SHARDS) -> tuple[str | None, ...]:
     """Return the owner of each shard; None without members."""
     known = sorted(set(members))
-    room = dict.fromkeys(known, ceil(BOUND * shards / len(known)) if known else 0)
+    slots = dict.fromkeys(known, ceil(BOUND * shards / len(known)) if known else 0)
     found: list[str | None] = []
     for shard in range(shards):
-        one = max((member for member in known if room[member]), key=lambda each: _weight(shard, each), default=None)
+        one = max((member for member in known if slots[member]), key=lambda each: _weight(shard, each), default=None)
         if one is not None:
-            room[one] -= 1
+            slots[one] -= 1
         found.append(one)
     return tuple(found)
 

@@ -48,7 +48,7 @@ def read(wait: Wait) -> Call | Failed:
         return _invalid(f"the kwargs of trigger {name} are not JSON: {error}")
     if not isinstance(kwargs, dict):
         return _invalid(f"the kwargs of trigger {name} are no JSON object")
-    return _lie(wait, wait.trigger, kwargs) or Call(class_name=wait.trigger.class_name, kwargs=kwargs)
+    return _check_key(wait, wait.trigger, kwargs) or Call(class_name=wait.trigger.class_name, kwargs=kwargs)
 
 
 def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Made:
@@ -77,37 +77,37 @@ def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], ser
         return Made(trigger=made)
     except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
         message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {error_text(error)}"
-        problem = _invalid(message + (_taken(found) if isinstance(error, TypeError) else ""))
+        problem = _invalid(message + (_accepted_arguments(found) if isinstance(error, TypeError) else ""))
         return Made(trigger=made, problem=replace(problem, log=traceback_text(error)))
 
 
-def _lie(wait: Wait, stands: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
+def _check_key(wait: Wait, stored: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
     """Reject a wrong key: shards and shared triggers follow from it."""
     try:
         key = trigger.key(
-            stands.class_name,
+            stored.class_name,
             kwargs,
             namespace=wait.namespace,
             pool=wait.pool,
             account=wait.account,
             taskrun=wait.name,
         )
-        answered_by = trigger.answered_by(stands.class_name, kwargs)
+        answered_by = trigger.answered_by(stored.class_name, kwargs)
     except trigger.TriggerError as error:
         return _invalid(str(error))
     except ValueError as error:
-        return _invalid(f"the kwargs of trigger {stands.class_name[:100]} are not JSON: {error}")
-    if stands.approvers != answered_by:
+        return _invalid(f"the kwargs of trigger {stored.class_name[:100]} are not JSON: {error}")
+    if stored.approvers != answered_by:
         return _invalid("the approvers on the TaskRun, which a policy holds, are not those of its trigger's kwargs")
-    if (stands.key, stands.shard) == (key, trigger.shard(key)):
+    if (stored.key, stored.shard) == (key, trigger.shard(key)):
         return None
     return _invalid(
-        f"the key {stands.key} and shard {stands.shard} on the TaskRun do not follow from its class and kwargs; "
+        f"the key {stored.key} and shard {stored.shard} on the TaskRun do not follow from its class and kwargs; "
         f"they would be {key} and {trigger.shard(key)}"
     )
 
 
-def _taken(found: TriggerClass) -> str:
+def _accepted_arguments(found: TriggerClass) -> str:
     """The arguments that the class takes."""
     try:
         return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"

@@ -132,4 +132,4 @@ def test_only_http_is_followed_and_https_never_left(at: str, to: str, followed: 
     ],
 )
 def test_headers_are_meant_for_one_origin_and_its_upgrade(at: str, to: str, *, same: bool) -> None:
-    assert http._same_place(URL(at), URL(to)) is same
+    assert http._same_origin(URL(at), URL(to)) is same
