@@ -113,7 +113,7 @@ async def _guarded(plane: Plane) -> None:
     async with asyncio.timeout(_PATIENCE), aiohttp.ClientSession(headers=headers) as session:
         while True:
             async with session.patch(path, data=said, ssl=plane.tls()) as response:
-                if "torpor-fence" in await response.text():
+                if "torpor-status" in await response.text():
                     return
             await asyncio.sleep(0.5)
 

@@ -250,4 +250,4 @@ def _guarded(server: Server) -> bool:
         "metadata": {"name": "probe"},
         "spec": {"tasks": [bad]},
     }
-    return "torpor-door" in server.create("workflows", "default", workflow, dryRun="All").message
+    return "torpor-workflow" in server.create("workflows", "default", workflow, dryRun="All").message

@@ -17,13 +17,13 @@ def operations(file: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("file", "asked"), [("door.yaml", ["CREATE", "UPDATE"]), ("change.yaml", ["UPDATE"])])
+@pytest.mark.parametrize(("file", "asked"), [("workflow.yaml", ["CREATE", "UPDATE"]), ("change.yaml", ["UPDATE"])])
 def test_the_door_judges_what_comes_and_what_of_a_run_is_changed(file: str, asked: list[str]) -> None:
     assert operations(file) == asked
 
 
 def test_a_run_whose_params_and_tasks_stay_is_not_judged_again() -> None:
-    policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "door.yaml").read_text())))
+    policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "workflow.yaml").read_text())))
     (condition,) = policy["spec"]["matchConditions"]
     assert condition["expression"] == (
         "oldObject == null || object.spec.?params != oldObject.spec.?params "

@@ -10,7 +10,7 @@ from torpor_wire import constants, retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
-_FENCE = Path(__file__).resolve().parents[3] / "manifests/base/policies/fence.yaml"
+_FENCE = Path(__file__).resolve().parents[3] / "manifests/base/policies/status.yaml"
 _WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
 _AGAIN = retry.Policy(limit=9)
 

@@ -181,7 +181,7 @@ def test_the_door_refuses(server: Server, namespace: str, case: str) -> None:
     answer = server.create("workflows", namespace, body)
     assert answer.status == 422, answer.message
     assert answer.body["reason"] == "Invalid"
-    assert "torpor-door" in answer.message
+    assert "torpor-workflow" in answer.message
     assert said in answer.message
 
 

@@ -32,7 +32,7 @@ def test_everyone_can_write_exactly_their_own_edges(stage: Stage, who: str, old:
         said = f"{old} -> {new}: {answer.status} {answer.message}"
         assert answer.status == _expected(who, old, new), said
         if answer.status == 403:
-            assert "torpor-fence" in answer.message, said
+            assert "torpor-status" in answer.message, said
 
 
 def _expected(who: str, old: State, new: State) -> int:

@@ -101,7 +101,7 @@ def test_a_pod_of_another_namespace_is_a_stranger(stage: Stage, open_namespace: 
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
     status, message = try_fields(stage, State.SCHEDULED, token, state="Running", pod=claim)
     assert status == 403
-    assert "torpor-fence" in message
+    assert "torpor-status" in message
 
 
 REPORTS: dict[str, tuple[dict[str, Any], str]] = {
