@@ -43,7 +43,7 @@ async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
     assert {run.status.state for run in await stage.taskruns("w")} == {State.CANCELLED}
 
 
-async def test_a_run_that_takes_too_long_is_cancelled(stage: Stage) -> None:
+async def test_a_run_that_exceeds_its_timeout_is_cancelled(stage: Stage) -> None:
     await stage.start("w", {**_BUSY, "timeout": "6s"})
     found = await stage.ended("w")
     assert condition(found) == ("False", "Timeout")

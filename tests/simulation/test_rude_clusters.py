@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from torpor_api.models import taskrun as taskruns
-from torpor_operator.model import pod
+from torpor_operator.model.pod import parse_pod
 from torpor_wire.state import TERMINAL
 
 from tests.support import random_runs
@@ -26,6 +26,6 @@ def test_a_run_ends_whatever_the_cluster_does_and_leaves_nothing_behind(seed: in
     rude.run()
     assert all(taskruns.parse(body).status.state in TERMINAL for body in world.taskruns.values())
     rude.see_off()
-    left = [pod.name for pod in map(pod.parse, world.pods.values()) if not pod.terminal or pod.held]
+    left = [pod.name for pod in map(parse_pod, world.pods.values()) if not pod.terminal or pod.has_finalizer]
     assert left == []
     assert world.workflow["metadata"]["finalizers"] == []

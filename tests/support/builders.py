@@ -1,14 +1,14 @@
-"""Objects as JSON, and what the controller's observer makes of them: the raw material of the tests of the plan."""
+"""Builders of objects as JSON, and of the snapshot that the cache makes from them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from torpor_api.models import taskrun as taskruns
-from torpor_api.models import workflow as workflows
 from torpor_api.models.taskrun import TaskRun
-from torpor_operator.model import pod
+from torpor_api.models.taskrun import parse as parse_taskrun
+from torpor_api.models.workflow import parse as parse_workflow
 from torpor_operator.model.actions import Need
+from torpor_operator.model.pod import parse_pod
 from torpor_operator.model.snapshot import Answer, Pool, Snapshot
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
@@ -30,18 +30,18 @@ def python(name: str, **fields: Any) -> Body:
 
 
 def wait(name: str, class_name: str = "http", **fields: Any) -> Body:
-    """A task whose body is a trigger; `kwargs` and `timeout` are the trigger's."""
+    """A task that is only a trigger, with the `kwargs` and `timeout` of the trigger."""
     call = {name: fields.pop(name) for name in ("kwargs", "timeout") if name in fields}
     return {"name": name, "trigger": {"class": class_name, **call}, **fields}
 
 
 def container(name: str, **fields: Any) -> Body:
-    """A task that runs a program in a pod; nobody in it knows of Torpor."""
+    """A task that runs a program in a pod, without the SDK."""
     return {"name": name, "container": {"command": ["sh", "-c", "echo $(path)"]}, **fields}
 
 
 def workflow(tasks: list[Body], spec: Body, now: float) -> Body:
-    """A Workflow that has its finalizer already."""
+    """A Workflow with its finalizer."""
     metadata = {
         "name": NAME,
         "namespace": NAMESPACE,
@@ -59,7 +59,7 @@ def created(body: Body, uid: str, now: float, status: Body) -> Body:
     return body | {"metadata": body["metadata"] | stamp, "status": dict(status)}
 
 
-def snapshot(  # noqa: PLR0913 - what a Snapshot has
+def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
     workflow: Body,
     taskrun_bodies: Iterable[Body],
     pod_bodies: Iterable[Body],
@@ -75,15 +75,15 @@ def snapshot(  # noqa: PLR0913 - what a Snapshot has
     archive: ArchiveEndpoint | None = None,
     not_ready: str = "",
 ) -> Snapshot:
-    """What the observer makes of objects."""
-    runs = [taskruns.parse(body) for body in taskrun_bodies]
+    """The snapshot of these objects."""
+    runs = [parse_taskrun(body) for body in taskrun_bodies]
     by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
     for run in runs:
         by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
-    found = [pod.parse(body) for body in pod_bodies]
-    owned = {run.metadata.uid: tuple(pod for pod in found if pod.owner_uid == run.metadata.uid) for run in runs}
+    pods = [parse_pod(body) for body in pod_bodies]
+    owned = {run.metadata.uid: tuple(pod for pod in pods if pod.owner_uid == run.metadata.uid) for run in runs}
     return Snapshot(
-        workflow=workflows.parse(workflow),
+        workflow=parse_workflow(workflow),
         taskruns={run.metadata.name: run for run in runs},
         by_task=by_task,
         pods=owned,

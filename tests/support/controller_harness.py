@@ -20,7 +20,7 @@ from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
-from torpor_operator.model import pod as pods
+from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.settings import Settings
 from torpor_wire import constants, names, transitions
 from torpor_wire.reason import Reason
@@ -99,15 +99,15 @@ class ControllerHarness:
             uid = workflow["metadata"]["uid"]
             own = [run for run in runs if run["spec"]["workflow"]["uid"] == uid]
             owners = {run["metadata"]["uid"] for run in own}
-            its = [pod for pod in found if pods.parse(pod).owner_uid in owners]
+            its = [pod for pod in found if parse_pod(pod).owner_uid in owners]
             run_invariants.check(own, its, workflow["spec"].get("parallelism", 50))
 
     def _run_pod(self, body: Body) -> None:
         """Claim, run the script and report; a pod that is not the present one of its TaskRun exits."""
         name = body["metadata"]["name"]
         runs = {run.metadata.uid: run for run in map(taskruns.parse, self.fake.all(TASKRUNS))}
-        run = runs.get(pods.parse(body).owner_uid)
-        if run and run.status.state is State.SCHEDULED and pods.name_of(run) == name:
+        run = runs.get(parse_pod(body).owner_uid)
+        if run and run.status.state is State.SCHEDULED and pod_name(run) == name:
             who = Claim(name, body["metadata"]["uid"], "nonce")
             self._patch(
                 run.metadata.name, transitions.claim(run.pin(launch=True), who, started=None, now=self.clock.now())

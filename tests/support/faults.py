@@ -5,7 +5,7 @@ The end then hangs on the moment, so it is not compared; but there is one, and w
 
 from random import Random
 
-from torpor_operator.model import pod
+from torpor_operator.model.pod import pod_name
 from torpor_wire import constants
 from torpor_wire.state import TERMINAL, State
 
@@ -49,7 +49,7 @@ class RudeCourse(RandomRun):
         """The operator's store has not seen yet a pod that has claimed already."""
         running = [name for name in sorted(self.world.taskruns) if self._state(name) is State.RUNNING]
         if running:
-            self.world.api.unseen.add(pod.name_of(self.world.by_name(self._order.choice(running))))
+            self.world.api.unseen.add(pod_name(self.world.by_name(self._order.choice(running))))
             self._operate()
             self.world.api.unseen.clear()
 

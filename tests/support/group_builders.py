@@ -1,4 +1,4 @@
-"""Workflows whose tasks stand in groups: what the tests of groups begin with."""
+"""Workflows with task groups, for the tests of groups."""
 
 import json
 from collections.abc import Iterable
@@ -21,13 +21,13 @@ def run(*tasks: Body, groups: Iterable[Body] = (CITIES,), **spec: Any) -> World:
     return World(*tasks, groups=list(groups), **spec).settle()
 
 
-def at_once(world: World, task: str, count: int) -> None:
+def succeed_all(world: World, task: str, count: int) -> None:
     for index in range(count):
         world.succeed(task, json.dumps(index), index=(index,))
 
 
 def nested() -> World:
-    """Towns in countries; each town's visit is mapped too, each country has a sum."""
+    """Towns in countries; the visit of each town is mapped too, and each country has a total."""
     visit = python(
         "visit", group="town", args={"of": "${groups.country.value.name}"}, expand=[{"name": "n", "over": [1, 2]}]
     )

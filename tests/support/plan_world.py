@@ -1,18 +1,16 @@
-"""The cluster as the plan sees it, in memory: applies plans, and plays worker, triggerer and kubelet by hand.
+"""A cluster in memory for tests of the plan: it applies plans, and tests act as worker, triggerer, kubelet and user.
 
-Every transition goes through the patches of the wire contract, so an illegal one fails here as it would at the API
-server. After each plan it checks what must never be: more pods than the parallelism allows, two live pods of one
-TaskRun.
+Every transition uses the patches of the wire contract, so an invalid one fails as at the API server. After each plan it
+checks the invariants: no more pods than `parallelism` allows, no two live pods of one TaskRun.
 """
 
 from typing import Any, TypeAlias
 
-from torpor_api.models import taskrun as taskruns
-from torpor_api.models import workflow as workflows
+from torpor_api.models import taskrun, workflow
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import TaskStatus, Workflow, WorkflowStatus
-from torpor_operator.model import pod as pods
 from torpor_operator.model.actions import Action, Need, Plan, PostEvent
+from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.model.snapshot import Answer, Snapshot
 from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
@@ -40,7 +38,7 @@ class World:
         self.api = Stored(builders.workflow(list(tasks), spec, now))
         self.events: list[PostEvent] = []
 
-    # What the operator does.
+    # The operator.
 
     def snapshot(self, known: dict[Need, Answer] | None = None) -> Snapshot:
         return builders.snapshot(
@@ -59,7 +57,7 @@ class World:
         )
 
     def plan(self) -> Plan:
-        """The plan, everything it needs answered."""
+        """The plan, with all of its needs answered."""
         known: dict[Need, Answer] = {}
         for _ in range(ROUNDS):
             made = plan(self.snapshot(known))
@@ -67,36 +65,36 @@ class World:
             if not missing:
                 return made
             known |= {need: self.api.answer(need) for need in missing}
-        raise AssertionError("the plan asks without end")
+        raise AssertionError("the plan never stops having needs")
 
     def apply(self, made: Plan) -> None:
         for action in made.actions:
             self.act(action)
-        self._hear(made)
+        self._record_events(made)
         if made.status is not None:
             self.workflow["status"] = made.status.to_json()
         run_invariants.check(self.taskruns.values(), self.pods.values(), self.stored.spec.parallelism)
 
     def settle(self) -> "World":
-        """Plan and apply until there is nothing left to do."""
+        """Plan and apply until nothing remains to be done."""
         for _ in range(ROUNDS):
             made = self.plan()
             if not made.actions and made.status in {None, self.stored.status}:
-                self._hear(made)
+                self._record_events(made)
                 return self
             self.apply(made)
-        raise AssertionError(f"the plan does not come to an end: {made.actions}")
+        raise AssertionError(f"the plan never becomes empty: {made.actions}")
 
     def advance(self, seconds: float) -> "World":
-        """Let time pass, then settle."""
+        """Advance the time, then settle."""
         self.now += seconds
         return self.settle()
 
     def act(self, action: Action) -> None:
-        """Carry out one action, as the API server would."""
+        """Apply one action, as the API server would."""
         self.api.act(action, self.now)
 
-    # What is there.
+    # The objects.
 
     @property
     def workflow(self) -> Body:
@@ -112,7 +110,7 @@ class World:
 
     @property
     def stored(self) -> Workflow:
-        return workflows.parse(self.workflow)
+        return workflow.parse(self.workflow)
 
     @property
     def status(self) -> WorkflowStatus:
@@ -122,21 +120,21 @@ class World:
         return next(entry for entry in self.status.tasks if entry.name == name)
 
     def tasks(self) -> dict[str, str]:
-        """The state of each task, in the words of the Workflow's status."""
+        """The state of each task in the status of the Workflow."""
         return {entry.name: str(entry.state) for entry in self.status.tasks}
 
     def run(self, task: str, index: At = constants.UNMAPPED) -> TaskRun:
-        return taskruns.parse(self.taskruns[self.name(task, index)])
+        return taskrun.parse(self.taskruns[self.name(task, index)])
 
     def name(self, task: str, at: At) -> str:
-        """The name of an instance: by its index, or within groups by all of them."""
+        """The name of an instance, by its index, or in groups by its path."""
         if isinstance(at, int):
             return names.taskrun(NAME, UID, task, at)
         mapped = next(one.mapped for one in self.stored.spec.tasks if one.name == task)
         return names.taskrun(NAME, UID, task, at[-1] if mapped else constants.UNMAPPED, at[:-1] if mapped else at)
 
     def by_name(self, name: str) -> TaskRun:
-        return taskruns.parse(self.taskruns[name])
+        return taskrun.parse(self.taskruns[name])
 
     def state(self, task: str, index: At = constants.UNMAPPED) -> State:
         return self.run(task, index).status.state
@@ -145,7 +143,7 @@ class World:
         return self.name(task, index) in self.taskruns
 
     def arguments(self, task: str, index: At = constants.UNMAPPED) -> dict[str, Any]:
-        """What the instance is called with, as it stands on its TaskRun."""
+        """The arguments of the instance, as in its TaskRun."""
         spec = self.taskruns[self.name(task, index)]["spec"]
         return {entry["name"]: entry.get("value", entry.get("from")) for entry in spec["arguments"]}
 
@@ -156,26 +154,28 @@ class World:
     def live_pods(self, task: str, index: At = constants.UNMAPPED) -> list[str]:
         uid = self.run(task, index).metadata.uid
         own = [body for body in self.pods.values() if body["metadata"]["ownerReferences"][0]["uid"] == uid]
-        return [pod.name for pod in map(pods.parse, own) if not pod.terminal]
+        return [pod.name for pod in map(parse_pod, own) if not pod.terminal]
 
-    # What others do: the task's pod, its triggerer, the kubelet, people.
+    # Other actors: the pod of a task, its triggerer, the kubelet, users.
 
     def claim(self, task: str, index: At = constants.UNMAPPED) -> None:
         """The pod claims its segment."""
         run = self.run(task, index)
-        pod = self.pods[pods.name_of(run)]
-        who = Claim(pod["metadata"]["name"], pod["metadata"]["uid"], "nonce")
-        self.api.patch(run, transitions.claim(run.pin(launch=True), who, started=run.status.started_at, now=self.now))
+        pod = self.pods[pod_name(run)]
+        claimant = Claim(pod["metadata"]["name"], pod["metadata"]["uid"], "nonce")
+        self.api.patch(
+            run, transitions.claim(run.pin(launch=True), claimant, started=run.status.started_at, now=self.now)
+        )
         pod["status"] = {"phase": "Running"}
 
     def report_success(self, task: str, index: At = constants.UNMAPPED, result: str | None = None) -> None:
-        """The pod, which has claimed, reports a result (JSON text), and ends."""
+        """The pod, which has claimed, reports a result (JSON text) and ends."""
         run = self.run(task, index)
         self.api.patch(run, transitions.succeed(run.pin(), result, now=self.now))
         self.write_pod(task, index, {"phase": "Succeeded"})
 
     def report_failure(self, task: str, index: At = constants.UNMAPPED, message: str = "it broke") -> None:
-        """The pod reports a failure, and ends."""
+        """The pod reports a failure and ends."""
         run = self.run(task, index)
         policy = run.spec.retries.policy()
         self.api.patch(run, transitions.fail(run.pin(), policy, reason=Reason.ERROR, message=message, now=self.now))
@@ -184,17 +184,17 @@ class World:
     def report_deferral(
         self, task: str, index: At = constants.UNMAPPED, *, timeout: float | None = None, exits: bool = True
     ) -> None:
-        """The pod leaves a trigger, and (if `exits`) ends."""
+        """The pod stores a trigger and (if `exits`) ends."""
         run = self.run(task, index)
-        made = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=self.now)
+        stored = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=self.now)
         resume = {"method": "resume", "kwargs": "{}"}
         deadline = None if timeout is None else self.now + timeout
-        self.api.patch(run, transitions.defer(run.pin(), made, resume=resume, deadline=deadline, now=self.now))
+        self.api.patch(run, transitions.defer(run.pin(), stored, resume=resume, deadline=deadline, now=self.now))
         if exits:
             self.write_pod(task, index, {"phase": "Succeeded"})
 
     def report_event(self, task: str, index: At = constants.UNMAPPED) -> None:
-        """The triggerer fires."""
+        """The triggerer fires the trigger."""
         run = self.run(task, index)
         self.api.patch(run, transitions.fire(run.pin(), '"event"', deferred=1.0, now=self.now))
 
@@ -203,18 +203,18 @@ class World:
         run = self.run(task, index)
         self.api.patch(run, transitions.succeed(run.pin(), result, now=self.now))
 
-    def report_skip(self, task: str, index: At = constants.UNMAPPED, why: str = "nothing to do") -> None:
-        """The pod reports that the task skips itself, and ends; of a wait, its triggerer does."""
+    def report_skip(self, task: str, index: At = constants.UNMAPPED, message: str = "nothing to do") -> None:
+        """The pod reports that the task skips itself, and ends; for a deferred task the triggerer does."""
         run = self.run(task, index)
-        self.api.patch(run, transitions.skip(run.pin(), message=why, now=self.now))
+        self.api.patch(run, transitions.skip(run.pin(), message=message, now=self.now))
         if run.status.state is State.RUNNING:
             self.write_pod(task, index, {"phase": "Succeeded"})
 
     def write_pod(self, task: str, index: At, status: Body) -> None:
-        """The kubelet writes the status of the present pod."""
-        self.pods[pods.name_of(self.run(task, index))]["status"] = status
+        """The kubelet writes the status of the current pod."""
+        self.pods[pod_name(self.run(task, index))]["status"] = status
 
-    # The same with all that comes before and after: the claim, if it has not been, and the operator's answer.
+    # The same with the claim before, if it is missing, and the operator's response after.
 
     def succeed(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "World":
         self._claimed(task, index)
@@ -226,10 +226,10 @@ class World:
         self.report_failure(task, index, message)
         return self.settle()
 
-    def skip(self, task: str, why: str = "nothing to do", index: At = constants.UNMAPPED) -> "World":
+    def skip(self, task: str, message: str = "nothing to do", index: At = constants.UNMAPPED) -> "World":
         if self.state(task, index) is not State.DEFERRED:
             self._claimed(task, index)
-        self.report_skip(task, index, why)
+        self.report_skip(task, index, message)
         return self.settle()
 
     def defer(
@@ -252,33 +252,33 @@ class World:
         return self.settle()
 
     def reap(self) -> "World":
-        """Terminating pods are gone."""
+        """Terminating pods end and are removed."""
         self.api.pods = {name: pod for name, pod in self.pods.items() if "deletionTimestamp" not in pod["metadata"]}
         return self.settle()
 
     def lose_pod(self, task: str, index: At = constants.UNMAPPED) -> None:
-        """The pod is gone, with nobody to tell of it."""
-        del self.pods[pods.name_of(self.run(task, index))]
+        """The pod disappears without a report."""
+        del self.pods[pod_name(self.run(task, index))]
 
     def lose_taskrun(self, task: str, index: At = constants.UNMAPPED) -> None:
-        """Somebody deletes the TaskRun; its pods go with it."""
+        """A user deletes the TaskRun; its pods are deleted with it."""
         run = self.run(task, index)
         del self.taskruns[run.metadata.name]
-        self.api.pods = {name: pod for name, pod in self.pods.items() if pods.parse(pod).owner_uid != run.metadata.uid}
+        self.api.pods = {name: pod for name, pod in self.pods.items() if parse_pod(pod).owner_uid != run.metadata.uid}
 
     def delete(self) -> None:
-        """Somebody deletes the Workflow."""
+        """A user deletes the Workflow."""
         self.api.delete_workflow(self.now)
 
     def change(self, **spec: Any) -> "World":
-        """Somebody changes what may be changed of the spec."""
+        """A user changes mutable fields of the spec."""
         self.workflow["spec"] |= spec
         self.workflow["metadata"]["generation"] += 1
         return self.settle()
 
-    def _hear(self, made: Plan) -> None:
-        heard = {event.key for event in self.events}
-        self.events += [event for event in made.events if event.key not in heard]
+    def _record_events(self, made: Plan) -> None:
+        recorded = {event.key for event in self.events}
+        self.events += [event for event in made.events if event.key not in recorded]
 
     def _claimed(self, task: str, index: At) -> None:
         if self.state(task, index) is State.SCHEDULED:

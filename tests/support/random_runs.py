@@ -8,8 +8,8 @@ from collections.abc import Callable
 from random import Random
 
 from torpor_api.models.taskrun import TaskRun
-from torpor_operator.model import pod
 from torpor_operator.model.actions import Action, CreateTaskRun
+from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_wire.state import State
 
 from tests.support.builders import Body, container, python, wait
@@ -84,7 +84,7 @@ class RandomRun:
         for name in sorted(self.world.taskruns):
             run = self.world.by_name(name)
             at = run.spec.task, run.spec.map_index
-            live = pod.name_of(run) in self.world.live_pods(*at)
+            live = pod_name(run) in self.world.live_pods(*at)
             match run.status.state:
                 case State.RUNNING if live and run.spec.container:
                     moves += self._container_moves(run)
@@ -116,7 +116,7 @@ class RandomRun:
     def _container_moves(self, run: TaskRun) -> list[Move]:
         """The kubelet reports how the program ended. It does not start a pod with a scheduling gate."""
         at = run.spec.task, run.spec.map_index
-        if pod.parse(self.world.pods[pod.name_of(run)]).gated:
+        if parse_pod(self.world.pods[pod_name(run)]).gated:
             return []
         chance = self._chance(run).random()
         if chance < 0.1 and run.status.launch < LAUNCHES:

@@ -79,10 +79,10 @@ class ClusterCache:
         self.pods: Reflector[Pod] = Reflector(
             api,
             PODS,
-            pod.parse,
+            pod.parse_pod,
             label_selector=constants.LABEL_TASKRUN_UID,
             on_change=self._on_pod,
-            index=pod.owners,
+            index=pod.owner_uids,
             jitter=jitter,
         )
         self.slots = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, enqueue)
@@ -174,7 +174,7 @@ class ClusterCache:
         return tuple(pod for pod in indexed if pod.namespace == run.metadata.namespace)
 
     def _has_pod(self, run: TaskRun) -> bool:
-        name = pod.name_of(run)
+        name = pod.pod_name(run)
         return any(pod.name == name for pod in self.pods.store.indexed(run.metadata.uid))
 
     def _drop(self, key: Key) -> None:
@@ -250,7 +250,7 @@ class ClusterCache:
             self._check_orphaned(change.item)
 
     def _check_orphaned(self, pod: Pod) -> None:
-        if pod.held and pod.deleting:
+        if pod.has_finalizer and pod.deleting:
             self._on_orphaned_pod(pod)
 
 

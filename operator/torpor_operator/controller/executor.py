@@ -169,7 +169,7 @@ class Executor:
             return True
         except errors.ApiError as error:
             _LOG.warning("%s/%s: %s: %s", *_key(workflow), type(action).__name__, error.message)
-            if isinstance(error, errors.Forbidden) and namespace_readiness.refused(action, error.message):
+            if isinstance(error, errors.Forbidden) and namespace_readiness.lacks_role(action, error.message):
                 self._on_forbidden(workflow.metadata.namespace)
             return False
         return True
@@ -209,7 +209,7 @@ class Executor:
         try:
             stored = await self._create_or_get(workflow, action.body)
         except (errors.Refused, errors.Forbidden, errors.AlreadyExists) as error:
-            if namespace_readiness.refused(action, error.message):
+            if namespace_readiness.lacks_role(action, error.message):
                 raise
             event = _creation_failed(workflow, action.body["metadata"]["name"], error)
             # Without the used amount of a quota: it differs at each try, and each difference would be a status write.
@@ -276,7 +276,7 @@ class Executor:
 
 def _creation_failed(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
     """The Event for a TaskRun that cannot be created until somebody acts. Later passes retry with backoff."""
-    reason = status.why_not_created(error.message)
+    reason = status.create_error_reason(error.message)
     return PostEvent(
         regarding=None,
         reason=reason,

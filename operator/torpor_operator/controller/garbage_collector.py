@@ -60,7 +60,7 @@ class OrphanedPods:
     async def _release(self, pod: Pod, executor: Executor) -> None:
         try:
             if await self._taskrun_is_gone(pod):
-                await executor.remove_finalizer(containers.freed(pod))
+                await executor.remove_finalizer(containers.remove_finalizer(pod))
         except (errors.LostRace, errors.NotFound):
             _LOG.debug("pod %s/%s has changed", pod.namespace, pod.name)
         except errors.ApiError as error:

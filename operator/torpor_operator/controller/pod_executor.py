@@ -58,8 +58,8 @@ class PodExecutor:
             raise
         except errors.AlreadyExists:
             stored = await self._api.get(PODS, namespace, name)
-            if pod.parse(stored).owner_uid != taskrun.metadata.uid:
-                await self._name_is_taken(action, pod.parse(stored))
+            if pod.parse_pod(stored).owner_uid != taskrun.metadata.uid:
+                await self._name_is_taken(action, pod.parse_pod(stored))
                 return
         except errors.ApiError as error:
             if error.status not in _PERMANENT:
@@ -82,7 +82,7 @@ class PodExecutor:
     async def _name_is_taken(self, action: CreatePod, other: Pod) -> None:
         """Wait for the pod of a deleted TaskRun of the same name, unless its node is lost. Else fail the launch."""
         if other.owner_name == action.taskrun.metadata.name:
-            node_lost = pod.lost_with_its_node(other, self._clock.now() - self._node_grace)
+            node_lost = pod.node_lost_message(other, self._clock.now() - self._node_grace)
             if node_lost is not None and action.taskrun.status.reason != Reason.NODE_LOST:
                 await self._explain(action, Reason.NODE_LOST, node_lost)
             raise errors.Unavailable(f"pod {other.name} of a deleted TaskRun of the same name still exists")

@@ -144,7 +144,7 @@ class QueryResolver:
             return Presence.GONE
         if _is_watched(stored):
             self._cache.pods.store.absorb(stored)
-        elif pod.parse(stored).terminal:
+        elif pod.parse_pod(stored).terminal:
             return Presence.GONE
         return Presence.PRESENT
 
@@ -180,7 +180,7 @@ def _timestamp(event: Object) -> str:
 
 def _is_watched(stored: Object) -> bool:
     """Whether the watch reports the end of the pod: not if somebody removed its label or its owner."""
-    return constants.LABEL_TASKRUN_UID in stored["metadata"].get("labels", {}) and pod.parse(stored).owner_uid != ""
+    return constants.LABEL_TASKRUN_UID in stored["metadata"].get("labels", {}) and pod.parse_pod(stored).owner_uid != ""
 
 
 def _is_readable(stored: Object) -> bool:

@@ -1,10 +1,9 @@
-"""What the expressions of a Workflow can see: `params`, `variables`, and of each task `result`, `results`, `state`.
+"""What the expressions of a task see: `params`, `variables`, and of each earlier task `result`, `results` and `state`.
 
-An instance also sees its `mapping`, a task within groups its index and item of each of `groups`, a hook how the `run`
-went.
+An instance also sees its `mapping`, a task in groups the index and item of each of its `groups`, a hook the `run`.
 
-Only what an expression refers to is handed to its evaluation, and named by the uids it comes from, so that an answer
-is found again without comparing values.
+An evaluation gets only the values that its expression refers to. It is identified by the uids of the TaskRuns that they
+come from, so that an answer is found again without comparing values.
 """
 
 import hashlib
@@ -18,7 +17,6 @@ from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 from torpor_wire import canonical, constants
-from torpor_wire.instance_paths import Path
 from torpor_wire.state import TERMINAL
 
 from torpor_operator.model.actions import Evaluate, Need, ReadVariables
@@ -31,147 +29,146 @@ PARAMS, TASKS, VARIABLES, MAPPING, GROUPS, RUN = "params", "tasks", "variables",
 ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
 _RESULTS_MAX = 256 * 1024
 _VERSION_MAX = 64
-_OF_PARAMS = ".params"  # no task's name
+_PARAMS_VERSION = ".params"  # not a valid name of a task
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A value that the plan cannot have yet: what must be answered first."""
+    """A value that is not available yet: the needs that must be answered first."""
 
     needs: tuple[Need, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The values in reach of one task's expressions."""
+    """What the expressions of one task see."""
 
     workflow: Workflow
     outcomes: Mapping[str, Outcome]
     known: Mapping[Need, Answer]
-    more: Mapping[str, JSON] = field(default_factory=dict)  # further roots
-    frame: Path = ()
-    items: Mapping[tuple[str, str], Item] = field(default_factory=dict)  # of the groups around, by group and entry
-    read: dict[tuple[str, str], JSON | ExpressionError] = field(default_factory=dict)  # of a task before: its fields
-    versions: dict[str, str] = field(default_factory=dict)  # both once for all instances that ask
-    parsed: dict[tuple[int, str], tuple[Outcome, JSON | ExpressionError]] = field(default_factory=dict)
-    """Results by the outcome that they are of, once for the plan: each index of a group may ask for the same ones."""
+    extra_roots: Mapping[str, JSON] = field(default_factory=dict)
+    items: Mapping[tuple[str, str], Item] = field(default_factory=dict)  # of the groups, by group and entry
+    fields_read: dict[tuple[str, str], JSON | ExpressionError] = field(default_factory=dict)  # by task and field
+    versions: dict[str, str] = field(default_factory=dict)
+    results: dict[tuple[int, str], tuple[Outcome, JSON | ExpressionError]] = field(default_factory=dict)
+    """Parsed results by the id of their outcome, once for a plan: all indexes of a group may read the same ones."""
 
-    def within(self, root: str, value: JSON) -> "Scope":
+    def with_root(self, root: str, value: JSON) -> "Scope":
         """The scope with one more root."""
-        return replace(self, more={**self.more, root: value})
+        return replace(self, extra_roots={**self.extra_roots, root: value})
 
     def evaluate(self, expression: str) -> Value | ExpressionError | Pending:
-        """The expression's value: read off where it is a plain reference, else asked for."""
+        """The value of the expression: read directly if it only names fields, otherwise from an evaluation."""
         plain = references.is_plain(expression)
         if plain is not None:
             return self._plain(plain.name, plain.field)
         request = self._request(expression)
         if isinstance(request, ExpressionError | Pending):
             return request
-        at_hand = _read_off(references.path(expression, roots=frozenset(request.variables)), request.variables)
-        if at_hand is not None:
-            return at_hand
+        direct = _read_path(references.path(expression, roots=frozenset(request.variables)), request.variables)
+        if direct is not None:
+            return direct
         answer = self.known.get(request)
         if answer is None or isinstance(answer, Presence | NotArchived | PodWarning):
             return Pending((request,))
         return answer
 
     def _plain(self, name: str, field: str) -> Value | ExpressionError:
-        seen = self._field(name, field)
-        return seen if isinstance(seen, ExpressionError) else Value(json=seen)
+        value = self._field(name, field)
+        return value if isinstance(value, ExpressionError) else Value(json=value)
 
     def _request(self, expression: str) -> Evaluate | ExpressionError | Pending:
-        found = references.of(expression, roots=ROOTS.union(self.more))
-        if isinstance(found, ExpressionError):
-            return found
+        refs = references.of(expression, roots=ROOTS.union(self.extra_roots))
+        if isinstance(refs, ExpressionError):
+            return refs
         tasks: dict[str, JSON] = {}
-        for name in sorted(found.tasks):
-            value = self._task(name, [entry.field for entry in found.fields if entry.name == name])
+        for name in sorted(refs.tasks):
+            value = self._task(name, [entry.field for entry in refs.fields if entry.name == name])
             if isinstance(value, ExpressionError):
                 return value
             tasks[name] = value
-        if (hidden := self._hidden(found)) is not None:
+        if (hidden := self._hidden(refs)) is not None:
             return hidden
-        more = {root: self._used(root, value, found) for root, value in self.more.items() if root in found.roots}
-        if VARIABLES in found.roots:
+        roots = {root: self._used(root, value, refs) for root, value in self.extra_roots.items() if root in refs.roots}
+        if VARIABLES in refs.roots:
             variables = self._variables()
             if not isinstance(variables, Value):
                 return variables
-            more[VARIABLES] = variables.json
-        sources = tuple((name, self._version(name)) for name in sorted(found.tasks))
-        if PARAMS in found.roots:
+            roots[VARIABLES] = variables.json
+        sources = tuple((name, self._version(name)) for name in sorted(refs.tasks))
+        if PARAMS in refs.roots:
             sources += ((PARAMS, self._params_version()),)
-        sources += tuple((root, canonical.plain(value)) for root, value in sorted(more.items()))
-        params = dict(self.workflow.spec.params) if PARAMS in found.roots else {}
-        values: dict[str, JSON] = {PARAMS: params, TASKS: tasks, **more}
+        sources += tuple((root, canonical.plain(value)) for root, value in sorted(roots.items()))
+        params = dict(self.workflow.spec.params) if PARAMS in refs.roots else {}
+        values: dict[str, JSON] = {PARAMS: params, TASKS: tasks, **roots}
         return Evaluate(expression, sources, values)
 
-    def _hidden(self, found: references.References) -> ExpressionError | None:
-        """Why an expression cannot be computed that uses an item which is not known here."""
-        if any(root == MAPPING and _hidden(self.more[MAPPING], part) for root, *part in found.parts):
+    def _hidden(self, refs: references.References) -> ExpressionError | None:
+        """Why an expression that uses an item in the archive cannot be evaluated."""
+        if any(root == MAPPING and _is_archived(self.extra_roots[MAPPING], part) for root, *part in refs.parts):
             return errors.failed(
-                "mapping.value is in the archive, which expressions do not see: use mapping.key or mapping.index, or "
-                "look at it in the task"
+                "mapping.value is in the archive, which expressions cannot read: use mapping.key or mapping.index, or "
+                "read it in the task"
             )
-        groups = self.more.get(GROUPS)
-        for root, name, taken in found.parts:
-            if root == GROUPS and isinstance(groups, dict) and taken == "value" and _partly(groups.get(name)):
-                return _out_of_sight(name, groups.get(name))
+        groups = self.extra_roots.get(GROUPS)
+        for root, name, part in refs.parts:
+            if root == GROUPS and isinstance(groups, dict) and part == "value" and _lacks_value(groups.get(name)):
+                return _archived_item(name, groups.get(name))
         return None
 
-    def _used(self, root: str, value: JSON, found: references.References) -> JSON:
-        """Of the groups around, those that are used: an answer for one holds in all indexes of the others."""
+    def _used(self, root: str, value: JSON, refs: references.References) -> JSON:
+        """Only the groups that the expression uses: the answer then holds at all indexes of the others."""
         if root != GROUPS or not isinstance(value, dict):
             return value
-        names = {name for taken, name, _ in found.parts if taken == GROUPS}
+        names = {name for group_root, name, _ in refs.parts if group_root == GROUPS}
         return {name: item for name, item in value.items() if name in names}
 
     def _variables(self) -> Value | ExpressionError | Pending:
-        """The ConfigMap that the Workflow names; the graph refuses expressions that need one where it names none."""
+        """The data of the ConfigMap that the Workflow names. Without a name the graph is invalid if this is needed."""
         metadata = self.workflow.metadata
-        asked = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
-        answer = self.known.get(asked)
+        read = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
+        answer = self.known.get(read)
         if answer is None or isinstance(answer, Presence | NotArchived | PodWarning):
-            return Pending((asked,))
+            return Pending((read,))
         return answer
 
     def _task(self, name: str, fields: list[str | None]) -> JSON | ExpressionError:
         value: dict[str, JSON] = {}
-        for taken in filter(None, fields):
-            if (name, taken) not in self.read:
-                self.read[name, taken] = self._field(name, taken)
-            seen = self.read[name, taken]
-            if isinstance(seen, ExpressionError):
-                return seen
-            value[taken] = seen
+        for key in filter(None, fields):
+            if (name, key) not in self.fields_read:
+                self.fields_read[name, key] = self._field(name, key)
+            read = self.fields_read[name, key]
+            if isinstance(read, ExpressionError):
+                return read
+            value[key] = read
         return value
 
     def _field(self, name: str, field: str) -> JSON | ExpressionError:
-        """A field of a task before; the graph has refused what is none, and one result where there are many."""
+        """A field of an earlier task; the graph has checked that the task has this field."""
         outcome = self.outcomes[name]
         match field:
             case "result" | "results":
                 key = (id(outcome), field)
-                if key not in self.parsed:
-                    found = _result(name, outcome) if field == "result" else self._results(name, outcome)
-                    self.parsed[key] = (outcome, found)  # held, so that its id is nobody else's
-                return self.parsed[key][1]
+                if key not in self.results:
+                    read = _result(name, outcome) if field == "result" else self._results(name, outcome)
+                    self.results[key] = (outcome, read)  # holds the outcome, so that its id stays unique
+                return self.results[key][1]
             case "indexes":
                 return _indexes(outcome)
             case _:
                 return str(outcome.state)
 
     def _results(self, name: str, outcome: Outcome) -> JSON | ExpressionError:
-        """The results in the order of the index; instances without one are left out, `indexes` says which are there."""
-        runs = list(outcome.finished())
+        """The results by index, without instances that have none; `indexes` lists those that have one."""
+        runs = list(outcome.runs_with_result())
         if any(run.status.stored for run in runs):
             return errors.too_expensive(
-                f"of tasks.{name}.results some are in the archive, which expressions do not see: pass them whole, as "
-                f"the argument ${{tasks.{name}.results}}, and reduce them in Python",
+                f"tasks.{name}.results: some results are in the archive, which expressions cannot read: pass all of "
+                f"them as the argument ${{tasks.{name}.results}}, and reduce them in Python",
             )
         if sum(_size(run) for run in runs) > _RESULTS_MAX:
             return errors.too_expensive(
-                f"tasks.{name}.results is over {_RESULTS_MAX} bytes: pass it whole, as the argument "
+                f"tasks.{name}.results exceeds {_RESULTS_MAX} bytes: pass it whole, as the argument "
                 f"${{tasks.{name}.results}}, and reduce it in Python",
             )
         try:
@@ -180,15 +177,17 @@ class Scope:
             return _unreadable(name, error)
 
     def _params_version(self) -> str:
-        """By a digest: params may change while the run goes on, which makes an answer that was found before stale."""
-        if _OF_PARAMS not in self.versions:
-            self.versions[_OF_PARAMS] = hashlib.sha256(canonical.plain(self.workflow.spec.params).encode()).hexdigest()
-        return self.versions[_OF_PARAMS]
+        """A digest: params may change during the run, which makes earlier answers stale."""
+        if _PARAMS_VERSION not in self.versions:
+            self.versions[_PARAMS_VERSION] = hashlib.sha256(
+                canonical.plain(self.workflow.spec.params).encode()
+            ).hexdigest()
+        return self.versions[_PARAMS_VERSION]
 
     def _version(self, name: str) -> str:
-        """What an answer holds for: the task in this state with these TaskRuns, at their end or before it, by a digest.
+        """What an answer is valid for: the state of the task and its TaskRuns, each ended or not, as a digest.
 
-        The state says more than those do: at other indexes, or for other items, nothing may have been made, or yet.
+        The TaskRuns alone are not enough: at other group indexes there may be none, or none yet.
         """
         if name not in self.versions:
             runs = sorted(self.outcomes[name].runs.items())
@@ -198,26 +197,26 @@ class Scope:
         return self.versions[name]
 
 
-def _read_off(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value | None:
-    """The value of an expression that only names fields; None where it is none, or a field is not there."""
-    found: JSON = dict(values)
+def _read_path(path: tuple[str, ...] | None, values: Mapping[str, JSON]) -> Value | None:
+    """The value at a path of fields; None if there is no path, or no such field."""
+    value: JSON = dict(values)
     for name in path or ():
-        if not isinstance(found, dict) or name not in found:
+        if not isinstance(value, dict) or name not in value:
             return None
-        found = found[name]
-    return Value(json=found) if path else None
+        value = value[name]
+    return Value(json=value) if path else None
 
 
-def _out_of_sight(group: str, item: JSON) -> ExpressionError:
-    """Why an item in the archive cannot be used; a list's can be passed on, of an object's only its key is known."""
-    said = f"groups.{group}.value is in the archive, which expressions do not see: use groups.{group}.key"
+def _archived_item(group: str, item: JSON) -> ExpressionError:
+    """The error for an item in the archive. An item of a list can be passed whole; of an object only keys are known."""
+    message = f"groups.{group}.value is in the archive, which expressions cannot read: use groups.{group}.key"
     listed = isinstance(item, dict) and isinstance(item.get("key"), int)
     whole = f", or pass it whole, as the argument ${{groups.{group}.value}}"
-    return errors.too_expensive(said + whole if listed else f"{said}, or map over a list")
+    return errors.too_expensive(message + whole if listed else f"{message}, or map over a list")
 
 
-def _partly(item: JSON) -> bool:
-    """Whether the item of a group is not known here, or one of several is not."""
+def _lacks_value(item: JSON) -> bool:
+    """Whether the item of a group is in the archive, or one of several items is."""
     if not isinstance(item, dict):
         return False
     key, value = item["key"], item.get("value")
@@ -225,14 +224,14 @@ def _partly(item: JSON) -> bool:
 
 
 def _indexes(outcome: Outcome) -> JSON:
-    """Which instances have a result: their indexes, or of several levels lists of them."""
+    """The indexes of the instances with a result; with several levels, lists of indexes."""
     if not isinstance(outcome, GroupState):
-        return [run.spec.map_index for run in outcome.finished()]
-    return [path[0] if len(path) == 1 else [*path] for path in outcome.indexes()]
+        return [run.spec.map_index for run in outcome.runs_with_result()]
+    return [path[0] if len(path) == 1 else [*path] for path in outcome.result_paths()]
 
 
-def _hidden(mapping: JSON, part: list[str | None]) -> bool:
-    """Whether this part of an instance's mapping is the value of an item that is not known here."""
+def _is_archived(mapping: JSON, part: list[str | None]) -> bool:
+    """Whether this part of an instance's mapping is the value of an item in the archive."""
     if part[0] != "value" or not isinstance(mapping, dict) or "key" not in mapping:
         return False
     key, value = mapping["key"], mapping.get("value")
@@ -250,7 +249,7 @@ def _result(name: str, outcome: Outcome) -> JSON | ExpressionError:
     if run is not None and run.status.stored is not None:
         stored = run.status.stored
         return errors.too_expensive(
-            f"the result of task {name} is {stored.size} bytes and in the archive, which expressions do not see: "
+            f"the result of task {name} has {stored.size} bytes and is in the archive, which expressions cannot read: "
             f"pass it whole, as the argument ${{tasks.{name}.result}}, or expand over it",
         )
     if run is None or run.status.result is None:
@@ -263,5 +262,5 @@ def _result(name: str, outcome: Outcome) -> JSON | ExpressionError:
 
 
 def _unreadable(name: str, error: Exception) -> ExpressionError:
-    """The worker stores nothing but JSON; another hand may."""
-    return errors.failed(f"a result of task {name} is not JSON: {error}")
+    """The error for a result that is not JSON. Workers never store one; other clients can."""
+    return errors.failed(f"a result of task {name} is not valid JSON: {error}")

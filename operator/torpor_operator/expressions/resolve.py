@@ -1,4 +1,4 @@
-"""The values a task is given: where its expressions stand, and the values once those are answered."""
+"""Where the expressions of a task are, and the values of its fields once their expressions are known."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,113 +11,113 @@ from torpor_cel.value import JSON, Value
 from torpor_operator.expressions.context import GROUPS, MAPPING, ROOTS, RUN, Pending, Scope
 from torpor_operator.model.actions import Need
 
-OF_LIST = ROOTS | {GROUPS}
-OF_INSTANCE = OF_LIST | {MAPPING}
+LIST_ROOTS = ROOTS | {GROUPS}
+INSTANCE_ROOTS = LIST_ROOTS | {MAPPING}
 CONTAINER, ENV = "container", "pod.env"
-OF_EVENT = frozenset({"event", "params"})
+EVENT_ROOTS = frozenset({"event", "params"})
 
 
-class Place(NamedTuple):
-    """Where an expression stands, and which names it may use; `expression` is an error where it cannot be read."""
+class LocatedExpression(NamedTuple):
+    """An expression, the field it is in, and the names it may use; `expression` is an error if it does not parse."""
 
-    where: str
+    field: str
     expression: str | ExpressionError
     roots: frozenset[str]
 
 
-def expressions(task: Task) -> Iterator[Place]:
+def task_expressions(task: Task) -> Iterator[LocatedExpression]:
     """Every expression of the task."""
     run = frozenset({RUN}) if task.hook is not None else frozenset[str]()
     if task.when is not None:
-        yield Place("when", bare(task.when), OF_INSTANCE | run)
+        yield LocatedExpression("when", unwrap(task.when), INSTANCE_ROOTS | run)
     for name, value in task.args.items():
-        yield from _within(f"args: {name}", value, OF_INSTANCE | run)
+        yield from _located(f"args: {name}", value, INSTANCE_ROOTS | run)
     for entry in task.expand:
-        yield from _within(f"expand {entry.name}", entry.over, OF_LIST | run)
-    yield from _within("expandKwargs", task.expand_kwargs, OF_LIST | run)
-    yield from _within("displayName", task.display_name, OF_INSTANCE | run)
-    yield from _of_pod(task, OF_INSTANCE | run)
+        yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS | run)
+    yield from _located("expandKwargs", task.expand_kwargs, LIST_ROOTS | run)
+    yield from _located("displayName", task.display_name, INSTANCE_ROOTS | run)
+    yield from _of_pod(task, INSTANCE_ROOTS | run)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
-            yield from _within(f"trigger: {name}", value, OF_INSTANCE | run)
-    for where, text in (("result", task.result), ("failWhen", task.fail_when)):
+            yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS | run)
+    for field, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
-            yield Place(where, text, OF_EVENT)
+            yield LocatedExpression(field, text, EVENT_ROOTS)
 
 
-def _of_pod(task: Task, roots: frozenset[str]) -> Iterator[Place]:
+def _of_pod(task: Task, roots: frozenset[str]) -> Iterator[LocatedExpression]:
     if task.container is not None:
-        for where, words in (("command", task.container.command), ("args", task.container.args)):
-            yield from _within(f"{CONTAINER}.{where}", list(words), roots)
+        for field, words in (("command", task.container.command), ("args", task.container.args)):
+            yield from _located(f"{CONTAINER}.{field}", list(words), roots)
     for variable in task.pod.env if task.pod is not None else ():
-        yield from _within(f"{ENV}: {variable.name}", variable.value, roots)
+        yield from _located(f"{ENV}: {variable.name}", variable.value, roots)
 
 
-def of_group(group: Group) -> Iterator[Place]:
-    """Every expression of a group, which sees the groups around it."""
+def group_expressions(group: Group) -> Iterator[LocatedExpression]:
+    """Every expression of a group; they see the groups around it."""
     for entry in group.expand:
-        yield from _within(f"expand {entry.name}", entry.over, OF_LIST)
+        yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS)
 
 
-def of_instance(value: JSON) -> bool:
-    """Whether a value differs from instance to instance, since its expressions use `mapping`."""
-    return any(uses_mapping(one) for one in within(value))
+def differs_per_instance(value: JSON) -> bool:
+    """Whether a value differs between instances, since its expressions use `mapping`."""
+    return any(uses_mapping(one) for one in embedded(value))
 
 
 def uses_mapping(expression: str) -> bool:
     """Whether an expression uses `mapping`."""
-    found = references.of(expression, roots=OF_INSTANCE | {RUN})
-    return not isinstance(found, ExpressionError) and MAPPING in found.roots
+    parsed = references.of(expression, roots=INSTANCE_ROOTS | {RUN})
+    return not isinstance(parsed, ExpressionError) and MAPPING in parsed.roots
 
 
-def within(value: JSON) -> tuple[str, ...]:
-    """The expressions in the strings of a value; none where they cannot be read."""
-    found = template.expressions(value)
-    return () if isinstance(found, ExpressionError) else found
+def embedded(value: JSON) -> tuple[str, ...]:
+    """The expressions in the strings of a value; none if one does not parse."""
+    parsed = template.expressions(value)
+    return () if isinstance(parsed, ExpressionError) else parsed
 
 
-def resolve(value: JSON, scope: Scope) -> Value | ExpressionError | Pending:
-    """The value with every `${...}` in its strings replaced; what an expression yields is not parsed again."""
-    results = evaluated(value, scope)
+def resolve_value(value: JSON, scope: Scope) -> Value | ExpressionError | Pending:
+    """The value with every `${...}` in its strings replaced; results of expressions are not parsed again."""
+    results = evaluate_embedded(value, scope)
     if not isinstance(results, dict):
         return results
     rendered = template.substitute(value, results)
     return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
 
 
-def evaluated(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | Pending:
-    """What each `${...}` in the strings of a value yields, by its expression."""
-    found = template.expressions(value)
-    if isinstance(found, ExpressionError):
-        return found
+def evaluate_embedded(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | Pending:
+    """The result of each `${...}` in the strings of a value, by its expression."""
+    parsed = template.expressions(value)
+    if isinstance(parsed, ExpressionError):
+        return parsed
     results: dict[str, JSON] = {}
     needs: list[Need] = []
-    for expression in found:
+    for expression in parsed:
         match scope.evaluate(expression):
             case Value(json=json):
                 results[expression] = json
-            case Pending(wanted):
-                needs += wanted
+            case Pending(more):
+                needs += more
             case error:
                 return error
     return Pending(tuple(needs)) if needs else results
 
 
-def bare(expression: str) -> str:
-    """A `when` is CEL already; one that was written as `${...}` all the same means what is inside."""
-    return single(expression) or expression
+def unwrap(expression: str) -> str:
+    """The expression of a `when`, which is CEL already; `${...}` around it is allowed."""
+    return sole_expression(expression) or expression
 
 
-def single(value: JSON) -> str | None:
-    """The expression that a string is, where it is one and nothing else."""
+def sole_expression(value: JSON) -> str | None:
+    """The expression of a string that is one `${...}` and nothing else."""
     parsed = template.parse(value) if isinstance(value, str) else None
     return parsed.single if isinstance(parsed, template.Template) else None
 
 
-def _within(where: str, value: JSON, roots: frozenset[str]) -> Iterator[Place]:
-    found = template.expressions(value)
-    if isinstance(found, ExpressionError):
-        yield Place(where, found, roots)
+def _located(field: str, value: JSON, roots: frozenset[str]) -> Iterator[LocatedExpression]:
+    parsed = template.expressions(value)
+    if isinstance(parsed, ExpressionError):
+        yield LocatedExpression(field, parsed, roots)
         return
-    for expression in found:
-        yield Place(where, expression, roots)
+    for expression in parsed:
+        yield LocatedExpression(field, expression, roots)

@@ -1,4 +1,4 @@
-"""The order of a Workflow's tasks: who comes after whom, by `after` and by reference, and what forbids it."""
+"""The graph of a Workflow: its tasks in order, by `after` and by references, and why a spec has no graph. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,10 +18,10 @@ from torpor_operator.model.task_groups import Chain, common
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """The tasks in an order that can be walked once, hooks last, and what each comes after.
+    """The tasks in topological order, hooks last, with the upstream tasks of each.
 
-    A hook follows the end of the run: what it comes after besides are other hooks. `producers` are the tasks that a
-    group's lists are made by: all of the group comes after them, and no rule counts them.
+    A hook comes after all other tasks; its `upstream` has only other hooks. `producers` are the tasks that produce the
+    lists of a group: the tasks of the group come after them, but no trigger rule counts them.
     """
 
     order: tuple[Task, ...]
@@ -32,37 +32,37 @@ class Graph:
     producers: Mapping[str, frozenset[str]]
 
     def downstream(self, name: str) -> frozenset[str]:
-        """The tasks right after one."""
+        """The direct downstream tasks of a task."""
         return frozenset(other for other, before in self.upstream.items() if name in before)
 
     def before(self, name: str) -> frozenset[str]:
-        """The tasks that one comes after, also those that only say how wide its groups are."""
+        """The tasks that a task comes after, including the producers of its groups."""
         return self.upstream[name].union(*(self.producers[group] for group in self.chains[name]))
 
-    def above(self, name: str) -> frozenset[str]:
-        """Every task that a way leads from to this one."""
-        found: set[str] = set()
-        open_ = [name]
-        while open_:
-            fresh = self.upstream[open_.pop()] - found
-            found |= fresh
-            open_ += fresh
-        return frozenset(found)
+    def ancestors(self, name: str) -> frozenset[str]:
+        """All upstream tasks of a task, direct and indirect."""
+        ancestors: set[str] = set()
+        queue = [name]
+        while queue:
+            new = self.upstream[queue.pop()] - ancestors
+            ancestors |= new
+            queue += new
+        return frozenset(ancestors)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """Those that make up the run."""
+        """The tasks without the hooks."""
         return tuple(task for task in self.order if task.hook is None)
 
     @property
     def hooks(self) -> tuple[Task, ...]:
-        """Those that follow its end."""
+        """The hooks."""
         return tuple(task for task in self.order if task.hook is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a Workflow cannot run at all, for its author."""
+    """Why a Workflow cannot run."""
 
     reason: str
     message: str
@@ -75,16 +75,16 @@ class _ProblemError(Exception):
 
 
 def build(spec: WorkflowSpec) -> Graph | Problem:
-    """The graph of the spec, or the first problem found in the order in which the tasks are written."""
+    """The graph of the spec, or the first problem in the order of the tasks."""
     try:
-        return _ordered(_Written(spec, {task.name: task for task in spec.tasks}, task_groups.chains(spec)))
+        return _ordered(_Spec(spec, {task.name: task for task in spec.tasks}, task_groups.chains(spec)))
     except task_groups.GroupingError as error:
         return Problem(Reason.WORKFLOW_INVALID, str(error))
     except _ProblemError as error:
         return error.problem
 
 
-def _ordered(written: "_Written") -> Graph:
+def _ordered(written: "_Spec") -> Graph:
     spec = written.spec
     upstream = {task.name: written.upstream(task) for task in spec.tasks}
     hooks = {task.name for task in spec.tasks if task.hook is not None}
@@ -105,15 +105,15 @@ def _ordered(written: "_Written") -> Graph:
     try:
         order = tuple(TopologicalSorter(edges).static_order())
     except CycleError as error:
-        ring = " -> ".join(reversed(error.args[1]))
-        message = f"tasks wait for each other: {ring}; remove one `after` or reference"
+        cycle = " -> ".join(reversed(error.args[1]))
+        message = f"the tasks form a cycle: {cycle}; remove one `after` or reference"
         raise _ProblemError(Reason.WORKFLOW_INVALID, message) from None
     return replace(unordered, order=tuple(written.tasks[name] for name in order))
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
-    """What the author wrote, and the checks of its references. They raise _ProblemError."""
+class _Spec:
+    """The spec of a Workflow, and the checks of its references. They raise _ProblemError."""
 
     spec: WorkflowSpec
     tasks: Mapping[str, Task]
@@ -121,127 +121,129 @@ class _Written:
 
     def upstream(self, task: Task) -> frozenset[str]:
         """The tasks that a task comes after, by `after` and by reference."""
-        said = f"task {task.name}"
-        before = {name for after in task.after for name in self._after(said, after)}
-        before |= self._referred(said, resolve.expressions(task), self.chains[task.name], alone=not task.mapped)
+        where = f"task {task.name}"
+        before = {name for after in task.after for name in self._after(where, after)}
+        before |= self._referred(where, resolve.task_expressions(task), self.chains[task.name], mapped=task.mapped)
         hooks = self._hooks(before)
         if hooks and task.hook is None:
-            message = f"{said} comes after {hooks[0]}, which is a hook: it runs when all tasks have ended"
+            message = f"{where} comes after {hooks[0]}, a hook, which runs when all tasks have ended"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
         return frozenset(before)
 
     def producers(self, group: Group) -> frozenset[str]:
-        """The tasks that a group's lists are made by."""
-        said, places = f"group {group.name}", tuple(resolve.of_group(group))
-        for place in places:
-            self._not_from_within(group, place)
-        found = self._referred(said, places, self._around(group))
-        if hooks := self._hooks(found):
-            message = f"{said} is made from {hooks[0]}, which is a hook: it runs when all tasks have ended"
+        """The tasks that produce the lists of a group."""
+        where, expressions = f"group {group.name}", tuple(resolve.group_expressions(group))
+        for expression in expressions:
+            self._check_producer_outside(group, expression)
+        producers = self._referred(where, expressions, self._around(group))
+        if hooks := self._hooks(producers):
+            message = f"{where} maps over the result of {hooks[0]}, a hook, which runs when all tasks have ended"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
-        return found
+        return producers
 
-    def _not_from_within(self, group: Group, place: resolve.Place) -> None:
-        found = references.of(str(place.expression), roots=place.roots)
-        inside = sorted(found.tasks & self._members(group.name)) if not isinstance(found, ExpressionError) else []
+    def _check_producer_outside(self, group: Group, located: resolve.LocatedExpression) -> None:
+        refs = references.of(str(located.expression), roots=located.roots)
+        inside = sorted(refs.tasks & self._members(group.name)) if not isinstance(refs, ExpressionError) else []
         if inside:
-            message = f"group {group.name}: {place.where}: task {inside[0]} stands in the group whose list it makes"
+            message = f"group {group.name}: {located.field}: task {inside[0]} is in the group whose list it produces"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
 
     def _members(self, group: str) -> frozenset[str]:
-        """The tasks that stand in a group, or in one within it."""
+        """The tasks in a group and in the groups inside it."""
         return frozenset(task for task, chain in self.chains.items() if group in chain)
 
     def _around(self, group: Group) -> Chain:
-        """The groups that a group stands in."""
+        """The groups that contain a group."""
         inside = next((chain for chain in self.chains.values() if group.name in chain), ())
         return inside[: inside.index(group.name)] if inside else ()
 
     def _hooks(self, names: Iterable[str]) -> list[str]:
         return sorted(name for name in names if self.tasks[name].hook is not None)
 
-    def _after(self, said: str, name: str) -> frozenset[str]:
-        """The tasks that an entry of `after` means: one, or all of a group."""
+    def _after(self, where: str, name: str) -> frozenset[str]:
+        """The tasks that an entry of `after` names: one task, or all of a group."""
         if any(group.name == name for group in self.spec.groups):
             return self._members(name)
         if name not in self.tasks:
-            raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(f"{said}: after: {name}", "task", name, self.tasks))
+            raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(f"{where}: after: {name}", "task", name, self.tasks))
         return frozenset({name})
 
     def _referred(
-        self, said: str, places: Iterable[resolve.Place], chain: Chain, *, alone: bool = False
+        self, where: str, expressions: Iterable[resolve.LocatedExpression], chain: Chain, *, mapped: bool = True
     ) -> frozenset[str]:
-        found = (self._references(said, place, chain, alone=alone).tasks for place in places)
-        return frozenset[str]().union(*found)
+        names = (self._references(where, one, chain, mapped=mapped).tasks for one in expressions)
+        return frozenset[str]().union(*names)
 
-    def _references(self, said: str, place: resolve.Place, chain: Chain, *, alone: bool) -> references.References:
-        """What an expression refers to, seen from these groups; `alone`: in a task that is not mapped itself."""
-        where, expression, roots = place
-        said = f"{said}: {where}"
-        found = references.of(expression, roots=roots) if isinstance(expression, str) else expression
-        if isinstance(found, ExpressionError):
-            raise _ProblemError(found.reason, f"{said}: {found.message}{_literal(where)}")
-        self._is_there(said, found)
-        self._can_be_seen(said, found, chain, alone=alone)
-        return found
+    def _references(
+        self, where: str, located: resolve.LocatedExpression, chain: Chain, *, mapped: bool
+    ) -> references.References:
+        """What an expression in these groups refers to; `mapped`: whether its task is mapped, so that it has items."""
+        field, expression, roots = located
+        where = f"{where}: {field}"
+        refs = references.of(expression, roots=roots) if isinstance(expression, str) else expression
+        if isinstance(refs, ExpressionError):
+            raise _ProblemError(refs.reason, f"{where}: {refs.message}{_shell_hint(field)}")
+        self._check_names(where, refs)
+        self._check_visibility(where, refs, chain, mapped=mapped)
+        return refs
 
-    def _is_there(self, said: str, found: references.References) -> None:
-        if of_group := sorted(found.tasks & {group.name for group in self.spec.groups}):
-            message = f"{said}: {of_group[0]} is a group: name a task that stands in it, as in tasks.x.results"
+    def _check_names(self, where: str, refs: references.References) -> None:
+        if groups := sorted(refs.tasks & {group.name for group in self.spec.groups}):
+            message = f"{where}: {groups[0]} is a group: name a task in it, as in tasks.x.results"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
-        for kind, names, known in (("task", found.tasks, self.tasks), ("param", found.params, self.spec.params)):
+        for kind, names, known in (("task", refs.tasks, self.tasks), ("param", refs.params, self.spec.params)):
             for name in sorted(names - known.keys()):
-                raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(said, kind, name, known))
-        if VARIABLES in found.roots and self.spec.variables_from is None:
-            message = f"{said}: there are no variables: set spec.variablesFrom to the name of a ConfigMap"
+                raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(where, kind, name, known))
+        if VARIABLES in refs.roots and self.spec.variables_from is None:
+            message = f"{where}: no variables: set spec.variablesFrom to the name of a ConfigMap"
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
 
-    def _can_be_seen(self, said: str, found: references.References, chain: Chain, *, alone: bool) -> None:
-        for root, name, field in sorted(found.parts, key=str):
+    def _check_visibility(self, where: str, refs: references.References, chain: Chain, *, mapped: bool) -> None:
+        for root, name, field in sorted(refs.parts, key=str):
             if root == GROUPS:
-                self._of_group(said, name, field, chain)
-            if root == MAPPING and alone and name != "index":
-                message = f"{said}: it is not mapped, and so has no item: mapping has only `index`"
-                message += f"; its group's item is groups.{chain[-1]}.value" if chain else ""
+                self._check_group_field(where, name, field, chain)
+            if root == MAPPING and not mapped and name != "index":
+                message = f"{where}: the task is not mapped and has no item: mapping has only `index`"
+                message += f"; the item of its group is groups.{chain[-1]}.value" if chain else ""
                 raise _ProblemError(Reason.EXPRESSION_INVALID, message)
-        for name, field in sorted(found.fields, key=str):
-            wrong = self._misused(name, field, chain)
-            if wrong is not None:
-                raise _ProblemError(Reason.EXPRESSION_INVALID, f"{said}: {wrong}")
+        for name, field in sorted(refs.fields, key=str):
+            problem = self._field_problem(name, field, chain)
+            if problem is not None:
+                raise _ProblemError(Reason.EXPRESSION_INVALID, f"{where}: {problem}")
 
-    def _of_group(self, said: str, name: str, field: str | None, chain: Chain) -> None:
+    def _check_group_field(self, where: str, name: str, field: str | None, chain: Chain) -> None:
         if all(group.name != name for group in self.spec.groups):
             known = {group.name: group for group in self.spec.groups}
-            raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(said, "group", name, known))
+            raise _ProblemError(Reason.WORKFLOW_INVALID, _unknown(where, "group", name, known))
         if name not in chain:
-            there = f"it stands in: {', '.join(chain) or 'none'}"
-            raise _ProblemError(Reason.WORKFLOW_INVALID, f"{said}: groups.{name} is not around it; {there}")
+            groups = ", ".join(chain) or "none"
+            raise _ProblemError(Reason.WORKFLOW_INVALID, f"{where}: it is not in group {name}; its groups: {groups}")
         if field not in {"index", "key", "value", None}:
-            message = f"{said}: groups.{name}.{field}: a group has `index`, `key` and `value`"
+            message = f"{where}: groups.{name}.{field}: a group has `index`, `key` and `value`"
             raise _ProblemError(Reason.EXPRESSION_INVALID, message)
 
-    def _misused(self, name: str, field: str | None, chain: Chain) -> str | None:
-        """What is wrong with a field of a task, seen from these groups: one result is `result`, many are `results`."""
-        many = self.tasks[name].mapped or common(chain, self.chains[name]) < len(self.chains[name])
-        right = "results" if many else "result"
+    def _field_problem(self, name: str, field: str | None, chain: Chain) -> str | None:
+        """What is wrong with a field of a task, as seen from these groups: `result` is one, `results` are several."""
+        several = self.tasks[name].mapped or common(chain, self.chains[name]) < len(self.chains[name])
+        right = "results" if several else "result"
         match field:
             case "state" | "indexes":
                 return None
             case "result" | "results":
-                stands = "is mapped" if many else "stands at the same index" if chain else "is not mapped"
-                return None if field == right else f"task {name} {stands}: write tasks.{name}.{right}"
+                kind = "is mapped" if several else "has the same group index" if chain else "is not mapped"
+                return None if field == right else f"task {name} {kind}: write tasks.{name}.{right}"
             case None:
-                return f"tasks.{name} is used whole: write tasks.{name}.{right}"
+                return f"tasks.{name} has no value of its own: write tasks.{name}.{right}"
             case _:
                 return f"tasks.{name}.{field}: a task has `result`, `results`, `indexes` and `state`"
 
 
-def _literal(where: str) -> str:
-    """A word of a shell's where an expression cannot be read: the author may mean a variable of the shell."""
-    shell = where.startswith((resolve.CONTAINER, resolve.ENV))
+def _shell_hint(field: str) -> str:
+    """How to write a variable of the shell, where an invalid expression may be meant as one."""
+    shell = field.startswith((resolve.CONTAINER, resolve.ENV))
     return "; for a variable of the shell write $${NAME}, or $NAME" if shell else ""
 
 
-def _unknown(place: str, kind: str, name: str, known: Mapping[str, object]) -> str:
+def _unknown(where: str, kind: str, name: str, known: Mapping[str, object]) -> str:
     listed = ", ".join(sorted(known)[:20]) or "none"
-    return f"{place}: there is no {kind} {name}; there are: {listed}"
+    return f"{where}: unknown {kind} {name}; {kind}s: {listed}"

@@ -1,7 +1,7 @@
-"""Whether a task's turn has come, by its rule and the ends of what is before it (Airflow's trigger rules).
+"""Whether a task starts, by its trigger rule and the outcomes of its upstream tasks (Airflow's trigger rules). Pure.
 
-As in Airflow a mapped task counts as its instances, and one that never had any as one. All rules but `always` and the
-three that say `one` wait until everything before has ended.
+As in Airflow a mapped task counts as its instances; a task without instances counts as one. All rules except `always`
+and the three `one_...` rules wait until all upstream tasks have ended.
 """
 
 import json
@@ -18,14 +18,14 @@ from torpor_wire.state import State
 
 from torpor_operator.graph.dag import Graph
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import BROKEN, Outcome, decided
+from torpor_operator.state.task_state import BROKEN, Outcome, without_runs
 
 _EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeCounts:
-    """How many instances before a task ended which way; `upstream_failed` counts tasks that never ran."""
+    """How many upstream instances ended in which state; `upstream_failed` counts tasks that never ran."""
 
     succeeded: int = 0
     failed: int = 0
@@ -34,60 +34,62 @@ class OutcomeCounts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All instances."""
         return self.succeeded + self.broken + self.skipped
 
     @property
     def broken(self) -> int:
-        """Those that failed, and those that never ran since one before them did."""
+        """Instances that failed, and tasks that never ran since an upstream task failed."""
         return self.failed + self.upstream_failed
 
 
-def closed(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
-    """Why the task does not run now or ever, or None where its turn has come."""
+def blocked(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
+    """Why the task does not start, now or ever; None if it starts."""
     if task.rule is Rule.ALWAYS or not upstream:
         return None
-    ends = _ends(upstream)
-    if task.rule in _EARLY and _early(task.rule, ends):
+    counts = count_outcomes(upstream)
+    if task.rule in _EARLY and _starts_early(task.rule, counts):
         return None
     if not all(outcome.ended for outcome in upstream):
-        return decided(task.name, TaskState.PENDING)
-    state = _state(task.rule, ends)
-    return None if state is None else decided(task.name, state, Reason(state), _why(state, task.rule, upstream))
+        return without_runs(task.name, TaskState.PENDING)
+    state = _state(task.rule, counts)
+    return (
+        None if state is None else without_runs(task.name, state, Reason(state), _message(state, task.rule, upstream))
+    )
 
 
-def _early(rule: Rule, ends: OutcomeCounts) -> bool:
+def _starts_early(rule: Rule, counts: OutcomeCounts) -> bool:
     match rule:
         case Rule.ONE_SUCCESS:
-            return ends.succeeded > 0
+            return counts.succeeded > 0
         case Rule.ONE_FAILED:
-            return ends.broken > 0
+            return counts.broken > 0
         case _:  # one_done: as in Airflow a task that never ran is not done
-            return ends.succeeded + ends.failed > 0
+            return counts.succeeded + counts.failed > 0
 
 
-def _state(rule: Rule, ends: OutcomeCounts) -> TaskState | None:  # noqa: C901 - a case for each rule
-    """What becomes of a task when everything before it has ended; None: it runs."""
-    upstream_failed = TaskState.UPSTREAM_FAILED if ends.broken else None
+def _state(rule: Rule, counts: OutcomeCounts) -> TaskState | None:  # noqa: C901 - a case for each rule
+    """The state of a task once all upstream tasks have ended; None: it runs."""
+    upstream_failed = TaskState.UPSTREAM_FAILED if counts.broken else None
     match rule:
         case Rule.ALL_SUCCESS:
-            return upstream_failed or _skipped(ends.skipped > 0)
+            return upstream_failed or _skipped(counts.skipped > 0)
         case Rule.ALL_FAILED:
-            return _skipped(ends.broken < ends.total)
+            return _skipped(counts.broken < counts.total)
         case Rule.ALL_SKIPPED:
-            return _skipped(ends.skipped < ends.total)
+            return _skipped(counts.skipped < counts.total)
         case Rule.ONE_SUCCESS:
-            return _skipped(ends.skipped == ends.total) or TaskState.UPSTREAM_FAILED
+            return _skipped(counts.skipped == counts.total) or TaskState.UPSTREAM_FAILED
         case Rule.ONE_FAILED | Rule.ONE_DONE:
             return TaskState.SKIPPED
         case Rule.NONE_FAILED:
             return upstream_failed
         case Rule.NONE_FAILED_MIN_ONE_SUCCESS:
-            return upstream_failed or _skipped(not ends.succeeded)
+            return upstream_failed or _skipped(not counts.succeeded)
         case Rule.NONE_SKIPPED:
-            return _skipped(ends.skipped > 0)
-        case Rule.ALL_DONE_MIN_ONE_SUCCESS:  # as in Airflow's code, one that was skipped is not done
-            return _skipped(ends.skipped > 0) or (None if ends.succeeded else TaskState.UPSTREAM_FAILED)
+            return _skipped(counts.skipped > 0)
+        case Rule.ALL_DONE_MIN_ONE_SUCCESS:  # as in Airflow's code, a skipped task is not done
+            return _skipped(counts.skipped > 0) or (None if counts.succeeded else TaskState.UPSTREAM_FAILED)
         case Rule.ALL_DONE | Rule.ALWAYS:
             return None
 
@@ -96,35 +98,36 @@ def _skipped(condition: bool) -> TaskState | None:
     return TaskState.SKIPPED if condition else None
 
 
-def _why(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
+def _message(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
     broken = next((outcome for outcome in upstream if outcome.state in BROKEN), None)
     if state is TaskState.UPSTREAM_FAILED and broken is not None:
-        return f"task {broken.task} before it: {broken.reason or broken.state}"
+        return f"upstream task {broken.task}: {broken.reason or broken.state}"
     skipped = next((outcome for outcome in upstream if outcome.state is TaskState.SKIPPED), None)
     if rule is Rule.ALL_SUCCESS and skipped is not None:
-        return f"task {skipped.task} before it was skipped"
-    ends = _ends(upstream)
-    never = f", {ends.upstream_failed} never ran" if ends.upstream_failed else ""
-    counts = f"{ends.succeeded} succeeded, {ends.failed} failed, {ends.skipped} were skipped{never}"
-    return f"rule {rule}: before it {counts}"
+        return f"upstream task {skipped.task} was skipped"
+    counts = count_outcomes(upstream)
+    never = f", {counts.upstream_failed} never ran" if counts.upstream_failed else ""
+    ended = f"{counts.succeeded} succeeded, {counts.failed} failed, {counts.skipped} skipped{never}"
+    return f"rule {rule}: upstream: {ended}"
 
 
-def _ends(upstream: Iterable[Outcome]) -> OutcomeCounts:
-    each = [_ends_of(outcome) for outcome in upstream]
+def count_outcomes(upstream: Iterable[Outcome]) -> OutcomeCounts:
+    """The counts over all upstream tasks."""
+    each = [_count(outcome) for outcome in upstream]
     return OutcomeCounts(
-        succeeded=sum(ends.succeeded for ends in each),
-        failed=sum(ends.failed for ends in each),
-        upstream_failed=sum(ends.upstream_failed for ends in each),
-        skipped=sum(ends.skipped for ends in each),
+        succeeded=sum(counts.succeeded for counts in each),
+        failed=sum(counts.failed for counts in each),
+        upstream_failed=sum(counts.upstream_failed for counts in each),
+        skipped=sum(counts.skipped for counts in each),
     )
 
 
-def _ends_of(outcome: Outcome) -> OutcomeCounts:
+def _count(outcome: Outcome) -> OutcomeCounts:
     if isinstance(outcome, GroupState):
-        return _ends(outcome.parts.values())
-    skips, never = len(outcome.marks.skips), outcome.state is TaskState.UPSTREAM_FAILED
+        return count_outcomes(outcome.parts.values())
+    skips, never = len(outcome.indexes.skips), outcome.state is TaskState.UPSTREAM_FAILED
     broken = outcome.state in BROKEN and not never
-    if not outcome.mapped or not (outcome.marks.made or skips):
+    if not outcome.mapped or not (outcome.indexes.made or skips):
         return OutcomeCounts(
             succeeded=int(outcome.state is TaskState.SUCCEEDED),
             failed=int(broken),
@@ -133,8 +136,8 @@ def _ends_of(outcome: Outcome) -> OutcomeCounts:
         )
     states = Counter(run.status.state for run in outcome.runs.values())
     failed = states[State.FAILED] + states[State.CANCELLED]
-    # Of a task that ended: instances that were deleted, or of which one could not be made.
-    failed += len(outcome.marks.made) - len(outcome.runs) if outcome.ended else 0
+    # In a task that has ended, also instances that were deleted, or that could not be created.
+    failed += len(outcome.indexes.made) - len(outcome.runs) if outcome.ended else 0
     return OutcomeCounts(
         succeeded=states[State.SUCCEEDED],
         failed=failed or int(broken),
@@ -143,48 +146,48 @@ def _ends_of(outcome: Outcome) -> OutcomeCounts:
     )
 
 
-def taken(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
-    """The outcome of a branch task, which fails where what it returned names no task after it."""
+def branch_outcome(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
+    """The outcome of a branch task, which fails if its result names a task that is not directly downstream."""
     if not task.branch or outcome.state is not TaskState.SUCCEEDED:
         return outcome
-    chosen, below = _chosen(outcome), _below(task.name, graph)
-    if chosen is not None and chosen <= below:
+    chosen, choices = _chosen(outcome), _choices(task.name, graph)
+    if chosen is not None and chosen <= choices:
         return outcome
-    wrong = "what it returned" if chosen is None else ", ".join(map(repr, sorted(chosen - below)[:5]))
-    there = ", ".join(sorted(below)[:20]) or "none"
+    invalid = "the result" if chosen is None else ", ".join(map(repr, sorted(chosen - choices)[:5]))
+    listed = ", ".join(sorted(choices)[:20]) or "none"
     where = " in its group" if graph.chains[task.name] else ""
-    message = f"branch: {wrong} is no task right after it{where}; there are: {there}"
+    message = f"branch: {invalid} is not a direct downstream task{where}; choices: {listed}"
     return replace(
         outcome, state=TaskState.FAILED, reason=Reason.BRANCH_INVALID, message=message[: constants.MESSAGE_MAX]
     )
 
 
-def left_out(task: Task, graph: Graph, outcomes: Mapping[str, Outcome]) -> Outcome | None:
-    """The outcome of a task that a branch before it did not choose; one that its choice leads to runs all the same."""
+def skipped_by_branch(task: Task, graph: Graph, outcomes: Mapping[str, Outcome]) -> Outcome | None:
+    """The outcome of a task that an upstream branch did not choose; a task after the chosen one runs all the same."""
     for name in sorted(graph.upstream[task.name] & graph.branches):
-        if task.name not in _below(name, graph) or outcomes[name].state is not TaskState.SUCCEEDED:
+        if task.name not in _choices(name, graph) or outcomes[name].state is not TaskState.SUCCEEDED:
             continue
         chosen = _chosen(outcomes[name]) or frozenset()
-        if task.name not in chosen and not chosen & graph.above(task.name):
-            message = f"task {name} before it chose {', '.join(sorted(chosen)[:5]) or 'no task'}"
-            return decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
+        if task.name not in chosen and not chosen & graph.ancestors(task.name):
+            message = f"upstream task {name} chose {', '.join(sorted(chosen)[:5]) or 'no task'}"
+            return without_runs(task.name, TaskState.SKIPPED, Reason.SKIPPED, message)
     return None
 
 
-def _below(name: str, graph: Graph) -> frozenset[str]:
-    """The tasks that a branch decides on: those after it in its own groups, where it has one result."""
+def _choices(name: str, graph: Graph) -> frozenset[str]:
+    """The tasks that a branch can choose: direct downstream tasks in its own groups, where it has one result."""
     around = graph.chains[name]
     return frozenset(other for other in graph.downstream(name) if graph.chains[other][: len(around)] == around)
 
 
 def _chosen(outcome: Outcome) -> frozenset[str] | None:
-    """The names that it returned; None where that is neither a name nor a list of names. Null chooses none."""
+    """The names in the result; None if it is neither a name nor a list of names. Null chooses none."""
     run = outcome.runs.get(constants.UNMAPPED)
     if run is not None and run.status.stored is not None:
-        return None  # more than 8 kB, in the archive
+        return None  # over 8 kB, in the archive
     try:
         value: JSON = json.loads((run and run.status.result) or "null")
-    except (ValueError, RecursionError):  # another hand wrote it
+    except (ValueError, RecursionError):  # another client wrote it
         return None
     names = [] if value is None else value if isinstance(value, list) else [value]
     return frozenset(map(str, names)) if all(isinstance(name, str) for name in names) else None

@@ -1,7 +1,7 @@
-"""In which frames the tasks of a run stand, and what is seen from each: the groups around, and outcomes of other tasks.
+"""The group paths of a run, and what expressions and trigger rules see at each: groups around, outcomes of other tasks.
 
-A frame is made when the list that its group is mapped over is known. From there a task of the same groups is seen as it
-stands at the same indexes; one that stands deeper, or in other groups, is seen as a mapped task: all of it.
+A group path exists once the list that its group is mapped over is known. There, a task of the same groups is seen with
+its outcome at the same indexes; a task in more or other groups is seen as a mapped task, with all of its instances.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,11 +21,11 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.map_items import Item
 from torpor_operator.model.task_groups import Chain, common
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import Outcome, decided, not_json
+from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, without_runs
 
 
 class GroupScopes:
-    """What is known of the run so far in one plan; tasks are put into it in the order of the graph."""
+    """The outcomes of one plan so far; tasks are added in the order of the graph."""
 
     def __init__(self, graph: Graph, base: Scope, allowed: int) -> None:
         self._graph = graph
@@ -33,146 +33,146 @@ class GroupScopes:
         self._allowed = allowed
         self._outcomes: dict[str, dict[Path, Outcome]] = {}
         self._mapped: set[str] = set()  # tasks that are mapped themselves
-        self._widths: dict[tuple[str, Path], Product | Outcome] = {}
-        self._wholes: dict[tuple[str, Path], Outcome] = {}
-        self._below: dict[tuple[str, int], dict[Path, dict[Path, Outcome]]] = {}
+        self._products: dict[tuple[str, Path], Product | Outcome] = {}
+        self._combinations: dict[tuple[str, Path], Outcome] = {}
+        self._parts: dict[tuple[str, int], dict[Path, dict[Path, Outcome]]] = {}
         self.needs: list[Need] = []
 
-    def put(self, task: Task, parts: Mapping[Path, Outcome]) -> Outcome:
-        """Note how a task stands in each of its frames; returns how it stands as a whole."""
+    def add(self, task: Task, parts: Mapping[Path, Outcome]) -> Outcome:
+        """Add the outcomes of a task by group path; returns its outcome as seen from outside all groups."""
         if task.mapped:
             self._mapped.add(task.name)
         self._outcomes[task.name] = (
-            {frame: replace(part, frame=frame) for frame, part in parts.items()}
+            {path: replace(part, group_path=path) for path, part in parts.items()}
             if self._graph.chains[task.name]
             else dict(parts)
         )
-        return self.seen(task.name, (), ())
+        return self.outcome_at(task.name, (), ())
 
-    def of(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
-        """The frames of a task in these groups, each with None, or with the outcome of all that would stand there.
+    def paths(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
+        """The group paths of a task in these groups, each with None, or with the outcome that ends the group there.
 
-        Those that are `known` are among them also where their group has not, or no longer, the index they came from.
+        A `known` path is among them even if its group does not have that index, or no longer has it.
         """
-        closed: dict[Path, Outcome] = {}
-        there: set[Path] = set()
-        for frame, outcome in self._made(chain):
-            yield frame, outcome
-            there.add(frame)
-            if outcome is not None:
-                closed[frame] = outcome
-        for frame in known:
-            if frame not in there:
-                around = (closed[frame[:depth]] for depth in range(len(frame)) if frame[:depth] in closed)
-                yield frame, next(around, None) or _beyond(chain, frame)
+        group_ends: dict[Path, Outcome] = {}
+        paths: set[Path] = set()
+        for path, end in self._expanded(chain):
+            yield path, end
+            paths.add(path)
+            if end is not None:
+                group_ends[path] = end
+        for path in known:
+            if path not in paths:
+                around = (group_ends[path[:depth]] for depth in range(len(path)) if path[:depth] in group_ends)
+                yield path, next(around, None) or _no_such_index(chain, path)
 
-    def _made(self, chain: Chain) -> Iterator[tuple[Path, Outcome | None]]:
+    def _expanded(self, chain: Chain) -> Iterator[tuple[Path, Outcome | None]]:
         if not chain:
             yield (), None
             return
-        for frame, closed in self._made(chain[:-1]):
-            found = closed or self._width(chain, frame)
-            if isinstance(found, Outcome):
-                yield frame, found
+        for path, end in self._expanded(chain[:-1]):
+            product = end or self._product(chain, path)
+            if isinstance(product, Outcome):
+                yield path, product
             else:
-                yield from (((*frame, index), None) for index in range(found.total))
+                yield from (((*path, index), None) for index in range(product.total))
 
-    def scope(self, chain: Chain, frame: Path) -> Scope:
-        """What a task sees there."""
+    def scope(self, chain: Chain, path: Path) -> Scope:
+        """What the expressions of a task see at a path of these groups."""
         if not chain:
             return self._base
-        seen: dict[str, JSON] = {}
+        groups: dict[str, JSON] = {}
         items: dict[tuple[str, str], Item] = {}
-        for depth in range(min(len(chain), len(frame))):
-            product = self._width(chain[: depth + 1], frame[:depth])
-            if isinstance(product, Product) and frame[depth] < product.total:
-                seen[chain[depth]] = product.mapping(frame[depth])
-                items |= {(chain[depth], entry.name): item for entry, item in product.items(frame[depth])}
+        for depth in range(min(len(chain), len(path))):
+            product = self._product(chain[: depth + 1], path[:depth])
+            if isinstance(product, Product) and path[depth] < product.total:
+                groups[chain[depth]] = product.mapping(path[depth])
+                items |= {(chain[depth], entry.name): item for entry, item in product.items(path[depth])}
         return replace(
             self._base,
-            outcomes=self.outcomes(chain, frame),
-            more={**self._base.more, GROUPS: seen},
-            frame=frame,
+            outcomes=self.outcomes(chain, path),
+            extra_roots={**self._base.extra_roots, GROUPS: groups},
             items=items,
-            read={},
+            fields_read={},
             versions={},
         )
 
-    def outcomes(self, chain: Chain, frame: Path) -> Mapping[str, Outcome]:
+    def outcomes(self, chain: Chain, path: Path) -> Mapping[str, Outcome]:
         """The outcomes of the tasks so far, as seen at a path of these groups."""
-        return _VisibleOutcomes(self, self._outcomes, chain, frame) if chain else self._base.outcomes
+        return _VisibleOutcomes(self, self._outcomes, chain, path) if chain else self._base.outcomes
 
-    def allowed(self, chain: Chain, frame: Path) -> Allowed:
-        """How many instances a task may have there: the indexes of a group share what the run may have."""
+    def allowed(self, chain: Chain, path: Path) -> Allowed:
+        """How many instances a task may have there: the indexes of a group share the limit of the run."""
         here, indexes = self._allowed, 1
-        for depth in range(len(frame)):
-            product = self._width(chain[: depth + 1], frame[:depth])
+        for depth in range(len(path)):
+            product = self._product(chain[: depth + 1], path[:depth])
             width = product.total if isinstance(product, Product) else 1
             here, indexes = here // width, indexes * width
         return Allowed(max(here, 1), self._allowed, indexes)
 
-    def seen(self, task: str, chain: Chain, frame: Path) -> Outcome:
-        """How a task stands, seen from a frame of these groups."""
-        others = self._graph.chains[task]
-        depth = common(chain, others)
-        prefix = frame[:depth]
+    def outcome_at(self, task: str, chain: Chain, path: Path) -> Outcome:
+        """The outcome of a task as seen at a path of these groups."""
+        own_chain = self._graph.chains[task]
+        depth = common(chain, own_chain)
+        prefix = path[:depth]
         parts = self._outcomes[task]
-        if depth == len(others):
+        if depth == len(own_chain):
             return next(parts[prefix[:length]] for length in range(depth, -1, -1) if prefix[:length] in parts)
-        if (task, prefix) not in self._wholes:
-            self._wholes[task, prefix] = self._whole(task, prefix, len(others) - depth)
-        return self._wholes[task, prefix]
+        if (task, prefix) not in self._combinations:
+            self._combinations[task, prefix] = self._combined(task, prefix, len(own_chain) - depth)
+        return self._combinations[task, prefix]
 
-    def _whole(self, task: str, prefix: Path, depth: int) -> Outcome:
-        if (task, len(prefix)) not in self._below:
-            below: dict[Path, dict[Path, Outcome]] = {}
-            for frame, part in self._outcomes[task].items():
-                below.setdefault(frame[: len(prefix)], {})[frame[len(prefix) :]] = part
-            self._below[task, len(prefix)] = below
-        found = self._below[task, len(prefix)]
-        parts = next((found[prefix[:length]] for length in range(len(prefix), -1, -1) if prefix[:length] in found), {})
-        return GroupState.of(task, prefix, parts, depth=depth, itself=task in self._mapped)
+    def _combined(self, task: str, prefix: Path, depth: int) -> Outcome:
+        if (task, len(prefix)) not in self._parts:
+            by_prefix: dict[Path, dict[Path, Outcome]] = {}
+            for path, part in self._outcomes[task].items():
+                by_prefix.setdefault(path[: len(prefix)], {})[path[len(prefix) :]] = part
+            self._parts[task, len(prefix)] = by_prefix
+        below = self._parts[task, len(prefix)]
+        parts = next((below[prefix[:length]] for length in range(len(prefix), -1, -1) if prefix[:length] in below), {})
+        return GroupState.combined(task, prefix, parts, depth=depth, mapped_in_group=task in self._mapped)
 
-    def _width(self, chain: Chain, frame: Path) -> Product | Outcome:
-        """What the innermost of these groups is mapped over in a frame of those around it."""
+    def _product(self, chain: Chain, path: Path) -> Product | Outcome:
+        """What the innermost of these groups is mapped over at a path of the groups around it."""
         name = chain[-1]
-        if (name, frame) not in self._widths:
-            self._widths[name, frame] = self._resolved(chain, frame)
-        return self._widths[name, frame]
+        if (name, path) not in self._products:
+            self._products[name, path] = self._resolve(chain, path)
+        return self._products[name, path]
 
-    def _resolved(self, chain: Chain, frame: Path) -> Product | Outcome:
+    def _resolve(self, chain: Chain, path: Path) -> Product | Outcome:
         name, around = chain[-1], chain[:-1]
-        match self._mapped_over(name, around, frame):
+        match self._resolve_product(name, around, path):
             case Pending(needs):
                 self.needs += needs
-                return decided(name, TaskState.PENDING)
-            case Outcome() as found:
-                return replace(found, message=found.message and f"group {name}: {found.message}")
-            case found:
-                return found
+                return without_runs(name, TaskState.PENDING)
+            case Outcome() as end:
+                return replace(end, message=end.message and f"group {name}: {end.message}")
+            case product:
+                return product
 
-    def _mapped_over(self, name: str, around: Chain, frame: Path) -> expand.Resolved:
+    def _resolve_product(self, name: str, around: Chain, path: Path) -> expand.Resolved:
+        group = self._graph.groups[name]
         try:
-            return expand.resolve(self._graph.groups[name], self.scope(around, frame), self.allowed(around, frame))
+            return expand.resolve_product(group, self.scope(around, path), self.allowed(around, path))
         except (ValueError, RecursionError) as error:
-            return not_json(name, error)
+            return failed_by_invalid_json(name, error)
 
 
-def _beyond(chain: Chain, frame: Path) -> Outcome:
-    """The outcome of a task in a frame that there is not."""
-    message = f"group {chain[-1]}: there is no index {written(frame)}"
-    return decided(chain[-1], TaskState.SKIPPED, Reason.SKIPPED, message)
+def _no_such_index(chain: Chain, path: Path) -> Outcome:
+    """The outcome of a task at a group path that does not exist."""
+    message = f"group {chain[-1]} has no index {written(path)}"
+    return without_runs(chain[-1], TaskState.SKIPPED, Reason.SKIPPED, message)
 
 
 class _VisibleOutcomes(Mapping[str, Outcome]):
-    def __init__(self, frames: GroupScopes, tasks: Mapping[str, object], chain: Chain, frame: Path) -> None:
-        self._frames = frames
+    def __init__(self, scopes: GroupScopes, tasks: Mapping[str, object], chain: Chain, path: Path) -> None:
+        self._scopes = scopes
         self._tasks = tasks
         self._chain = chain
-        self._frame = frame
+        self._path = path
 
     def __getitem__(self, task: str) -> Outcome:
-        return self._frames.seen(task, self._chain, self._frame)
+        return self._scopes.outcome_at(task, self._chain, self._path)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tasks)

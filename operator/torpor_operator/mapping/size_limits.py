@@ -1,7 +1,7 @@
-"""How large the TaskRuns of a task may be made: what its author writes once is copied to each of its instances.
+"""Limits the size of the TaskRuns of a task: what the Workflow contains once is copied to each instance. Pure.
 
-A Workflow has at most 1.5 MB, since etcd refuses more. Without a limit here, 481 kB of constants in 1,024 instances
-would be half a gigabyte in etcd and in each watch of TaskRuns. Pure.
+A Workflow has at most 1.5 MB, the limit of etcd. Without a limit here, 481 kB of constants in 1,024 instances would
+take half a gigabyte in etcd and in each watch of TaskRuns.
 """
 
 from collections.abc import Iterable
@@ -14,27 +14,27 @@ from torpor_wire import canonical, constants
 def instance_limit(width: int) -> int:
     """Bytes of arguments and command that each of `width` instances may have.
 
-    All of them together have `ARGUMENTS_TOTAL_MAX` at most, or what `ARGUMENTS_FLOOR` for each comes to.
+    Together they have at most `ARGUMENTS_TOTAL_MAX`, but each may have `ARGUMENTS_FLOOR`.
     """
     share = constants.ARGUMENTS_TOTAL_MAX // max(width, 1)
     return max(constants.ARGUMENTS_FLOOR, min(constants.ARGUMENTS_MAX, share))
 
 
 def problem(task: Task, arguments: Iterable[Argument], width: int) -> str | None:
-    """Why an instance with these arguments is too large, of a task that has `width` instances."""
+    """Why an instance with these arguments is too large, in a task of `width` instances."""
     size = command_size(task.container) + sum(argument_size(one, mapped=width > 1) for one in arguments)
     limit = instance_limit(width)
     if size <= limit:
         return None
-    each = f"each of its {width:,} instances" if width > 1 else "its TaskRun"
+    owner = f"each of the {width:,} instances" if width > 1 else "the TaskRun"
     return (
-        f"the arguments and the command of {each} are {size:,} bytes; {limit:,} fit: pass large values as a whole "
-        "result, such as ${tasks.x.result}, or let the task read them from a ConfigMap or a bucket"
+        f"the arguments and the command of {owner} have {size:,} bytes; the limit is {limit:,}: pass large values as a "
+        "whole result, such as ${tasks.x.result}, or let the task read them from a ConfigMap or a bucket"
     )
 
 
 def argument_size(argument: Argument, *, mapped: bool) -> int:
-    """Bytes of an argument: its value; of one of many instances also the words that say where a worker reads it."""
+    """Bytes of an argument: its value; in a mapped task also its source, which each instance repeats."""
     size = len(argument.name) + len((argument.value or "").encode(errors="replace"))
     if mapped and argument.source is not None:
         size += len(canonical.plain(argument.source.to_json()))

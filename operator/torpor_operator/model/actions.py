@@ -1,6 +1,6 @@
-"""What a plan asks to be done, as data: the plan decides, `apply` does.
+"""What a plan asks for, as data: actions for the executor, and needs for the next plan.
 
-Every action may be repeated: names are derived, patches are fenced, and NotFound on a delete is success.
+Every action may be repeated: names are derived, status patches have preconditions, and NotFound on a delete is success.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ from torpor_wire.transitions import Patch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTaskRun:
-    """The TaskRun of one task instance, its turn having come."""
+    """Create the TaskRun of one instance."""
 
     body: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTaskRun:
-    """A TaskRun that is made anew, after its pods."""
+    """Delete a TaskRun that is to be created again, after its pods."""
 
     namespace: str
     name: str
@@ -32,7 +32,7 @@ class DeleteTaskRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveAnnotation:
-    """A wish on the Workflow that has been taken up, or refused; one that has been altered since stays."""
+    """Remove an annotation that was accepted or refused, unless its value has changed since."""
 
     name: str
     value: str
@@ -40,12 +40,12 @@ class RemoveAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """A cancelled run that has ended is to go on: spec.stop and spec.cancel are taken back."""
+    """Reset spec.stop and spec.cancel of a run that has ended, so that it can go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePod:
-    """The pod of a TaskRun's present segment."""
+    """Create the pod of a TaskRun's present segment."""
 
     taskrun: TaskRun
     body: dict[str, Any]
@@ -53,7 +53,7 @@ class CreatePod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePod:
-    """A pod that has had its say or its time."""
+    """Delete a pod."""
 
     namespace: str
     name: str
@@ -62,7 +62,7 @@ class DeletePod:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftGate:
-    """A container task's pod, claimed by the operator, may be scheduled; `gates` are those it was seen with."""
+    """Remove the scheduling gate of a container task's pod, once it is claimed; `gates` are those in the cache."""
 
     namespace: str
     name: str
@@ -72,7 +72,7 @@ class LiftGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovePodFinalizer:
-    """A container task's pod whose outcome is stored, or that has none; `finalizers` are those it was seen with."""
+    """Remove the finalizer of a container task's pod; `finalizers` are those in the cache."""
 
     namespace: str
     name: str
@@ -82,7 +82,7 @@ class RemovePodFinalizer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchTaskRun:
-    """One fenced transition, or explanation, on a TaskRun's status."""
+    """Patch the status of a TaskRun: one transition or explanation, with preconditions."""
 
     taskrun: TaskRun
     patch: Patch
@@ -90,19 +90,19 @@ class PatchTaskRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetFinalizers:
-    """The Workflow's finalizers as they shall be."""
+    """Replace the finalizers of the Workflow."""
 
     finalizers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteWorkflow:
-    """A finished Workflow whose time to live is over."""
+    """Delete a finished Workflow whose TTL has expired."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostEvent:
-    """A Kubernetes Event on the Workflow, or on one of its TaskRuns; posted once for each (object, reason, key)."""
+    """Post an Event on the Workflow or on one of its TaskRuns, once for each (object, reason, key)."""
 
     regarding: TaskRun | None
     reason: str
@@ -129,7 +129,7 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """An expression whose value the plan needs; compared by `sources`, the uids that `variables` come from."""
+    """Evaluate an expression. Compared by `sources`, the versions of the values in `variables`."""
 
     expression: str
     sources: tuple[tuple[str, str], ...]
@@ -138,7 +138,7 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmTaskRun:
-    """A TaskRun that should exist and is not in the store: is it gone, or is the store behind?"""
+    """Find out whether a TaskRun that is not in the cache exists: the cache may lag behind."""
 
     namespace: str
     name: str
@@ -146,7 +146,7 @@ class ConfirmTaskRun:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmPod:
-    """A pod that should exist and is not in the store."""
+    """Find out whether a pod that is not in the cache exists."""
 
     namespace: str
     name: str
@@ -155,7 +155,7 @@ class ConfirmPod:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmPods:
-    """All pods of a TaskRun: the answer to the creation of one was lost, and the store may not show it yet."""
+    """List all pods of a TaskRun: the response to a creation was lost, and the cache may not show the pod yet."""
 
     namespace: str
     taskrun_uid: str
@@ -163,7 +163,7 @@ class ConfirmPods:
 
 @dataclass(frozen=True, slots=True)
 class ReadVariables:
-    """The ConfigMap that a Workflow takes its variables from; read again after each clearing."""
+    """Read the ConfigMap of a Workflow's variables, again after each clearing."""
 
     namespace: str
     name: str
@@ -172,7 +172,7 @@ class ReadVariables:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRun:
-    """A finished run whose time is over: it goes once the archive has it."""
+    """Archive a finished run whose TTL has expired, before it is deleted."""
 
     namespace: str
     name: str
@@ -181,7 +181,7 @@ class ArchiveRun:
 
 @dataclass(frozen=True, slots=True)
 class ReadPodWarning:
-    """The latest Warning among the Events of a pod that does not start; `look` counts how often it is read."""
+    """Read the latest Warning among the Events of a pod that does not start; `look` counts the reads."""
 
     namespace: str
     uid: str
@@ -193,9 +193,9 @@ Need: TypeAlias = Evaluate | ReadVariables | ArchiveRun | ConfirmTaskRun | Confi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Actions may be applied in any order; they are begun in the one given.
+    """Actions may complete in any order; they are started in the order given.
 
-    While `needs` is not empty, an answered plan may ask for more.
+    While `needs` is not empty, the plan is computed again with the answers, and may have further needs.
     """
 
     actions: tuple[Action, ...] = ()
@@ -203,4 +203,4 @@ class Plan:
     status: WorkflowStatus | None = None
     events: tuple[PostEvent, ...] = ()
     again_at: float | None = None
-    waiting: Mapping[str, Reason] = field(default_factory=dict)  # tasks with instances that wait for a slot, and which
+    waiting: Mapping[str, Reason] = field(default_factory=dict)  # tasks with instances without a slot, and why

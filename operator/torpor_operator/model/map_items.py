@@ -1,6 +1,6 @@
-"""Where the items of a mapped task come from: a value that is known here, results of tasks, a result in the archive.
+"""The items of a mapped task: from a value, from the results of a task, or from a result in the archive.
 
-Items are made when they are asked for, since a task may have ten thousand. Pure.
+Each item is created on access, since a task may have ten thousand. Pure.
 """
 
 import json
@@ -15,9 +15,10 @@ from torpor_wire import canonical
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One item: the key a person knows it by, its JSON text where it is known here, and where a worker can read it.
+    """One item: its key, its JSON text if the operator has it, and the source from which a worker can read it.
 
-    `value` is the text of `mapping.value`, which of an object's entry is less than the item `[key, value]`.
+    `value` is the text of `mapping.value`; for an entry of an object it is the value alone, and the item `[key,
+    value]`.
     """
 
     key: JSON
@@ -27,88 +28,88 @@ class Item:
 
 
 class Items(Protocol):
-    """The items of one entry of `expand`, in an order that never changes."""
+    """The items of one entry of `expand`, in a stable order."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of items."""
 
-    def __getitem__(self, place: int, /) -> Item:
-        """The one at a place, from 0."""
+    def __getitem__(self, position: int, /) -> Item:
+        """The item at a position, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A list whose values are known; `source` is the result that it is, where it is one."""
+    """A list whose values the operator has; `source` is the result that the list is, if it is one."""
 
     values: list[JSON]
     source: ArgumentSource | None = None
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of items."""
         return len(self.values)
 
-    def __getitem__(self, place: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> Item:
         """The item is the value."""
-        text = canonical.plain(self.values[place])
-        return Item(key=place, text=text, value=text, source=_item(self.source, place))
+        text = canonical.plain(self.values[position])
+        return Item(key=position, text=text, value=text, source=_item(self.source, position))
 
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """An object whose values are known, as a list of its entries in their order."""
+    """An object whose values the operator has, as a list of its entries."""
 
     entries: tuple[tuple[str, JSON], ...]
     source: ArgumentSource | None = None
 
     def __len__(self) -> int:
-        """How many entries it has."""
+        """The number of entries."""
         return len(self.entries)
 
-    def __getitem__(self, place: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> Item:
         """The item is `[key, value]`."""
-        key, value = self.entries[place]
-        source = _item(self.source, place)
+        key, value = self.entries[position]
+        source = _item(self.source, position)
         return Item(key=key, text=canonical.plain([key, value]), value=canonical.plain(value), source=source)
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """A list or an object in the archive: only its length, and an object's keys, are known (AIP-42's TaskMapping)."""
+    """A list or object in the archive: the operator has only its length and keys (AIP-42's TaskMapping)."""
 
     length: int
     keys: tuple[str, ...] | None
     source: ArgumentSource
 
     def __len__(self) -> int:
-        """How many items it has."""
+        """The number of items."""
         return self.length
 
-    def __getitem__(self, place: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> Item:
         """The item is read by the worker."""
-        return Item(key=place if self.keys is None else self.keys[place], source=_item(self.source, place))
+        return Item(key=position if self.keys is None else self.keys[position], source=_item(self.source, position))
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of a mapped task, in the order of its indexes; instances without one are left out."""
+    """The results of a mapped task by index, without instances that have none."""
 
     runs: tuple[TaskRun, ...]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of items."""
         return len(self.runs)
 
-    def __getitem__(self, place: int, /) -> Item:
-        """The result of one instance, whole."""
-        run = self.runs[place]
+    def __getitem__(self, position: int, /) -> Item:
+        """The result of one instance."""
+        run = self.runs[position]
         text = run.status.result
         spec = run.spec
         source = ArgumentSource(task=spec.task, field="result", index=spec.map_index, group_indexes=spec.group_indexes)
-        return Item(key=place, text=text, value=text, source=source)
+        return Item(key=position, text=text, value=text, source=source)
 
 
-def known(value: JSON, source: ArgumentSource | None) -> Items | str:
-    """The items of a value; of what has none, being neither a list nor an object, the kind."""
+def items_of_value(value: JSON, source: ArgumentSource | None) -> Items | str:
+    """The items of a list or object; the kind of any other value."""
     match value:
         case list():
             return Listed(value, source)
@@ -118,37 +119,37 @@ def known(value: JSON, source: ArgumentSource | None) -> Items | str:
             return kind(value)
 
 
-def archived(stored: StoredResult, source: ArgumentSource) -> Items | str:
-    """The items of a result in the archive; of one that has none, or whose keys are not known, the kind."""
+def items_of_archived(stored: StoredResult, source: ArgumentSource) -> Items | str:
+    """The items of a result in the archive; its kind if it has none, or if its keys are unknown."""
     match stored.type:
         case "list":
             return Archived(stored.length or 0, None, source)
         case "object" if stored.keys is not None:
             names = _keys(stored.keys, stored.length)
-            return "an object whose keys cannot be read" if names is None else Archived(len(names), names, source)
+            return "an object whose keys are unreadable" if names is None else Archived(len(names), names, source)
         case "object":
-            return f"an object of {stored.length} keys, more than are known here"
+            return f"an object with {stored.length} keys, too many to expand"
         case other:
             return f"a {other}"
 
 
 def kind(value: JSON) -> str:
-    """What a value is, for a message."""
+    """The kind of a value, for a message."""
     names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "a list" if isinstance(value, list) else "an object")
 
 
 def _keys(text: str, count: int | None) -> tuple[str, ...] | None:
-    """The keys of an object; None where it is no such list: the pod's account may write what it likes there."""
+    """The keys of an object; None if the text is not a list of them: the pod's account can write any text there."""
     try:
-        found: JSON = json.loads(text)
+        keys: JSON = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or len(found) != count:
+    if not isinstance(keys, list) or len(keys) != count:
         return None
-    names = tuple(name for name in found if isinstance(name, str))
+    names = tuple(name for name in keys if isinstance(name, str))
     return names if len(names) == count else None
 
 
-def _item(source: ArgumentSource | None, place: int) -> ArgumentSource | None:
-    return None if source is None else source.model_copy(update={"item": place})
+def _item(source: ArgumentSource | None, position: int) -> ArgumentSource | None:
+    return None if source is None else source.model_copy(update={"item": position})

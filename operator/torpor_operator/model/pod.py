@@ -1,4 +1,4 @@
-"""Task pods as the controller sees them: what decisions need of one, and which TaskRun's segment it is for."""
+"""What decisions need to know of a task's pod, read from the API server's JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,10 +7,13 @@ from typing import Any
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants, names, times
 
+_MESSAGE_TAIL = 600
+"""Characters of a termination message that an end message quotes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pod:
-    """What decisions need to know of a pod; `phase` is the kubelet's."""
+    """One pod. Times are RFC 3339 texts as in the object, except `ended_at`."""
 
     namespace: str
     name: str
@@ -20,20 +23,20 @@ class Pod:
     owner_name: str = ""
     created: str = ""
     node: str = ""
-    unschedulable: str = ""  # what the scheduler says where it finds no node
-    taken_up: str | None = None  # when a kubelet began with it
+    unschedulable: str = ""  # the scheduler's message where no node fits
+    start_time: str | None = None  # when a kubelet accepted it
     deleting: bool = False
-    overdue: str | None = None  # when its process must have ended, if it is being deleted
+    deletion_timestamp: str | None = None  # when its process must have ended, if it is being deleted
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
     waiting_reason: str = ""
     waiting_message: str = ""
-    ending: str = ""
-    ended_at: float = 0.0  # when its container ended, else when it began or was made; seconds since the epoch
+    end_message: str = ""
+    ended_at: float = 0.0  # end of the container, else start or creation of the pod; seconds since the epoch
     exit_code: int | None = None
-    never_ran: bool = False  # the container's program could not be started
-    said: str = ""  # the termination message
+    failed_to_start: bool = False  # the container's program could not be started
+    termination_message: str = ""
 
     @property
     def gated(self) -> bool:
@@ -41,17 +44,17 @@ class Pod:
         return constants.POD_GATE in self.gates
 
     @property
-    def held(self) -> bool:
+    def has_finalizer(self) -> bool:
         """Whether it is kept until its outcome is stored."""
         return constants.POD_FINALIZER in self.finalizers
 
     @property
     def terminal(self) -> bool:
-        """Whether no process of it runs, or will."""
+        """Whether no process of it runs or will run."""
         return self.phase in {"Succeeded", "Failed"}
 
 
-def parse(body: Mapping[str, Any]) -> Pod:
+def parse_pod(body: Mapping[str, Any]) -> Pod:
     """A Pod from the API server's JSON."""
     metadata, status = body["metadata"], body.get("status", {})
     owner: Mapping[str, Any] = next((ref for ref in metadata.get("ownerReferences", []) if ref.get("controller")), {})
@@ -70,35 +73,45 @@ def parse(body: Mapping[str, Any]) -> Pod:
         created=metadata.get("creationTimestamp", ""),
         node=spec.get("nodeName") or "",
         unschedulable=_unschedulable(status),
-        taken_up=status.get("startTime"),
+        start_time=status.get("startTime"),
         deleting="deletionTimestamp" in metadata,
-        overdue=metadata.get("deletionTimestamp"),
+        deletion_timestamp=metadata.get("deletionTimestamp"),
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
         waiting_reason=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
-        ending=_ending(status, terminated),
-        ended_at=_moment(terminated.get("finishedAt") or status.get("startTime") or metadata.get("creationTimestamp")),
+        end_message=_end_message(status, terminated),
+        ended_at=_epoch(terminated.get("finishedAt") or status.get("startTime") or metadata.get("creationTimestamp")),
         exit_code=terminated.get("exitCode"),
-        never_ran=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
-        said=str(terminated.get("message") or ""),
+        failed_to_start=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
+        termination_message=str(terminated.get("message") or ""),
     )
 
 
-def owners(pod: Pod) -> tuple[str, ...]:
-    """The index of the pods' store: the uid of the TaskRun."""
+def owner_uids(pod: Pod) -> tuple[str, ...]:
+    """The index of the pod cache: the uid of the TaskRun."""
     return (pod.owner_uid,)
 
 
-def name_of(taskrun: TaskRun) -> str:
+def pod_name(taskrun: TaskRun) -> str:
     """The name of the pod that runs the TaskRun's present attempt, segment and launch."""
     status = taskrun.status
     return names.pod(taskrun.metadata.name, status.attempt, status.segment, status.launch)
 
 
-def _moment(text: object) -> float:
-    """The moment, 0 for what is none: whoever may write the pod's status may write anything there."""
+def node_lost_message(pod: Pod, before: float) -> str | None:
+    """The message for a pod that should have terminated `before` a moment (seconds since the epoch) and has not."""
+    if pod.terminal or pod.deletion_timestamp is None or before < times.epoch(pod.deletion_timestamp):
+        return None
+    return (
+        f"pod {pod.name} should have terminated by {pod.deletion_timestamp}; its node never confirmed termination: "
+        "repair or delete the node"
+    )
+
+
+def _epoch(text: object) -> float:
+    """Seconds since the epoch; 0 for a text that is no time, since any client may write the status of a pod."""
     try:
         return times.epoch(str(text))
     except ValueError:
@@ -106,30 +119,19 @@ def _moment(text: object) -> float:
 
 
 def _unschedulable(status: Mapping[str, Any]) -> str:
-    found = (entry for entry in status.get("conditions", []) if entry["type"] == "PodScheduled")
-    for entry in found:
+    scheduled = (entry for entry in status.get("conditions", []) if entry["type"] == "PodScheduled")
+    for entry in scheduled:
         if entry["status"] == "False" and entry.get("reason") == "Unschedulable":
-            return str(entry.get("message") or "the scheduler does not say why")
+            return str(entry.get("message") or "the scheduler gives no cause")
     return ""
 
 
-def _ending(status: Mapping[str, Any], terminated: Mapping[str, Any]) -> str:
-    """How the container ended, in words a person can act on; empty while it has not."""
+def _end_message(status: Mapping[str, Any], terminated: Mapping[str, Any]) -> str:
+    """How the container ended, for a user; empty while it runs."""
     if not terminated:
         return str(status.get("message") or status.get("reason") or "")
-    why = f"{terminated.get('reason', 'exited')}, exit code {terminated.get('exitCode')}"
-    said = str(terminated.get("message") or "").strip()
-    what = f"{why}: {said[-600:]}" if said else why
-    return f"{what}; out of memory: raise pod.resources.limits.memory" if _out_of_memory(terminated) else what
-
-
-def _out_of_memory(terminated: Mapping[str, Any]) -> bool:
-    return bool(terminated.get("reason") == "OOMKilled")
-
-
-def lost_with_its_node(pod: Pod, since: float) -> str | None:
-    """What is to be said of a pod that was to end before `since` (seconds since the epoch) and did not, or None."""
-    if pod.terminal or pod.overdue is None or since < times.epoch(pod.overdue):
-        return None
-    message = f"pod {pod.name} was to end at {pod.overdue}, and its node does not say that it did"
-    return f"{message}: mend or delete the node"
+    cause = f"{terminated.get('reason', 'exited')}, exit code {terminated.get('exitCode')}"
+    output = str(terminated.get("message") or "").strip()
+    message = f"{cause}: {output[-_MESSAGE_TAIL:]}" if output else cause
+    out_of_memory = terminated.get("reason") == "OOMKilled"
+    return f"{message}; out of memory: raise pod.resources.limits.memory" if out_of_memory else message

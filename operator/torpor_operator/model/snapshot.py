@@ -1,4 +1,4 @@
-"""What one plan is made from: a Workflow, its TaskRuns and their pods, the time, and answers to earlier needs."""
+"""What one plan is computed from: a Workflow, its TaskRuns and pods, the time, and the answers to earlier needs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from torpor_operator.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool of triggerers: whether anybody serves it, and its public key, base64, if values can be sealed to it."""
+    """A pool of triggerers: whether one is running, and its public key (base64), if values can be sealed to it."""
 
     served: bool = True
     seal_key: str = ""
@@ -29,7 +29,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodContext:
-    """`deferrable`: whether a sensor that leaves it open gives its pod back while it waits; `served`: if any can."""
+    """What a pod depends on. `deferrable`: whether sensors defer by default; `served`: whether any task can defer."""
 
     service_account: str
     deferrable: bool = True
@@ -40,7 +40,7 @@ class PodContext:
 
 
 class Presence(StrEnum):
-    """What a read of the API server said of an object that the store lacks."""
+    """What the API server knows of an object that is not in the cache."""
 
     GONE = "Gone"
     PRESENT = "Present"
@@ -49,14 +49,14 @@ class Presence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotArchived:
-    """Why the archive did not take a finished run."""
+    """Why the archive did not store a finished run."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class PodWarning:
-    """The latest Warning among a pod's Events; empty where there is none, or Events may not be read."""
+    """The latest Warning among a pod's Events; empty if there is none, or the operator may not read Events."""
 
     reason: str = ""
     message: str = ""
@@ -67,24 +67,26 @@ Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarnin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """All that a plan may look at. `known` grows by what the plan before said it needed."""
+    """All that a plan reads. `known` has the answers to the needs of the previous plan."""
 
     workflow: Workflow
     taskruns: Mapping[str, TaskRun]  # by name
-    by_task: Mapping[str, Mapping[Path, Mapping[int, TaskRun]]]  # the same, by task, frame and index
+    by_task: Mapping[str, Mapping[Path, Mapping[int, TaskRun]]]  # the same, by task, group path and index
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
-    unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod that may have been created, or not
-    created: Mapping[str, Mapping[Path, Indexes]]  # by task and frame: seen to exist, which the status may not say yet
-    pools: Callable[[str], Pool]  # what pods should know of a pool of triggerers, by its name
-    slots: Callable[[str], int | None]  # how many slots of a pool are free; None where there is no such pool
-    holds: Callable[[TaskRun], bool]  # whether a TaskRun has been given a slot of its pool
-    archive: ArchiveEndpoint | None  # where large results and finished runs are kept, if there is such a place
-    not_ready: str = ""  # what the namespace lacks for workflows to run in it, as a sentence
+    unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod whose creation was not confirmed
+    created: Mapping[
+        str, Mapping[Path, Indexes]
+    ]  # by task and group path: seen instances, which the status may not have yet
+    pools: Callable[[str], Pool]  # the pool of triggerers with a name
+    slots: Callable[[str], int | None]  # the free slots of a pool; None if there is no such pool
+    holds: Callable[[TaskRun], bool]  # whether a TaskRun has a slot of its pool
+    archive: ArchiveEndpoint | None  # None if no archive is installed
+    not_ready: str = ""  # what the namespace lacks to run workflows; empty if nothing
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
-    uncreated: str = ""  # why a TaskRun of it could not be created when that was last tried
+    uncreated: str = ""  # why the last creation of a TaskRun failed
 
-    def runs(self, task: str, frame: Path = ()) -> Mapping[int, TaskRun]:
-        """The TaskRuns of a task in one frame, by their index."""
-        return self.by_task.get(task, {}).get(frame, {})
+    def runs(self, task: str, group_path: Path = ()) -> Mapping[int, TaskRun]:
+        """The TaskRuns of a task at one group path, by index."""
+        return self.by_task.get(task, {}).get(group_path, {})

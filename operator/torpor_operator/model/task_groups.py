@@ -1,6 +1,6 @@
-"""The groups of a Workflow: in which each stands, and what forbids it. Pure.
+"""The groups of a Workflow: which contain each task, and why a spec of groups is invalid. Pure.
 
-A frame is one index of each group around a task, outermost first; that of a task in no group is empty.
+A group path is one index of each group that contains a task, outermost first; it is empty for a task in no group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,49 +13,51 @@ Chain = tuple[str, ...]
 
 
 class GroupingError(ValueError):
-    """Why the groups cannot be; a sentence for the Workflow's author."""
+    """Why the groups are invalid."""
 
 
 def chains(spec: WorkflowSpec) -> dict[str, Chain]:
-    """Of each task, the groups that it stands in, outermost first. Raises GroupingError."""
+    """The groups that contain each task, outermost first. Raises GroupingError."""
     groups = {group.name: group for group in spec.groups}
-    around = {name: _around(group, groups) for name, group in groups.items()}
-    found: dict[str, Chain] = {}
+    containing = {name: _with_containing(group, groups) for name, group in groups.items()}
+    by_task: dict[str, Chain] = {}
     for task in spec.tasks:
         if task.name in groups:
-            raise GroupingError(f"{task.name} is a task and a group: rename one")
+            raise GroupingError(f"{task.name} is the name of a task and of a group: rename one")
         if task.group is not None and task.group not in groups:
-            raise GroupingError(f"task {task.name}: there is no group {task.group}; {_there(groups)}")
+            raise GroupingError(f"task {task.name}: unknown group {task.group}; {_listed(groups)}")
         if task.group is not None and task.hook is not None:
-            raise GroupingError(f"task {task.name} is a hook, which runs once at the end: it stands in no group")
-        found[task.name] = around[task.group] if task.group is not None else ()
-    if empty := sorted(groups.keys() - {name for chain in found.values() for name in chain}):
-        raise GroupingError(f"group {empty[0]}: no task stands in it; a task says so by `group: {empty[0]}`")
-    return found
+            raise GroupingError(
+                f"task {task.name} is a hook, which runs once at the end of the run: it cannot be in a group"
+            )
+        by_task[task.name] = containing[task.group] if task.group is not None else ()
+    if empty := sorted(groups.keys() - {name for chain in by_task.values() for name in chain}):
+        raise GroupingError(f"group {empty[0]} has no tasks: set `group: {empty[0]}` on a task, or remove the group")
+    return by_task
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many groups two tasks both stand in."""
+    """How many groups contain both tasks."""
     return next(
         (depth for depth, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
 
 
-def _around(group: Group, groups: Mapping[str, Group]) -> Chain:
-    """The group and those that it stands in, outermost first."""
-    found: list[str] = []
+def _with_containing(group: Group, groups: Mapping[str, Group]) -> Chain:
+    """The group and the groups that contain it, outermost first."""
+    names: list[str] = []
     inner: Group | None = group
     while inner is not None:
-        if inner.name in found:
-            raise GroupingError(f"groups stand in each other: {' in '.join([*found, inner.name])}")
-        found.append(inner.name)
+        if inner.name in names:
+            raise GroupingError(f"groups contain each other: {' in '.join([*names, inner.name])}; remove one `in`")
+        names.append(inner.name)
         if inner.in_ is not None and inner.in_ not in groups:
-            raise GroupingError(f"group {inner.name}: there is no group {inner.in_}; {_there(groups)}")
+            raise GroupingError(f"group {inner.name}: unknown group {inner.in_}; {_listed(groups)}")
         inner = groups[inner.in_] if inner.in_ is not None else None
-    if len(found) > constants.GROUP_DEPTH:
-        raise GroupingError(f"group {group.name} is {len(found)} deep, and {constants.GROUP_DEPTH} are possible")
-    return tuple(reversed(found))
+    if len(names) > constants.GROUP_DEPTH:
+        raise GroupingError(f"group {group.name} has {len(names)} levels; the limit is {constants.GROUP_DEPTH}")
+    return tuple(reversed(names))
 
 
-def _there(groups: Mapping[str, Group]) -> str:
-    return f"there are: {', '.join(sorted(groups)) or 'none'}"
+def _listed(groups: Mapping[str, Group]) -> str:
+    return f"groups: {', '.join(sorted(groups)) or 'none'}"

@@ -7,12 +7,12 @@ from torpor_wire import constants
 
 from torpor_operator.model.actions import Plan, SetFinalizers
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import clear, dispatch, early_end, events, pod_retention, slot_messages, status, task_order
+from torpor_operator.plan import clear, dispatch, early_end, events, pod_retention, slot_waits, status, task_order
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.plan.status import Verdict
 from torpor_operator.state.task_state import Outcome
 from torpor_operator.taskrun import termination
-from torpor_operator.taskrun.step import TaskRunView, soonest
+from torpor_operator.taskrun.step import TaskRunView, earliest
 
 
 def add_finalizer(run: RunContext) -> Plan | None:
@@ -32,7 +32,7 @@ def end_early(run: RunContext) -> Plan | None:
     ended = graph.tasks if end.hooks else graph.order
     outcomes = [task_order.outcome_of_stopped(snapshot, graph, task) for task in ended]
     names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
-    steps = [termination.make_way(view) for view in _replaced(snapshot)]
+    steps = [termination.delete_for_rerun(view) for view in _replaced(snapshot)]
     steps += [termination.cancel(dispatch.view_of(snapshot, name), end.verdict.message) for name in names]
     verdict = status.verdict(run.workflow, outcomes, end.verdict)
     hooks = task_order.plan_hooks(snapshot, graph, outcomes, verdict) if end.hooks else []
@@ -47,9 +47,9 @@ def run_tasks(run: RunContext) -> Plan:
     outcomes = [task.outcome for task in tasks]
     verdict = status.verdict(run.workflow, outcomes, None)
     hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
-    made = pod_retention.of(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
-    again_at = made.again_at if verdict.final else soonest([made.again_at, run.timeout_at])
-    steps = [termination.make_way(view) for view in _replaced(snapshot)]
+    made = pod_retention.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
+    again_at = made.again_at if verdict.final else earliest([made.again_at, run.timeout_at])
+    steps = [termination.delete_for_rerun(view) for view in _replaced(snapshot)]
     made = dispatch.prepend_steps(replace(made, again_at=again_at), steps)
     return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
 
@@ -64,17 +64,17 @@ def _with_status(
 ) -> Plan:
     """The plan with the status of the run and its Events."""
     workflow, snapshot, all_outcomes = run.workflow, run.snapshot, (*outcomes, *hooks)
-    waiting = slot_messages.sentences(workflow.spec, made.waiting)
-    verdict = status.uncreated(status.waiting(verdict, waiting), snapshot.uncreated)
-    verdict = status.finishing(verdict, hooks)
+    waiting = slot_waits.slot_waits(workflow.spec, made.waiting)
+    verdict = status.with_create_error(status.with_slot_waits(verdict, waiting), snapshot.uncreated)
+    verdict = status.with_hooks(verdict, hooks)
     taskruns = [taskrun for outcome in all_outcomes for taskrun in outcome.runs.values()]
     posted = (
-        *events.troubles(workflow, outcomes, verdict),
+        *events.problems(workflow, outcomes, verdict),
         *events.failures(taskruns),
         *events.hooks(workflow, hooks),
         *events.verdict(workflow, verdict),
     )
-    kept = next(filter(None, map(termination.kept_by, _replaced(snapshot))), "")
+    kept = next(filter(None, map(termination.blocked_by_node, _replaced(snapshot))), "")
     stored = status.build(
         workflow, all_outcomes, verdict, snapshot.now, cleared=clear.is_complete(snapshot), kept=kept, waiting=waiting
     )

@@ -16,7 +16,8 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.state.instance_indexes import InstanceIndexes, stored, written
+from torpor_operator.state import instance_indexes
+from torpor_operator.state.instance_indexes import InstanceIndexes
 
 _SHOWN = 20
 
@@ -121,8 +122,12 @@ def _is_settled(snapshot: Snapshot, task: str, index: int) -> bool:
 
 def _created(workflow: Workflow, task: str) -> Indexes:
     """The created instances of a mapped task outside groups."""
-    found = (stored(status, 0, mapped=True)[()].made for status in workflow.status.tasks if status.name == task)
-    return next(found, Indexes())
+    created = (
+        instance_indexes.from_status(status, 0, mapped=True)[()].made
+        for status in workflow.status.tasks
+        if status.name == task
+    )
+    return next(created, Indexes())
 
 
 def _kept_outside_groups(known: Mapping[Path, InstanceIndexes]) -> dict[str, Any]:
@@ -142,10 +147,11 @@ def _kept_in_groups(task: Task, cleared: ClearedTask | None, known: Mapping[Path
     }
     instances = {path: Indexes.below(indexes.total) for path, indexes in kept.items()}
     return {
-        "instances": written(instances, mapped=task.mapped) or None,
+        "instances": instance_indexes.to_text(instances, mapped=task.mapped) or None,
         "created": sum(map(len, made.values())),
-        "made": written(made, mapped=task.mapped),
-        "skips": written({path: indexes.skips for path, indexes in kept.items()}, mapped=task.mapped) or None,
+        "made": instance_indexes.to_text(made, mapped=task.mapped),
+        "skips": instance_indexes.to_text({path: indexes.skips for path, indexes in kept.items()}, mapped=task.mapped)
+        or None,
     }
 
 

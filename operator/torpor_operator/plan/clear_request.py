@@ -23,7 +23,7 @@ from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.task_groups import common
 from torpor_operator.plan import clear, events, status, task_order
 from torpor_operator.plan.run_context import RunContext
-from torpor_operator.state.instance_indexes import stored
+from torpor_operator.state import instance_indexes
 from torpor_operator.state.task_state import BROKEN
 
 FAILED = "failed"
@@ -122,7 +122,7 @@ def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] 
         return Refusal(f"invalid entry {text!r}: use `task`, `task/index` or `{FAILED}`")
     name, index = match.groups()
     if name not in tasks:
-        return Refusal(f"no task named {name}; tasks: {', '.join(sorted(tasks)[:20])}")
+        return Refusal(f"unknown task {name}; tasks: {', '.join(sorted(tasks)[:20])}")
     if index is None:
         return {name: None}
     depth = len(graph.chains[name])
@@ -160,7 +160,7 @@ def _failed(snapshot: Snapshot, graph: Graph) -> dict[str, Selection]:
 def _created(snapshot: Snapshot, task: Task, depth: int) -> frozenset[Path]:
     """The paths of all instances of a task that were created, according to the status."""
     status = next((one for one in snapshot.workflow.status.tasks if one.name == task.name), None)
-    by_group = {} if status is None else stored(status, depth, mapped=task.mapped)
+    by_group = {} if status is None else instance_indexes.from_status(status, depth, mapped=task.mapped)
     if not task.mapped:
         return frozenset(path for path, indexes in by_group.items() if indexes.made)
     return frozenset((*path, index) for path, indexes in by_group.items() for index in indexes.made)

@@ -1,6 +1,6 @@
-"""What the tasks of a run ask for in one plan: steps of the TaskRuns there are, pods, and new TaskRuns.
+"""The actions of one plan: the steps of existing TaskRuns, new pods, and new TaskRuns. Pure.
 
-Pods and TaskRuns are created a batch at a time: each that came to be is reported, which asks for the next plan.
+Pods and TaskRuns are created one batch at a time; each creation triggers the next plan.
 """
 
 from collections import Counter
@@ -17,22 +17,22 @@ from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need
 from torpor_operator.model.snapshot import PodContext, Snapshot
 from torpor_operator.plan.task_plan import TaskPlan
 from torpor_operator.taskrun import pod_builder, pod_startup, transitions
-from torpor_operator.taskrun.step import Step, TaskRunView, soonest
+from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 
 T = TypeVar("T")
 
 
-def _none(_: object) -> bool:
-    """What is not there yet holds nothing."""
+def _holds_none(_: object) -> bool:
+    """A TaskRun that does not exist yet holds no slot."""
     return False
 
 
 @dataclass(slots=True, kw_only=True)
-class Room:
-    """Slots that are left; they are taken in the order in which they are asked for.
+class SlotBudget:
+    """The free slots of a run, its tasks and its pools, assigned in the order of requests.
 
-    Those of pools are known roughly, as others take them too: who has the last one is decided when it is done. What
-    finds its pool full is asked for after all else, lest it keep others from the Workflow's own slots.
+    Free slots of pools are approximate, since other runs take them too; the slot allocator decides at creation.
+    Requests for a full pool come after all others, so that they do not hold the run's own slots.
     """
 
     slots: int
@@ -40,33 +40,33 @@ class Room:
     held: Counter[str]
     pool_of: Mapping[str, str]
     pools: dict[str, int]
-    refused: dict[str, Reason] = field(default_factory=dict)  # by task: what the first instance that found none lacks
+    refused: dict[str, Reason] = field(default_factory=dict)  # by task: why its first instance without a slot has none
 
     @classmethod
-    def of(cls, spec: WorkflowSpec, holders: Iterable[TaskRun], free: Callable[[str], int | None]) -> Self:
-        """What is left beside those that hold a slot; `free` are the slots of a pool."""
+    def remaining(cls, spec: WorkflowSpec, holders: Iterable[TaskRun], free: Callable[[str], int | None]) -> Self:
+        """The slots that are left beside the holders; `free` returns the free slots of a pool."""
         held = Counter(run.spec.task for run in holders)
         limits = {task.name: task.max_active for task in spec.tasks if task.max_active is not None}
         pool_of = {task.name: task.pool for task in spec.tasks if task.pool is not None}
         pools = {pool: free(pool) or 0 for pool in set(pool_of.values())}
         return cls(slots=spec.parallelism - held.total(), limits=limits, held=held, pool_of=pool_of, pools=pools)
 
-    def chosen(self, wanting: Iterable[tuple[str, T]], holds: Callable[[T], bool] = _none) -> list[T]:
-        """Which of these, each with its task, may be begun: those whose pool is full stand behind all others.
+    def admit(self, requests: Iterable[tuple[str, T]], holds: Callable[[T], bool] = _holds_none) -> list[T]:
+        """Which of these, each with its task, get a slot; those whose pool is full come last.
 
-        What `holds` a slot of its pool asks for no more: behind one that has none, each would wait for the other's.
+        A TaskRun that `holds` a slot of its pool requests none: two of them could otherwise wait for each other.
         """
-        open_, full = list[tuple[str, T]](), list[tuple[str, T]]()
-        for task, one in wanting:
+        available, full = list[tuple[str, T]](), list[tuple[str, T]]()
+        for task, one in requests:
             pool = None if holds(one) else self.pool_of.get(task)
             if pool is not None:
                 self.pools[pool] -= 1
-            (full if pool is not None and self.pools[pool] < 0 else open_).append((task, one))
+            (full if pool is not None and self.pools[pool] < 0 else available).append((task, one))
         self.refused |= {task: Reason.POOL_FULL for task, _ in full if task not in self.refused}
-        return [one for task, one in (*open_, *full) if self.take(task)]
+        return [one for task, one in (*available, *full) if self.take(task)]
 
     def take(self, task: str) -> bool:
-        """Take one for a TaskRun of this task, if there is one."""
+        """Take a slot for a TaskRun of this task; False if there is none."""
         if self.held[task] >= self.limits.get(task, self.held[task] + 1):
             self.refused.setdefault(task, Reason.MAX_ACTIVE_REACHED)
             return False
@@ -78,41 +78,41 @@ class Room:
         return True
 
 
-def build_plan(snapshot: Snapshot, turns: Sequence[TaskPlan]) -> Plan:
-    """What these tasks ask for."""
+def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
+    """The plan of these tasks."""
     workflow, batch = snapshot.workflow, snapshot.settings.batch
-    views = [view_of(snapshot, run.metadata.name) for turn in turns for run in turn.runs]
+    views = [view_of(snapshot, run.metadata.name) for task in tasks for run in task.runs]
     readers = pod_startup.readers(views)
-    steps = [transitions.next_step(_reading(view, readers)) for view in views]
+    steps = [transitions.next_step(_with_event_reads(view, readers)) for view in views]
     holders = [view.taskrun for view in views if _holds_slot(snapshot, view)]
-    room = Room.of(workflow.spec, holders, snapshot.slots)
+    budget = SlotBudget.remaining(workflow.spec, holders, snapshot.slots)
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
-    launched = room.chosen(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
-    # A run that was stopped starts nothing but hooks, also while it is suspended.
-    starts = [] if workflow.spec.suspend and not workflow.spec.stop else _starts(turns, room)
+    launched = budget.admit(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
+    # A stopped run creates only hooks, even while it is suspended.
+    starts = [] if workflow.spec.suspend and not workflow.spec.stop else _starts(tasks, budget)
     return Plan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
-        needs=_needs(turns, steps),
+        needs=_needs(tasks, steps),
         events=_events(steps),
-        again_at=soonest(step.again_at for step in steps),
-        waiting=dict(room.refused),
+        again_at=earliest(step.again_at for step in steps),
+        waiting=dict(budget.refused),
     )
 
 
 def prepend_steps(made: Plan, steps: Sequence[Step]) -> Plan:
-    """A plan with these steps before its own."""
+    """The plan with these steps first."""
     return replace(
         made,
         actions=(*_actions(steps), *made.actions),
         needs=(*_needs((), steps), *made.needs),
         events=(*_events(steps), *made.events),
-        again_at=soonest([made.again_at, *(step.again_at for step in steps)]),
+        again_at=earliest([made.again_at, *(step.again_at for step in steps)]),
     )
 
 
 def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
-    """A TaskRun as this plan sees it."""
+    """The view of one TaskRun in this plan."""
     taskrun = snapshot.taskruns[name]
     return TaskRunView(
         taskrun=taskrun,
@@ -125,24 +125,24 @@ def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
     )
 
 
-def _reading(view: TaskRunView, readers: frozenset[str]) -> TaskRunView:
+def _with_event_reads(view: TaskRunView, readers: frozenset[str]) -> TaskRunView:
     return replace(view, reads_events=True) if view.taskrun.metadata.uid in readers else view
 
 
 def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
-    chosen = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
+    pod_fields = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
     return [
-        CreatePod(taskrun=run, body=pod_builder.build(run, _around(snapshot, run), chosen.get(run.spec.task)))
+        CreatePod(taskrun=run, body=pod_builder.build(run, _pod_context(snapshot, run), pod_fields.get(run.spec.task)))
         for run in runs
     ]
 
 
-def _around(snapshot: Snapshot, run: TaskRun) -> PodContext:
-    """A sensor that would wait where nobody serves the pool pokes by itself instead (AIP-17's fallback)."""
-    pool, asked = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
+def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
+    """What the pod depends on. A sensor whose pool has no triggerer checks in its pod instead (AIP-17's fallback)."""
+    pool, deferrable = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
     return PodContext(
         service_account=snapshot.settings.task_service_account,
-        deferrable=snapshot.settings.deferrable if asked is None else asked,
+        deferrable=snapshot.settings.deferrable if deferrable is None else deferrable,
         served=pool.served,
         seal_key=pool.seal_key,
         archive=snapshot.archive,
@@ -150,19 +150,19 @@ def _around(snapshot: Snapshot, run: TaskRun) -> PodContext:
     )
 
 
-def _starts(turns: Sequence[TaskPlan], room: Room) -> list[CreateTaskRun]:
-    """New TaskRuns in the order of the graph: as many as there are slots left, and all waits that take none.
+def _starts(tasks: Sequence[TaskPlan], budget: SlotBudget) -> list[CreateTaskRun]:
+    """New TaskRuns in the order of the graph: as many as there are free slots, and all that need none.
 
-    Within groups depth first: what is next at one index comes before what is first at a later one.
+    In groups, later tasks of one index come before the first task of a later index.
     """
-    free = [body for turn in turns if not turn.needs_slot for body in turn.starts]
-    wanting = [(turn.outcome.task, body) for turn in turns if turn.needs_slot for body in turn.starts]
-    wanting.sort(key=lambda one: one[1]["spec"].get("groupIndexes", []))
-    return [CreateTaskRun(body=body) for body in (*free, *room.chosen(wanting))]
+    without_slot = [body for task in tasks if not task.needs_slot for body in task.starts]
+    requests = [(task.outcome.task, body) for task in tasks if task.needs_slot for body in task.starts]
+    requests.sort(key=lambda request: request[1]["spec"].get("groupIndexes", []))
+    return [CreateTaskRun(body=body) for body in (*without_slot, *budget.admit(requests))]
 
 
 def _holds_slot(snapshot: Snapshot, view: TaskRunView) -> bool:
-    """Whether the TaskRun takes one of the Workflow's slots; a deferred one only where the spec says so."""
+    """Whether the TaskRun holds one of the run's slots; a deferred one does only with `countDeferred`."""
     match view.taskrun.status.state:
         case State.RUNNING:
             return True
@@ -184,6 +184,6 @@ def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
     return tuple(event for step in steps for event in step.events)
 
 
-def _needs(turns: Sequence[TaskPlan], steps: Sequence[Step]) -> tuple[Need, ...]:
-    wanted = [need for turn in turns for need in turn.needs] + [need for step in steps for need in step.needs]
-    return tuple(dict.fromkeys(wanted))
+def _needs(tasks: Sequence[TaskPlan], steps: Sequence[Step]) -> tuple[Need, ...]:
+    needs = [need for task in tasks for need in task.needs] + [need for step in steps for need in step.needs]
+    return tuple(dict.fromkeys(needs))

@@ -70,5 +70,5 @@ def _tasks_ended(run: RunContext, *, before: float | None) -> bool:
         return False
     if before is None:
         return True
-    ends = (taskrun.status.completion_time or times.rfc3339(before) for taskrun in taskruns)
-    return all(times.epoch(end) < before for end in ends)
+    moments = (taskrun.status.completion_time or times.rfc3339(before) for taskrun in taskruns)
+    return all(times.epoch(end) < before for end in moments)

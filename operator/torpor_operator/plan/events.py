@@ -1,4 +1,4 @@
-"""The Events a plan posts: what ended badly, once for each object, attempt and reason."""
+"""The Events that a plan posts: failures and problems, once for each object, attempt and reason. Pure."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.model.actions import PostEvent
-from torpor_operator.plan import problems
+from torpor_operator.plan import task_problems
 from torpor_operator.plan.status import Verdict
 from torpor_operator.state.task_state import Outcome
 
@@ -18,25 +18,25 @@ def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
     return tuple(_failure(run) for run in runs if run.status.state in {State.FAILED, State.UP_FOR_RETRY})
 
 
-def troubles(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) -> tuple[PostEvent, ...]:
-    """An Event on the Workflow for each task as soon as one of its instances has failed, or waits for help."""
-    found = problems.of(outcomes)
-    if verdict.final and len(found) == 1:
-        return ()  # the Event that the run is over says it too
+def problems(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each task with a failed instance, or one that needs help."""
+    listed = task_problems.task_problems(outcomes)
+    if verdict.final and len(listed) == 1:
+        return ()  # the Event of the verdict has the same message
     return tuple(
         PostEvent(
             regarding=None,
             reason=one.reason,
-            message=problems.sentence(one),
+            message=task_problems.sentence(one),
             warning=True,
             key=f"{_run_key(workflow)}/{one.task}/{'failed' if one.failed else one.reason}",
         )
-        for one in found[: problems.TASKS_MAX]
+        for one in listed[: task_problems.TASKS_MAX]
     )
 
 
 def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
-    """An Event on the Workflow for each hook that failed, since how the run ended does not tell of it."""
+    """An Event on the Workflow for each hook that failed, since the verdict does not include it."""
     return tuple(
         _problem(workflow, outcome, f"hook {outcome.task} failed: {outcome.message}", f"hook/{outcome.task}")
         for outcome in outcomes
@@ -45,14 +45,14 @@ def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, .
 
 
 def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
-    """An Event on the Workflow when its run is over."""
+    """An Event on the Workflow when its run has ended."""
     if not final.final:
         return ()
     return (
         PostEvent(
             regarding=None,
             reason=final.reason,
-            message=final.message or "every task ended well",
+            message=final.message or "all tasks succeeded or were skipped",
             warning=final.succeeded == "False",
             key=f"{_run_key(workflow)}/{final.reason}",
         ),
@@ -60,7 +60,7 @@ def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
 
 
 def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
-    """An Event on the Workflow for what somebody asked to have run again."""
+    """An Event on the Workflow for an accepted or refused clear request."""
     return PostEvent(
         regarding=None,
         reason=reason,
@@ -72,11 +72,15 @@ def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
 
 def _failure(run: TaskRun) -> PostEvent:
     status = run.status
-    again = f"; will be tried again at {status.retry_at or 'once'}" if status.state is State.UP_FOR_RETRY else ""
+    retry = (
+        f"; next attempt {f'at {status.retry_at}' if status.retry_at else 'now'}"
+        if status.state is State.UP_FOR_RETRY
+        else ""
+    )
     return PostEvent(
         regarding=run,
         reason=status.reason or Reason.STATUS_INVALID,
-        message=f"{status.message or status.state}{again}",
+        message=f"{status.message or status.state}{retry}",
         warning=True,
         key=f"{run.metadata.uid}/{status.attempt}/{status.reason}",
     )

@@ -6,7 +6,7 @@ from torpor_operator.model.actions import Action, Plan, SetFinalizers
 from torpor_operator.plan import dispatch, pod_retention, ttl
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.taskrun import termination
-from torpor_operator.taskrun.step import soonest
+from torpor_operator.taskrun.step import earliest
 
 
 def clean_up(run: RunContext) -> Plan | None:
@@ -20,6 +20,6 @@ def clean_up(run: RunContext) -> Plan | None:
     if constants.FINALIZER in workflow.metadata.finalizers:
         others = tuple(name for name in workflow.metadata.finalizers if name != constants.FINALIZER)
         actions.append(SetFinalizers(finalizers=others))
-    made = Plan(actions=tuple(actions), again_at=soonest(step.again_at for step in steps))
-    made = pod_retention.of(snapshot, made)
-    return ttl.of(snapshot, made) if workflow.metadata.deletion_timestamp is None else made
+    made = Plan(actions=tuple(actions), again_at=earliest(step.again_at for step in steps))
+    made = pod_retention.delete_expired(snapshot, made)
+    return ttl.apply(snapshot, made) if workflow.metadata.deletion_timestamp is None else made

@@ -27,7 +27,7 @@ def fail_invalid_graph(run: RunContext) -> Plan | None:
     if live:
         steps = [termination.cancel(dispatch.view_of(run.snapshot, name), problem.message) for name in live]
         return dispatch.prepend_steps(Plan(), steps)
-    tasks = tuple(map(task_state.cancelled, run.workflow.status.tasks))
+    tasks = tuple(map(task_state.cancelled_status, run.workflow.status.tasks))
     return _fail(run, Verdict.failed(problem.reason, problem.message), tasks)
 
 

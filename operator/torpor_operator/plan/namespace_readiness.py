@@ -1,6 +1,6 @@
-"""What becomes of a plan in a namespace that is not set up: nothing is created there, and the Workflow says why.
+"""The plan of a Workflow in a namespace that is not set up: it creates nothing and reports what is missing. Pure.
 
-Pure. Whether a namespace is set up is found out by `namespaces`; here it is only put on the Workflow.
+The controller's `namespaces` module finds out whether a namespace is set up.
 """
 
 from dataclasses import replace
@@ -23,14 +23,14 @@ from torpor_operator.model.actions import (
 )
 from torpor_operator.model.snapshot import Snapshot
 
-_BOUND = CreateTaskRun | DeleteTaskRun | CreatePod | DeletePod | LiftGate | RemovePodFinalizer
-"""What the operator may do only where it is bound to torpor-operator-namespace."""
+_NEEDS_ROLE = CreateTaskRun | DeleteTaskRun | CreatePod | DeletePod | LiftGate | RemovePodFinalizer
+"""Actions that require the role torpor-operator-namespace in the namespace."""
 
 
 def hold(snapshot: Snapshot, made: Plan) -> Plan:
-    """The plan without what would be refused; the Workflow and an Event say what the namespace lacks."""
+    """The plan without actions that would be forbidden; the status and an Event report what is missing."""
     workflow = snapshot.workflow
-    kept = tuple(action for action in made.actions if not isinstance(action, _BOUND))
+    kept = tuple(action for action in made.actions if not isinstance(action, _NEEDS_ROLE))
     if made.status is None or made.status.completion_time is not None:
         return replace(made, actions=kept)
     status = _stalled(workflow, made.status, snapshot.not_ready, snapshot.now)
@@ -38,18 +38,20 @@ def hold(snapshot: Snapshot, made: Plan) -> Plan:
 
 
 def _stalled(workflow: Workflow, status: WorkflowStatus, message: str, now: float) -> WorkflowStatus:
-    def said(one: Condition) -> Condition:
-        if one.type not in {"Succeeded", "Stalled"}:
-            return one
-        told = one.model_copy(update={"reason": Reason.NAMESPACE_NOT_READY, "message": message})
-        if one.type == "Succeeded" or one.status == "True":
-            return told
-        former = next((each for each in workflow.status.conditions if each.type == "Stalled"), None)
-        stalled = former is not None and former.status == "True"
-        since = former.last_transition_time if former and stalled else times.rfc3339(now)
-        return told.model_copy(update={"status": "True", "last_transition_time": since})
+    conditions = tuple(_not_ready(workflow, condition, message, now) for condition in status.conditions)
+    return status.model_copy(update={"conditions": conditions})
 
-    return status.model_copy(update={"conditions": tuple(map(said, status.conditions))})
+
+def _not_ready(workflow: Workflow, condition: Condition, message: str, now: float) -> Condition:
+    if condition.type not in {"Succeeded", "Stalled"}:
+        return condition
+    explained = condition.model_copy(update={"reason": Reason.NAMESPACE_NOT_READY, "message": message})
+    if condition.type == "Succeeded" or condition.status == "True":
+        return explained
+    former = next((each for each in workflow.status.conditions if each.type == "Stalled"), None)
+    stalled = former is not None and former.status == "True"
+    since = former.last_transition_time if former and stalled else times.rfc3339(now)
+    return explained.model_copy(update={"status": "True", "last_transition_time": since})
 
 
 def _event(workflow: Workflow, message: str) -> PostEvent:
@@ -62,6 +64,6 @@ def _event(workflow: Workflow, message: str) -> PostEvent:
     )
 
 
-def refused(action: Action, message: str) -> bool:
-    """Whether the API server refused this for want of a role in the namespace, rather than for what it is."""
-    return isinstance(action, _BOUND) and "cannot " in message and " resource " in message
+def lacks_role(action: Action, message: str) -> bool:
+    """Whether the API server rejected the action since the operator has no role in the namespace."""
+    return isinstance(action, _NEEDS_ROLE) and "cannot " in message and " resource " in message

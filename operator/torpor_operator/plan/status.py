@@ -1,4 +1,4 @@
-"""The Workflow's status as a pure function of its tasks' outcomes; never a list of instances."""
+"""The Workflow's status, computed from the outcomes of its tasks; it never lists instances. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,19 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 from torpor_wire.text import printable
 
-from torpor_operator.plan import problems
-from torpor_operator.plan.slot_messages import SlotWait
+from torpor_operator.plan import task_problems
+from torpor_operator.plan.slot_waits import SlotWait
 from torpor_operator.state.task_state import BROKEN, Outcome
 
 _QUOTA = "exceeded quota"
 _NAMED = 5
-"""Names of failed tasks in the message of a run that has ended; `status.tasks` has them all."""
-_GOING_ON = frozenset({"Running", "Suspended"})
+"""Further failed tasks that the message of a failed run names; `status.tasks` has all of them."""
+_IN_PROGRESS = frozenset({"Running", "Suspended"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How the run as a whole stands: the `Succeeded` condition, and the word in `kubectl get workflows`."""
+    """The verdict of the run: its `Succeeded` condition and its state."""
 
     state: str
     succeeded: str  # True, False or Unknown
@@ -38,24 +38,25 @@ class Verdict:
 
     @property
     def final(self) -> bool:
-        """Whether the run is over."""
+        """Whether the run has ended."""
         return self.succeeded != "Unknown"
 
 
 def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | None) -> Verdict:
-    """The run's verdict. `ending` says why it is being cancelled, and wins once nothing runs any more.
+    """The verdict of the run. `ending` is why it ends early, and is the verdict once no task runs.
 
-    A run fails when any of its tasks did, also where a later task with rule all_done went well: a clean-up must not
-    hide what it cleans up after.
+    A run fails if any task failed, even if a later task with rule all_done succeeded: a clean-up must not hide a
+    failure.
     """
     open_tasks = [outcome.task for outcome in outcomes if not outcome.ended]
     if ending is not None:
         return Verdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
     if open_tasks:
         state = "Suspended" if workflow.spec.suspend else "Running"
-        troubles = problems.of(outcomes)
-        reason = troubles[0].reason if troubles else state
-        return Verdict(state=state, succeeded="Unknown", reason=reason, message=problems.told(troubles))
+        problems = task_problems.task_problems(outcomes)
+        reason = problems[0].reason if problems else state
+        message = task_problems.summary(problems)
+        return Verdict(state=state, succeeded="Unknown", reason=reason, message=message)
     broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
     broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
     if broken is None:
@@ -65,7 +66,7 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
 
 
 def _also_failed(first: Outcome, outcomes: Sequence[Outcome]) -> str:
-    """The names of the other tasks that failed, so that nobody mends one task and finds the next in the next run."""
+    """The names of the other failed tasks, so that a user can fix all of them at once."""
     others = [outcome.task for outcome in outcomes if outcome.state is TaskState.FAILED and outcome is not first]
     if not others:
         return ""
@@ -73,36 +74,36 @@ def _also_failed(first: Outcome, outcomes: Sequence[Outcome]) -> str:
     return f"; also failed: {', '.join(others[:_NAMED])}{more}"
 
 
-def finishing(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
-    """The run's verdict, which is not final before its hooks have ended; how those end does not change it."""
+def with_hooks(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
+    """The verdict, which is not final before the hooks have ended; their outcomes do not change it."""
     running = [hook.task for hook in hooks if not hook.ended]
     if not result.final or not running:
         return result
-    message = f"hooks run: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
+    message = f"running hooks: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
     return Verdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
 
 
-def waiting(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
-    """The verdict with a word of what others keep from the run, where there is nothing worse to say."""
+def with_slot_waits(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
+    """The verdict with the message of a full pool, unless it has another message."""
     if result.final or result.message:
         return result
-    found = (f"task {task}: {wait.message}" for task, wait in waits.items() if wait.reason is Reason.POOL_FULL)
-    return replace(result, message=next(found, ""))
+    messages = (f"task {task}: {wait.message}" for task, wait in waits.items() if wait.reason is Reason.POOL_FULL)
+    return replace(result, message=next(messages, ""))
 
 
-def uncreated(result: Verdict, why: str) -> Verdict:
-    """The verdict of a run that goes on and cannot have a TaskRun, which nothing else in it would tell of."""
-    if result.final or not why:
+def with_create_error(result: Verdict, error: str) -> Verdict:
+    """The verdict of a run in progress with the error of a TaskRun that could not be created."""
+    if result.final or not error:
         return result
-    return replace(result, reason=why_not_created(why), message="; ".join(filter(None, (why, result.message))))
+    return replace(result, reason=create_error_reason(error), message="; ".join(filter(None, (error, result.message))))
 
 
-def why_not_created(message: str) -> Reason:
-    """The reason of what the API server answered."""
+def create_error_reason(message: str) -> Reason:
+    """The reason for an error message of the API server."""
     return Reason.QUOTA_EXCEEDED if _QUOTA in message else Reason.LAUNCH_FAILED
 
 
-def build(  # noqa: PLR0913 - all that a status tells of
+def build(  # noqa: PLR0913 - all parts of a status
     workflow: Workflow,
     outcomes: Sequence[Outcome],
     result: Verdict,
@@ -112,9 +113,10 @@ def build(  # noqa: PLR0913 - all that a status tells of
     kept: str = "",
     waiting: Mapping[str, SlotWait] = MappingProxyType({}),
 ) -> WorkflowStatus:
-    """The status to be stored; equal to the present one when nothing has changed.
+    """The status to store; equal to the present one if nothing has changed.
 
-    `cleared`: no clearing goes on. `kept`: what keeps a TaskRun that is to be made anew. `waiting`: for which slots.
+    `cleared`: no clearing is in progress. `kept`: which lost node blocks the deletion of a cleared TaskRun.
+    `waiting`: the tasks that wait for slots.
     """
     former = workflow.status
     started = former.start_time or times.rfc3339(now)
@@ -136,19 +138,19 @@ def build(  # noqa: PLR0913 - all that a status tells of
 
 
 def _entry(outcome: Outcome, wait: SlotWait | None) -> TaskStatus:
-    made = outcome.status()
-    if wait is None or outcome.ended or made.reason is not None:
-        return made
-    return made.model_copy(update={"reason": wait.reason, "message": wait.message})
+    entry = outcome.status()
+    if wait is None or outcome.ended or entry.reason is not None:
+        return entry
+    return entry.model_copy(update={"reason": wait.reason, "message": wait.message})
 
 
 def _expected(task: TaskStatus) -> int:
-    """How many instances the run is done with, as far as is known."""
+    """How many instances the task is expected to have, as far as is known."""
     return 0 if task.state is TaskState.SKIPPED else max(task.total - task.skipped, 1)
 
 
 def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float) -> WorkflowStatus:
-    """The status in which a clearing begins: the run is open again, and has its timeout anew if it had ended."""
+    """The status that begins a clearing: the run is open again; if it had ended, its timeout starts again."""
     former = workflow.status
     opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
     return former.model_copy(
@@ -167,18 +169,18 @@ def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus]
 
 def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> tuple[Condition, ...]:
     stalled = result.succeeded == "False" or bool(lost)
-    going_on = result.state if result.state in _GOING_ON else result.reason
-    reason, message = (Reason.NODE_LOST, lost) if lost else (going_on, result.message)
+    in_progress = result.state if result.state in _IN_PROGRESS else result.reason
+    reason, message = (Reason.NODE_LOST, lost) if lost else (in_progress, result.message)
     wanted = (
         ("Succeeded", result.succeeded, result.reason, result.message),
-        ("Reconciling", "False" if result.final else "True", going_on, ""),
+        ("Reconciling", "False" if result.final else "True", in_progress, ""),
         ("Stalled", "True" if stalled else "False", reason, message if stalled else ""),
     )
     return tuple(_condition(workflow, now, *entry) for entry in wanted)
 
 
 def _lost(outcomes: Sequence[Outcome], kept: str) -> str:
-    """Of a TaskRun whose pod is on a node that does not answer: it goes on only when somebody acts on the node."""
+    """The message of a TaskRun whose pod is on a lost node; it continues only after the node is repaired or deleted."""
     runs = (run for outcome in outcomes for run in outcome.runs.values() if run.status.state not in TERMINAL)
     lost = next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)
     return kept if lost is None else lost.status.message or ""
@@ -187,5 +189,5 @@ def _lost(outcomes: Sequence[Outcome], kept: str) -> str:
 def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
     former = next((entry for entry in workflow.status.conditions if entry.type == name), None)
     since = former.last_transition_time if former and former.status == status else times.rfc3339(now)
-    said = printable(message)[:4096]
-    return Condition(type=name, status=status, reason=reason, message=said, last_transition_time=since)
+    text = printable(message)[:4096]
+    return Condition(type=name, status=status, reason=reason, message=text, last_transition_time=since)

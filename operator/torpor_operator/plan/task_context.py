@@ -20,7 +20,7 @@ from torpor_operator.mapping.instances import Resolved
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan import clear
 from torpor_operator.state.instance_indexes import InstanceIndexes
-from torpor_operator.state.task_state import Outcome, decided, not_json, of_instances
+from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, of_instances, without_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class TaskContext:
     def running(self, indexes: InstanceIndexes) -> Outcome:
         """The outcome while more instances follow, or some still run."""
         return Outcome(
-            task=self.task.name, state=TaskState.RUNNING, mapped=self.task.mapped, marks=indexes, runs=self.runs
+            task=self.task.name, state=TaskState.RUNNING, mapped=self.task.mapped, indexes=indexes, runs=self.runs
         )
 
 
@@ -86,14 +86,14 @@ class ContextResolver:
             return final
         outcomes = self.scopes.outcomes(chain, site.group_path)
         upstream = [outcomes[name] for name in sorted(self.graph.upstream[task.name])]
-        return trigger_rules.left_out(task, self.graph, outcomes) or trigger_rules.closed(task, upstream)
+        return trigger_rules.skipped_by_branch(task, self.graph, outcomes) or trigger_rules.blocked(task, upstream)
 
     def _instances(self, context: TaskContext) -> Resolved:
         task, chain, path = context.task, self.graph.chains[context.task.name], context.group_path
         try:
-            return instances.resolve(task, self.scopes.scope(chain, path), self.scopes.allowed(chain, path))
+            return instances.resolve_instances(task, self.scopes.scope(chain, path), self.scopes.allowed(chain, path))
         except (ValueError, RecursionError) as error:
-            return not_json(task.name, error)
+            return failed_by_invalid_json(task.name, error)
 
 
 def _final_outcome(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | None:
@@ -110,4 +110,4 @@ def _final_outcome(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | No
     downstream = (entries[name] for name in graph.downstream(task.name) if name in entries)
     if not any(other.created for other in downstream):
         return None
-    return decided(task.name, entry.state, entry.reason, entry.message)
+    return without_runs(task.name, entry.state, entry.reason, entry.message)

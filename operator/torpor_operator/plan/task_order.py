@@ -22,8 +22,8 @@ from torpor_operator.plan.task_context import ContextResolver, TaskContext
 from torpor_operator.plan.task_plan import TaskPlan
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.instance_indexes import UNMARKED, InstanceIndexes
-from torpor_operator.state.task_state import BROKEN, Outcome, decided, of_instances
+from torpor_operator.state.instance_indexes import UNKNOWN, InstanceIndexes
+from torpor_operator.state.task_state import BROKEN, Outcome, of_instances, without_runs
 
 _NEEDS_MAX = 2_000
 """Needs of one task in one plan. The plan is computed again with the answers, which takes long at 10,000 indexes."""
@@ -56,7 +56,7 @@ class _TaskPlanner:
         self._snapshot = snapshot
         self._graph = graph
         self._outcomes = dict(ended)  # as seen from outside all groups
-        base = Scope(workflow=snapshot.workflow, outcomes=self._outcomes, known=snapshot.known, more=extra_roots)
+        base = Scope(workflow=snapshot.workflow, outcomes=self._outcomes, known=snapshot.known, extra_roots=extra_roots)
         self._scopes = GroupScopes(graph, base, _max_instances(snapshot))
         self._resolver = ContextResolver(graph, self._scopes)
 
@@ -64,10 +64,10 @@ class _TaskPlanner:
         """The plan of the task at all its group paths."""
         chain = self._graph.chains[task.name]
         runs = _runs(self._snapshot, task)
-        known = instance_indexes.of(self._snapshot, task, len(chain), runs)
+        known = instance_indexes.known(self._snapshot, task, len(chain), runs)
         limit, needs_left = _create_limit(self._snapshot, task), _NEEDS_MAX
         plans: dict[Path, TaskPlan] = {}
-        for path, group_end in self._scopes.of(chain, known):
+        for path, group_end in self._scopes.paths(chain, known):
             if group_end is not None and path not in known:
                 plans[path] = TaskPlan(outcome=replace(group_end, task=task.name))
                 continue
@@ -75,7 +75,7 @@ class _TaskPlanner:
                 snapshot=self._snapshot,
                 task=task,
                 group_path=path,
-                indexes=known.get(path, UNMARKED),
+                indexes=known.get(path, UNKNOWN),
                 runs=runs.get(path, {}),
                 existing=self._snapshot.runs(task.name, path),
                 limit=limit if needs_left > 0 else 0,
@@ -83,7 +83,7 @@ class _TaskPlanner:
             )
             planned = task_plan.decide(self._resolver.resolve(site))
             if task.branch:
-                planned = replace(planned, outcome=trigger_rules.taken(task, planned.outcome, self._graph))
+                planned = replace(planned, outcome=trigger_rules.branch_outcome(task, planned.outcome, self._graph))
             plans[path] = planned
             limit -= len(planned.starts)
             needs_left -= len(planned.needs)
@@ -92,14 +92,14 @@ class _TaskPlanner:
     def plan_hook(self, task: Task, run: Verdict) -> TaskPlan:
         """The plan of the hook: Pending until the run has ended, Skipped where the verdict does not call it."""
         if not run.final:
-            return self._combine(task, {(): TaskPlan(outcome=decided(task.name, TaskState.PENDING))})
+            return self._combine(task, {(): TaskPlan(outcome=without_runs(task.name, TaskState.PENDING))})
         if not _is_called(task, run):
-            skipped = decided(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"the run is {run.state}")
+            skipped = without_runs(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"the run is {run.state}")
             return self._combine(task, {(): TaskPlan(outcome=skipped)})
         return self.plan(task)
 
     def _combine(self, task: Task, plans: Mapping[Path, TaskPlan]) -> TaskPlan:
-        outcome = self._scopes.put(task, {path: planned.outcome for path, planned in plans.items()})
+        outcome = self._scopes.add(task, {path: planned.outcome for path, planned in plans.items()})
         self._outcomes[task.name] = outcome
         needs = (*(need for planned in plans.values() for need in planned.needs), *self._scopes.needs)
         self._scopes.needs.clear()
@@ -112,18 +112,20 @@ def outcome_of_stopped(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
     chain = graph.chains[task.name]
     runs = _runs(snapshot, task)
     parts = {
-        path: replace(_stopped(task, indexes, runs.get(path, {})), frame=path)
-        for path, indexes in instance_indexes.of(snapshot, task, len(chain), runs).items()
+        path: replace(_stopped(task, indexes, runs.get(path, {})), group_path=path)
+        for path, indexes in instance_indexes.known(snapshot, task, len(chain), runs).items()
         if indexes.made
     }
     if not parts:
-        return decided(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before the task started")
-    return GroupState.of(task.name, (), parts, depth=len(chain), itself=task.mapped) if chain else parts[()]
+        return without_runs(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before the task started")
+    return (
+        GroupState.combined(task.name, (), parts, depth=len(chain), mapped_in_group=task.mapped) if chain else parts[()]
+    )
 
 
 def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) -> Outcome:
     # The width stays known or unknown: a run that resumes creates the instances that are missing.
-    known = indexes if task.mapped else indexes.of_width(1)
+    known = indexes if task.mapped else indexes.with_total(1)
     outcome = of_instances(task, known, runs, final=True)
     if outcome.ended and outcome.state not in BROKEN and not known.complete:
         message = "the run ended before all instances of the task were created"
@@ -133,7 +135,7 @@ def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) 
 
 def known_indexes(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path, InstanceIndexes]:
     """Which instances of the task have been created or skipped so far, by group path."""
-    return instance_indexes.of(snapshot, task, len(graph.chains[task.name]), _runs(snapshot, task))
+    return instance_indexes.known(snapshot, task, len(graph.chains[task.name]), _runs(snapshot, task))
 
 
 def _is_called(task: Task, run: Verdict) -> bool:
@@ -142,9 +144,9 @@ def _is_called(task: Task, run: Verdict) -> bool:
 
 def _max_instances(snapshot: Snapshot) -> int:
     """How many instances a task may have: spec.maxMapSize, within the limit of the installation."""
-    settings, asked = snapshot.settings, snapshot.workflow.spec.max_map_size
+    settings, requested = snapshot.settings, snapshot.workflow.spec.max_map_size
     limit = min(max(settings.max_map_size, settings.map_size_limit), constants.MAP_MAX)
-    return min(asked or settings.max_map_size, limit)
+    return min(requested or settings.max_map_size, limit)
 
 
 def _create_limit(snapshot: Snapshot, task: Task) -> int:

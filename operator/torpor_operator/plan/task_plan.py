@@ -18,7 +18,7 @@ from torpor_operator.model.snapshot import Presence
 from torpor_operator.plan.task_context import TaskContext
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
-from torpor_operator.state.task_state import Outcome, decided
+from torpor_operator.state.task_state import Outcome, without_runs
 from torpor_operator.taskrun import builder
 
 
@@ -43,7 +43,7 @@ def decide(context: TaskContext) -> TaskPlan:
     if context.group_end is not None:
         return _without_group_index(context, context.group_end)
     if context.awaits_deletion:
-        return _without_instances(context, decided(context.task.name, TaskState.PENDING))
+        return _without_instances(context, without_runs(context.task.name, TaskState.PENDING))
     if indexes.complete and not context.cleared:
         return _all_decided(context, indexes)
     if context.blocked is not None:
@@ -68,7 +68,7 @@ def _without_group_index(context: TaskContext, group_end: Outcome) -> TaskPlan:
 
 
 def _without_instances(context: TaskContext, outcome: Outcome) -> TaskPlan:
-    return TaskPlan(outcome=replace(outcome, marks=InstanceIndexes(removed=context.indexes.removed)))
+    return TaskPlan(outcome=replace(outcome, indexes=InstanceIndexes(removed=context.indexes.removed)))
 
 
 def _wait(context: TaskContext, needs: tuple[Need, ...]) -> TaskPlan:
@@ -87,14 +87,14 @@ def _all_decided(context: TaskContext, indexes: InstanceIndexes) -> TaskPlan:
     unconfirmed: list[Need] = []
     for position in indexes.made - instance_indexes.positions(context.runs):
         index = instance_indexes.index(task, position)
-        name = builder.name_of(workflow, task.name, index, context.group_path)
+        name = builder.taskrun_name(workflow, task.name, index, context.group_path)
         confirm = ConfirmTaskRun(workflow.metadata.namespace, name)
         match context.snapshot.known.get(confirm):
             case Presence.GONE:
                 continue
             case Presence.UNREADABLE:
                 message = f"TaskRun {name} cannot be read: its fields do not match this version"
-                failed = decided(task.name, TaskState.FAILED, Reason.STATUS_INVALID, message)
+                failed = without_runs(task.name, TaskState.FAILED, Reason.STATUS_INVALID, message)
                 return TaskPlan(outcome=_once_ended(context, failed, indexes))
             case _:
                 unconfirmed.append(confirm)
@@ -105,23 +105,23 @@ def _all_decided(context: TaskContext, indexes: InstanceIndexes) -> TaskPlan:
 
 def _create(context: TaskContext, wanted: Instances) -> TaskPlan:
     """The width is known: create the instances that have not been decided, in order."""
-    task, indexes = context.task, context.indexes.of_width(wanted.total)
+    task, indexes = context.task, context.indexes.with_total(wanted.total)
     if indexes.complete:
         return _all_decided(context, indexes)
     if task.pool is not None and context.snapshot.slots(task.pool) is None:
         return TaskPlan(outcome=_unknown_pool(context, task.pool, indexes))
-    bodies = _bodies(context, wanted, indexes.open - instance_indexes.positions(context.existing))
+    bodies = _bodies(context, wanted, indexes.undecided - instance_indexes.positions(context.existing))
     if bodies.failed is not None:
         return TaskPlan(outcome=_once_ended(context, bodies.failed, indexes))
-    outcome = context.outcome(indexes.skipping(Indexes.of(bodies.skipped)))
+    outcome = context.outcome(indexes.with_skipped(Indexes.of(bodies.skipped)))
     return TaskPlan(outcome=outcome, starts=bodies.taskruns, needs=bodies.needs)
 
 
 def _unknown_pool(context: TaskContext, pool: str, indexes: InstanceIndexes) -> Outcome:
     message = f"pool {pool}: the ConfigMap {constants.POOLS_CONFIG} of this namespace has no number of slots for it"
     state = TaskState.RUNNING if indexes.made else TaskState.PENDING
-    waiting = decided(context.task.name, state, Reason.POOL_UNKNOWN, message)
-    return replace(waiting, mapped=context.task.mapped, marks=indexes, runs=context.runs)
+    waiting = without_runs(context.task.name, state, Reason.POOL_UNKNOWN, message)
+    return replace(waiting, mapped=context.task.mapped, indexes=indexes, runs=context.runs)
 
 
 def _create_again(context: TaskContext, wanted: Instances) -> TaskPlan:
@@ -170,7 +170,7 @@ def _bodies(context: TaskContext, wanted: Instances, positions: Iterable[int]) -
                 index = instance_indexes.index(wanted.task, position)
                 taskruns.append(
                     builder.build(
-                        workflow, wanted.task, index, instance=instance, account=account, frame=context.group_path
+                        workflow, wanted.task, index, instance=instance, account=account, group_path=context.group_path
                     )
                 )
         if len(taskruns) + len(needs) >= context.limit:
@@ -181,5 +181,5 @@ def _bodies(context: TaskContext, wanted: Instances, positions: Iterable[int]) -
 def _once_ended(context: TaskContext, outcome: Outcome, indexes: InstanceIndexes) -> Outcome:
     """The outcome of a task that creates no more instances, once all that exist have ended."""
     if all(run.status.state in TERMINAL for run in context.runs.values()):
-        return replace(outcome, task=context.task.name, mapped=context.task.mapped, marks=indexes, runs=context.runs)
+        return replace(outcome, task=context.task.name, mapped=context.task.mapped, indexes=indexes, runs=context.runs)
     return context.running(indexes)

@@ -1,6 +1,6 @@
-"""How a task within mapped groups stands over all the frames that are seen from one place.
+"""The outcome of a task in mapped groups, combined over all group paths below one.
 
-Whoever is outside the group sees such a task as mapped: its results in the order of their paths, its instances counted.
+From outside the group such a task is a mapped task: its results in the order of their paths, its instances counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,89 +13,91 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.task_state import ENDED, Outcome, entry
+from torpor_operator.state.task_state import ENDED, Outcome, task_status
 
-# Of several ends the first that is found is the whole's.
-_WORST = (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED)
+# The first of these that a part has is the state of the whole.
+_BROKEN = (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState(Outcome):
-    """The outcomes in all frames below `frame`, by the rest of their paths; `runs` are numbered in that order.
+    """The outcomes at all paths below `group_path`, by the rest of the path; `runs` are numbered in that order.
 
-    A group that has not come to have indexes has one outcome, at a path that is shorter than the others'.
+    A group without indexes yet has one outcome, at a path that is shorter than the others.
     """
 
     parts: Mapping[Path, Outcome] = field(default_factory=dict)
-    depth: int = 1  # groups below `frame`
-    itself: bool = False  # the task is mapped within its group
+    depth: int = 1  # groups below `group_path`
+    mapped_in_group: bool = False
 
     @classmethod
-    def of(cls, task: str, frame: Path, parts: Mapping[Path, Outcome], *, depth: int, itself: bool) -> Self:
-        """The whole of outcomes by what is left of their frames."""
+    def combined(
+        cls, task: str, group_path: Path, parts: Mapping[Path, Outcome], *, depth: int, mapped_in_group: bool
+    ) -> Self:
+        """The combined outcome of parts, by the rest of their paths."""
         ordered = dict(sorted(parts.items()))
         runs = (run for part in ordered.values() for _, run in sorted(part.runs.items()))
-        made = cls(
+        whole = cls(
             task=task,
-            frame=frame,
+            group_path=group_path,
             state=_state(ordered),
             mapped=True,
             runs=dict(enumerate(runs)),
             parts=ordered,
             depth=depth,
-            itself=itself,
+            mapped_in_group=mapped_in_group,
         )
-        told = next(((where, part) for where, part in ordered.items() if _tells(part, made.state)), None)
-        if told is None:
-            return made
-        where, part = told
-        at = f"{task}/{instance_paths.written((*frame, *where))}: " if where and not part.runs else ""
-        message = part.message and at + part.message
-        return replace(made, reason=part.reason, message=message and message[: constants.MESSAGE_MAX])
+        cause = next(((path, part) for path, part in ordered.items() if _explains(part, whole.state)), None)
+        if cause is None:
+            return whole
+        path, part = cause
+        prefix = f"{task}/{instance_paths.written((*group_path, *path))}: " if path and not part.runs else ""
+        message = part.message and prefix + part.message
+        return replace(whole, reason=part.reason, message=message and message[: constants.MESSAGE_MAX])
 
     @property
-    def begun(self) -> bool:
-        """Whether any instance was made."""
-        return any(part.begun for part in self.parts.values())
+    def started(self) -> bool:
+        """Whether any instance was created."""
+        return any(part.started for part in self.parts.values())
 
-    def indexes(self) -> Iterator[Path]:
-        """The paths of the instances that have a result, below the frame."""
-        return (run.spec.path[len(self.frame) :] for run in self.finished())
+    def result_paths(self) -> Iterator[Path]:
+        """The paths of the instances that have a result, below the group path."""
+        return (run.spec.path[len(self.group_path) :] for run in self.runs_with_result())
 
-    def there(self) -> frozenset[Path]:
-        """The paths of all instances that there are to be, below the frame."""
-        if not self.itself:
-            return frozenset(frame for frame, _ in self._full())
-        return frozenset((*frame, index) for frame, part in self._full() for index in range(part.marks.total))
+    def all_paths(self) -> frozenset[Path]:
+        """The paths of all instances, created or not, below the group path."""
+        if not self.mapped_in_group:
+            return frozenset(path for path, _ in self._full())
+        return frozenset((*path, index) for path, part in self._full() for index in range(part.indexes.total))
 
     def status(self) -> TaskStatus:
-        """The task's entry in the Workflow's status; that of a task that is seen from outside all groups."""
-        full = {frame: part.marks for frame, part in self._full()}
-        made = {frame: each.made for frame, each in full.items()}
-        # Not what is made beyond: a width that is not known must not seem to be, lest the rest is never made.
-        instances = {frame: Indexes.below(each.total) for frame, each in full.items()}
-        all_made = all(each.made == instances[frame] - each.skips for frame, each in full.items())
-        skipped = sum(part.state is TaskState.SKIPPED and not part.marks.total for _, part in self._full())
-        return entry(self, sum(map(len, made.values()))).model_copy(
+        """The task's entry in the Workflow's status, for a task seen from outside all groups."""
+        full = {path: part.indexes for path, part in self._full()}
+        made = {path: each.made for path, each in full.items()}
+        # An instance beyond the total does not count: an unknown width would seem known, and the rest never be created.
+        instances = {path: Indexes.below(each.total) for path, each in full.items()}
+        all_made = all(each.made == instances[path] - each.skips for path, each in full.items())
+        skipped = sum(part.state is TaskState.SKIPPED and not part.indexes.total for _, part in self._full())
+        return task_status(self, sum(map(len, made.values()))).model_copy(
             update={
                 "total": sum(max(each.total, len(each.made), 1) for each in full.values()),
-                "instances": self._written(instances) or None,
-                "made": None if all_made else self._written(made),
+                "instances": self._to_text(instances) or None,
+                "made": None if all_made else self._to_text(made),
                 "skipped": skipped + self.skipped + sum(len(each.skips) for each in full.values()),
-                "skips": self._written({frame: each.skips for frame, each in full.items()}) or None,
+                "skips": self._to_text({path: each.skips for path, each in full.items()}) or None,
             }
         )
 
     def _full(self) -> Iterator[tuple[Path, Outcome]]:
-        """The frames that there are, and not those that a group has not come to have."""
-        return ((frame, part) for frame, part in self.parts.items() if len(frame) == self.depth)
+        """The parts at full paths, without groups that have no indexes yet."""
+        return ((path, part) for path, part in self.parts.items() if len(path) == self.depth)
 
-    def _written(self, frames: Mapping[Path, Indexes]) -> str:
-        return instance_indexes.written(frames, mapped=self.itself)
+    def _to_text(self, positions: Mapping[Path, Indexes]) -> str:
+        return instance_indexes.to_text(positions, mapped=self.mapped_in_group)
 
 
-def _tells(part: Outcome, whole: TaskState) -> bool:
-    """Whether this part says why the whole ended as it did, or what it waits for."""
+def _explains(part: Outcome, whole: TaskState) -> bool:
+    """Whether this part has the reason for the state of the whole."""
     return part.reason is not None and (part.state is whole or (whole not in ENDED and not part.ended))
 
 
@@ -103,7 +105,7 @@ def _state(parts: Mapping[Path, Outcome]) -> TaskState:
     states = {part.state for part in parts.values()}
     if not all(part.ended for part in parts.values()):
         return TaskState.PENDING if states == {TaskState.PENDING} else TaskState.RUNNING
-    broken = next((state for state in _WORST if state in states), None)
-    if broken is not None:
-        return broken
+    worst = next((state for state in _BROKEN if state in states), None)
+    if worst is not None:
+        return worst
     return TaskState.SKIPPED if states <= {TaskState.SKIPPED} else TaskState.SUCCEEDED

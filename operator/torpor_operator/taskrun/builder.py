@@ -1,4 +1,4 @@
-"""TaskRuns as the operator makes them: name, labels, owner, and a spec that never changes."""
+"""Builds TaskRuns: name, labels, owner, and the spec, which never changes."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from torpor_operator.mapping.instances import Instance
 
 
 def reference(kind: str, name: str, uid: str) -> dict[str, Any]:
-    """The reference to the one controlling owner, an object of ours."""
+    """The reference to the controlling owner, a Workflow or TaskRun."""
     return {
         "apiVersion": constants.API_VERSION,
         "kind": kind,
@@ -23,30 +23,30 @@ def reference(kind: str, name: str, uid: str) -> dict[str, Any]:
     }
 
 
-def name_of(workflow: Workflow, task: str, index: int, frame: Path = ()) -> str:
+def taskrun_name(workflow: Workflow, task: str, index: int, group_path: Path = ()) -> str:
     """The name of the TaskRun of one instance."""
-    return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index, frame)
+    return names.taskrun(workflow.metadata.name, workflow.metadata.uid, task, index, group_path)
 
 
 def is_named_for_its_spec(run: TaskRun) -> bool:
-    """Whether the name is the one that its spec leads to: who makes a second TaskRun of an instance needs another."""
+    """Whether the name follows from the spec. A second TaskRun of the same instance needs another name."""
     owner, spec = run.spec.workflow, run.spec
     return run.metadata.name == names.taskrun(owner.name, owner.uid, spec.task, spec.map_index, spec.frame)
 
 
 def build(  # noqa: PLR0913 - what a TaskRun is made from
-    workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str, frame: Path = ()
+    workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str, group_path: Path = ()
 ) -> dict[str, Any]:
-    """The TaskRun of one instance, as JSON. Its status is the schema's default: Scheduled, attempt 1.
+    """The TaskRun of one instance, as JSON. Its status is the default of the schema: Scheduled, attempt 1.
 
-    `account` is the ServiceAccount of pods that name none.
+    `account` is the default ServiceAccount of pods.
     """
     metadata = workflow.metadata
     spec = TaskRunSpec(
         workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
         task=task.name,
         map_index=index,
-        group_indexes=frame or None,
+        group_indexes=group_path or None,
         clears=workflow.status.clears,
         trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
         pool=task.pool,
@@ -68,7 +68,7 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         "apiVersion": constants.API_VERSION,
         "kind": "TaskRun",
         "metadata": {
-            "name": name_of(workflow, task.name, index, frame),
+            "name": taskrun_name(workflow, task.name, index, group_path),
             "namespace": metadata.namespace,
             "labels": {
                 constants.LABEL_WORKFLOW: names.label(metadata.name),
@@ -81,7 +81,7 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
 
 
 def _account(task: Task, default: str) -> str | None:
-    """As whom its waits read secrets; a container never waits."""
+    """The ServiceAccount that reads Secrets for its deferrals; a container task is never deferred."""
     if task.container is not None:
         return None
     return (task.pod.service_account_name if task.pod else None) or default

@@ -1,7 +1,7 @@
-"""Container tasks: nobody in the pod speaks for it, so the operator claims before it may start and reads how it ended.
+"""Container tasks: the operator claims for the pod, and reads the result from it.
 
-The pod is created with a scheduling gate. The claim pins its uid; only then is the gate lifted, so a second pod for the
-same segment (a stale operator's) never runs. A finalizer keeps the pod until its outcome is stored on the TaskRun.
+The pod is created with a scheduling gate. The claim stores the pod's uid, and only then is the gate removed: a second
+pod of the segment, created by a stale operator, never runs. A finalizer keeps the pod until its outcome is stored.
 """
 
 import json
@@ -14,55 +14,59 @@ from torpor_wire.state import TERMINAL, State
 from torpor_wire.transitions import Claim
 
 from torpor_operator.model.actions import LiftGate, PatchTaskRun, RemovePodFinalizer
-from torpor_operator.model.pod import Pod, name_of
+from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.taskrun import step
 from torpor_operator.taskrun.step import Step, TaskRunView
 
 CLAIMANT = "operator"
 TERMINATION_MAX = 4096
-"""Bytes of a termination message; the kubelet keeps the last 4,096 of a longer one and does not say that it was cut."""
+"""Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""
 _JSON_STARTS = ("{", "[", '"')
-_NAMED = re.compile(r"-a([0-9]+)-s([0-9]+)(?:-l([0-9]+))?$")
+_NUMBERS = re.compile(r"-a([0-9]+)-s([0-9]+)(?:-l([0-9]+))?$")
 
 
 def claim(view: TaskRunView, pod: Pod) -> Step:
-    """Scheduled -> Running for a pod that is still gated."""
-    who = Claim(pod=pod.name, pod_uid=pod.uid, nonce=CLAIMANT)
-    patch = transitions.claim(view.taskrun.pin(launch=True), who, started=view.taskrun.status.started_at, now=view.now)
+    """Move Scheduled to Running for a pod that is still gated."""
+    claimant = Claim(pod=pod.name, pod_uid=pod.uid, nonce=CLAIMANT)
+    patch = transitions.claim(
+        view.taskrun.pin(launch=True), claimant, started=view.taskrun.status.started_at, now=view.now
+    )
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def release(pod: Pod) -> Step:
-    """The claim is stored: the pod may be scheduled."""
+def remove_gate(pod: Pod) -> Step:
+    """Let the pod be scheduled, since its claim is stored."""
     return Step(actions=(LiftGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
 
 
-def success(view: TaskRunView, pod: Pod) -> Step:
-    """Exit code 0: the result is the termination message; one that cannot be trusted or read fails the TaskRun."""
-    match result(pod.said):
+def succeed(view: TaskRunView, pod: Pod) -> Step:
+    """Store the result after exit code 0: the termination message. One that is cut or invalid fails the TaskRun."""
+    match result(pod.termination_message):
         case Invalid(message):
-            # The work is done, and doing it again would write the same message.
+            # No retry: the work is done, and it would write the same message again.
             return step.fail(view, Reason.RESULT_INVALID, message, policy=retry.Policy())
         case text:
             patch = transitions.succeed(view.taskrun.pin(launch=True), text, now=view.now)
             return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def let_go(view: TaskRunView) -> Step:
-    """The pods that need not be kept: their outcome is stored, or they have none to come."""
-    return Step(actions=tuple(freed(pod) for pod in view.pods if pod.held and _spent(view, pod)))
+def remove_finalizers(view: TaskRunView) -> Step:
+    """Remove the finalizers of pods whose outcome is stored, or that will have none."""
+    return Step(
+        actions=tuple(remove_finalizer(pod) for pod in view.pods if pod.has_finalizer and _outcome_is_stored(view, pod))
+    )
 
 
-def freed(pod: Pod) -> RemovePodFinalizer:
-    """The action that lifts the pod's finalizer."""
+def remove_finalizer(pod: Pod) -> RemovePodFinalizer:
+    """The action that removes the pod's finalizer."""
     return RemovePodFinalizer(namespace=pod.namespace, name=pod.name, uid=pod.uid, finalizers=pod.finalizers)
 
 
-def _spent(view: TaskRunView, pod: Pod) -> bool:
-    """Whether no outcome of the pod is still to be stored, also where the TaskRun is seen later than its pods.
+def _outcome_is_stored(view: TaskRunView, pod: Pod) -> bool:
+    """Whether no outcome of the pod remains to be stored, even if the cache shows the TaskRun later than its pods.
 
-    A pod of later numbers than the TaskRun's, or one whose gate is lifted while it seems Scheduled, has been claimed
-    since: its outcome is not known yet.
+    A pod of a later attempt, segment or launch than the TaskRun's was claimed since; so was one without its gate while
+    the TaskRun is still Scheduled in the cache. Their outcome is unknown.
     """
     status = view.taskrun.status
     if status.state in TERMINAL:
@@ -75,36 +79,36 @@ def _spent(view: TaskRunView, pod: Pod) -> bool:
         case State.RUNNING:
             return status.pod is None or status.pod.uid != pod.uid
         case State.SCHEDULED:
-            return pod.name != name_of(view.taskrun) or (pod.deleting and pod.gated)
+            return pod.name != pod_name(view.taskrun) or (pod.deleting and pod.gated)
         case _:
             return True
 
 
 def _numbers(pod: Pod) -> tuple[int, int, int]:
-    """Attempt, segment and launch, from the pod's name; none for a name that is not ours."""
-    found = _NAMED.search(pod.name)
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
+    """Attempt, segment and launch from the pod's name; zeros for a name that Torpor does not write."""
+    match = _NUMBERS.search(pod.name)
+    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """Why a termination message is no result."""
+    """Why a termination message is not a result."""
 
     message: str
 
 
-def result(said: str) -> str | Invalid | None:
-    """The result as JSON text that a termination message holds; None for an empty one.
+def result(termination_message: str) -> str | Invalid | None:
+    """The result in a termination message, as JSON text; None for an empty message.
 
     A message that begins with `{`, `[` or `"` must be JSON. Any other message is JSON if it is a number, true, false or
-    null, and else plain text, which becomes a string.
+    null; otherwise it is plain text and becomes a string.
     """
-    if (size := len(said.encode(errors="replace"))) >= TERMINATION_MAX:
+    if (size := len(termination_message.encode(errors="replace"))) >= TERMINATION_MAX:
         return Invalid(
-            f"the termination message is {size} bytes, and the kubelet cuts off what is longer than {TERMINATION_MAX}: "
-            f"write less than {TERMINATION_MAX} bytes to /dev/termination-log, such as the place where the result is"
+            f"the termination message has {size} bytes, and the kubelet cuts it at {TERMINATION_MAX}: write less than "
+            f"{TERMINATION_MAX} bytes to /dev/termination-log, for example the location of the result"
         )
-    text = said.strip()
+    text = termination_message.strip()
     if not text:
         return None
     try:
@@ -112,10 +116,10 @@ def result(said: str) -> str | Invalid | None:
     except (ValueError, RecursionError) as error:
         if text.startswith(_JSON_STARTS):
             return Invalid(
-                f"the termination message begins with {text[0]} and is not JSON ({error}): "
-                "write valid JSON to /dev/termination-log, or text that begins with another character"
+                f"the termination message begins with {text[0]} and is not valid JSON ({error}): "
+                "write JSON to /dev/termination-log, or text that begins with another character"
             )
         value = canonical.plain(text)
     if (size := len(value.encode())) > constants.RESULT_MAX:
-        return Invalid(f"the result is {size} bytes as JSON, and {constants.RESULT_MAX} fit: write less")
+        return Invalid(f"the result has {size} bytes as JSON; the limit is {constants.RESULT_MAX}")
     return value

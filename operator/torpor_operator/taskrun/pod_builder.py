@@ -1,8 +1,8 @@
-"""How a task's pod is built: one small container, `pod_security`, nothing that the task has no use for.
+"""Builds the pod of a task: one container, with only the credentials that the task uses.
 
-A python task's pod gets no mounted account token but a projected one of an hour, since it claims and reports by itself.
-A container task's pod gets none: the operator claims for it before it may be scheduled, and reads its outcome off the
-pod, which a finalizer keeps until the outcome is stored.
+The pod of a python task has a projected token of one hour, since it claims and reports by itself. The pod of a
+container task has none: the operator claims for it before it is scheduled and reads its outcome from the pod, which a
+finalizer keeps until the outcome is stored.
 """
 
 import json
@@ -13,7 +13,7 @@ from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants, instance_paths, names
 
 from torpor_operator import pod_security
-from torpor_operator.model.pod import name_of
+from torpor_operator.model.pod import pod_name
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun.builder import reference
 
@@ -33,20 +33,20 @@ _CREDENTIALS: list[dict[str, Any]] = [
 _UNSET = PodFields()
 
 
-def build(taskrun: TaskRun, around: PodContext, chosen: PodFields | None = None) -> dict[str, Any]:
-    """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task's author set."""
+def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None) -> dict[str, Any]:
+    """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task sets."""
     chosen = chosen or _UNSET
     container = taskrun.spec.container is not None
-    scratch, _ = pod_security.scratch(around.defaults, chosen)
+    scratch, _ = pod_security.scratch(context.defaults, chosen)
     spec = {
         "restartPolicy": "Never",
-        "serviceAccountName": chosen.service_account_name or around.service_account,
+        "serviceAccountName": chosen.service_account_name or context.service_account,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
         "securityContext": pod_security.of_pod(chosen),
-        "containers": [_container(taskrun, around, chosen)],
-        "volumes": [*_volumes(chosen), *scratch, *([] if container else [_credentials(around)])],
+        "containers": [_container(taskrun, context, chosen)],
+        "volumes": [*_volumes(chosen), *scratch, *([] if container else [_credentials(context)])],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
         "tolerations": list(chosen.tolerations),
@@ -62,20 +62,22 @@ def build(taskrun: TaskRun, around: PodContext, chosen: PodFields | None = None)
 
 
 def completed(body: dict[str, Any], taskrun: TaskRun) -> dict[str, Any]:
-    """The pod of a container task with what the operator does not hold of its TaskRun: program and arguments."""
+    """The pod of a container task with its command and arguments, which the cached TaskRun does not hold."""
     program = taskrun.spec.container
     main, *others = body["spec"]["containers"]
-    given = _arguments(taskrun)
-    names = {variable["name"] for variable in given}
-    own = [variable for variable in main["env"] if variable["name"] not in names]
-    words = {} if program is None else {"command": list(program.command), "args": list(program.args)}
-    return body | {"spec": body["spec"] | {"containers": [main | words | {"env": [*own, *given]}, *others]}}
+    arguments = _arguments(taskrun)
+    names = {variable["name"] for variable in arguments}
+    others_env = [variable for variable in main["env"] if variable["name"] not in names]
+    command = {} if program is None else {"command": list(program.command), "args": list(program.args)}
+    return body | {
+        "spec": body["spec"] | {"containers": [main | command | {"env": [*others_env, *arguments]}, *others]}
+    }
 
 
 def _metadata(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
     metadata = taskrun.metadata
     return {
-        "name": name_of(taskrun),
+        "name": pod_name(taskrun),
         "namespace": metadata.namespace,
         "labels": {**chosen.labels, **_labels(taskrun)},
         "annotations": chosen.annotations,
@@ -94,30 +96,30 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     }
 
 
-def _container(taskrun: TaskRun, around: PodContext, chosen: PodFields) -> dict[str, Any]:
+def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
     program = taskrun.spec.container
-    _, scratch = pod_security.scratch(around.defaults, chosen)
+    _, scratch = pod_security.scratch(context.defaults, chosen)
     mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch]
     body: dict[str, Any] = {
         "name": MAIN,
         "image": taskrun.spec.image,
         "envFrom": [source.to_json() for source in chosen.env_from],
-        "resources": pod_security.resources(around.defaults, chosen),
+        "resources": pod_security.resources(context.defaults, chosen),
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "securityContext": pod_security.of_container(around.defaults, chosen),
+        "securityContext": pod_security.of_container(context.defaults, chosen),
     }
-    own = _chosen(taskrun, chosen)
+    own_env = _chosen(taskrun, chosen)
     if program is not None:
         return body | {
             "command": list(program.command),
             "args": list(program.args),
-            "env": [*own, *_identity(taskrun), *_arguments(taskrun)],
+            "env": [*own_env, *_identity(taskrun), *_arguments(taskrun)],
             "volumeMounts": mounts,
         }
     credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
     return body | {
         "command": ["python", "-m", "torpor"],
-        "env": [*own, *_environment(taskrun, around)],
+        "env": [*own_env, *_environment(taskrun, context)],
         "volumeMounts": [*mounts, credentials],
     }
 
@@ -126,19 +128,19 @@ def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
     return [volume.to_json() for volume in chosen.volumes]
 
 
-def _credentials(around: PodContext) -> dict[str, Any]:
-    sources = [*_CREDENTIALS, _ARCHIVE_TOKEN] if around.archive else _CREDENTIALS
+def _credentials(context: PodContext) -> dict[str, Any]:
+    sources = [*_CREDENTIALS, _ARCHIVE_TOKEN] if context.archive else _CREDENTIALS
     return {"name": "torpor-credentials", "projected": {"sources": sources}}
 
 
 def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:
-    """The author's variables, with the values of their expressions."""
+    """The variables of the task, with the values of their expressions."""
     evaluated = {variable.name: variable.to_json() for variable in taskrun.spec.env}
     return [evaluated.get(variable.name) or variable.to_json() for variable in chosen.env]
 
 
 def _identity(taskrun: TaskRun) -> list[dict[str, Any]]:
-    """What a container is told of itself, as `context()` tells a function."""
+    """The identity of the instance, as `context()` returns it to a function."""
     metadata, spec, status = taskrun.metadata, taskrun.spec, taskrun.status
     values = {
         constants.ENV_WORKFLOW: spec.workflow.name,
@@ -155,9 +157,9 @@ def _identity(taskrun: TaskRun) -> list[dict[str, Any]]:
 
 
 def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
-    """A container's arguments as environment variables: strings as they are, other values as JSON text.
+    """A container's arguments as environment variables: strings unchanged, other values as JSON text.
 
-    A `$` is doubled, which Kubernetes takes for one: else it would look for variables in the values.
+    Kubernetes expands `$(NAME)` in values. Each `$` is doubled, which it reads as one `$`.
     """
     values = {argument.name: argument.value or "null" for argument in taskrun.spec.arguments}
     return [{"name": name, "value": _plain(text).replace("$", "$$")} for name, text in values.items()]
@@ -166,18 +168,18 @@ def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
 def _plain(text: str) -> str:
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):  # not a TaskRun of the operator's making
+    except (ValueError, RecursionError):  # another client created the TaskRun
         return text
     return value if isinstance(value, str) else text
 
 
-def _deferrable(around: PodContext) -> str:
-    if not around.served:
+def _deferrable(context: PodContext) -> str:
+    if not context.served:
         return constants.UNSERVED
-    return "true" if around.deferrable else "false"
+    return "true" if context.deferrable else "false"
 
 
-def _environment(taskrun: TaskRun, around: PodContext) -> list[dict[str, Any]]:
+def _environment(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
     metadata, status = taskrun.metadata, taskrun.status
     values = {
         constants.ENV_TASKRUN: metadata.name,
@@ -188,12 +190,15 @@ def _environment(taskrun: TaskRun, around: PodContext) -> list[dict[str, Any]]:
         constants.ENV_ATTEMPT: str(status.attempt),
         constants.ENV_SEGMENT: str(status.segment),
         constants.ENV_LAUNCH: str(status.launch),
-        constants.ENV_POD_NAME: name_of(taskrun),
-        constants.ENV_DEFERRABLE: _deferrable(around),
+        constants.ENV_POD_NAME: pod_name(taskrun),
+        constants.ENV_DEFERRABLE: _deferrable(context),
     }
-    if around.seal_key:
-        values[constants.ENV_SEAL_KEY] = around.seal_key
-    if around.archive:
-        values |= {constants.ENV_ARCHIVE_URL: around.archive.url, constants.ENV_ARCHIVE_CA: around.archive.certificate}
-    fixed: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
-    return [*fixed, {"name": constants.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]
+    if context.seal_key:
+        values[constants.ENV_SEAL_KEY] = context.seal_key
+    if context.archive:
+        values |= {
+            constants.ENV_ARCHIVE_URL: context.archive.url,
+            constants.ENV_ARCHIVE_CA: context.archive.certificate,
+        }
+    env: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
+    return [*env, {"name": constants.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]

@@ -1,4 +1,4 @@
-"""The steps that several rules end in: fail, say why nothing moves, see a pod off."""
+"""The view of one TaskRun that its rules read, and the steps that several rules share. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,47 +8,46 @@ from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.model import pod as pods
 from torpor_operator.model.actions import Action, DeletePod, Need, PatchTaskRun, PostEvent
-from torpor_operator.model.pod import Pod, name_of
+from torpor_operator.model.pod import Pod, node_lost_message, pod_name
 from torpor_operator.model.snapshot import Answer, Pool
 from torpor_operator.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRunView:
-    """A TaskRun as one plan sees it."""
+    """One TaskRun with its pods and what else its rules read."""
 
     taskrun: TaskRun
     pods: tuple[Pod, ...]
-    unclear: str | None  # the name of a pod that may have been created, or not
+    unclear: str | None  # the name of a pod whose creation was not confirmed
     pool: Pool
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
-    reads_events: bool = False  # whether the Events of its pod may be read, where that does not start
+    reads_events: bool = False  # whether the Events of its pod may be read while the pod does not start
 
     @property
     def waits_first(self) -> bool:
-        """Whether the TaskRun begins with a wait that has not been left to the triggerer yet."""
+        """Whether the TaskRun begins with a trigger and has not been deferred yet."""
         return self.taskrun.spec.trigger is not None and self.taskrun.status.segment == 0
 
     @property
     def current_pod(self) -> Pod | None:
         """The pod of the present attempt, segment and launch."""
-        name = name_of(self.taskrun)
+        name = pod_name(self.taskrun)
         return next((pod for pod in self.pods if pod.name == name), None)
 
     @property
     def former_pods(self) -> tuple[Pod, ...]:
-        """Pods of earlier segments, launches or attempts that may still run a process."""
-        name = name_of(self.taskrun)
+        """Pods of earlier segments, launches or attempts whose process may still run."""
+        name = pod_name(self.taskrun)
         return tuple(pod for pod in self.pods if pod.name != name and not pod.terminal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What follows for one TaskRun. `wants_pod`: it is Scheduled, and nothing but a free slot is missing."""
+    """What follows for one TaskRun. `wants_pod`: it is Scheduled and needs only a free slot."""
 
     actions: tuple[Action, ...] = ()
     needs: tuple[Need, ...] = ()
@@ -60,58 +59,59 @@ class Step:
 NOTHING = Step()
 
 
-def both(one: Step, other: Step) -> Step:
-    """Two steps at once."""
+def combine(one: Step, other: Step) -> Step:
+    """Both steps as one."""
     return Step(
         actions=(*one.actions, *other.actions),
         needs=(*one.needs, *other.needs),
-        again_at=soonest((one.again_at, other.again_at)),
+        again_at=earliest((one.again_at, other.again_at)),
         wants_pod=one.wants_pod or other.wants_pod,
         events=(*one.events, *other.events),
     )
 
 
-def soonest(moments: Iterable[float | None]) -> float | None:
-    """The first of the moments there are, None where there is none."""
+def earliest(moments: Iterable[float | None]) -> float | None:
+    """The earliest of the times that are set; None where none is."""
     return min((moment for moment in moments if moment is not None), default=None)
 
 
 def explain(
     view: TaskRunView, reason: Reason, message: str, again_at: float | None = None, *, renew: bool = False
 ) -> Step:
-    """Say on the object, once, why it does not move; what has ended keeps its last word, and there is the Event.
+    """Write once to the TaskRun why it does not advance, with an Event; a TaskRun that has ended gets only the Event.
 
-    `renew`: a message that has changed is written again.
+    `renew`: write a changed message again.
     """
     status = view.taskrun.status
     if status.reason == reason and not (renew and status.message != transitions.shorten(message)):
         return Step(again_at=again_at)
-    told = event(view, reason, message)
+    posted = event(view, reason, message)
     if view.taskrun.status.state in TERMINAL:
-        return Step(events=(told,), again_at=again_at)
+        return Step(events=(posted,), again_at=again_at)
     patch = transitions.explain(view.taskrun.pin(launch=True), reason=reason, message=message)
     return Step(
         actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),),
-        events=(told,),
+        events=(posted,),
         again_at=again_at,
     )
 
 
 def node_lost(view: TaskRunView, pod: Pod) -> Step:
-    """A pod past its deletion on a node that does not answer may still run a process: nobody else may start."""
-    message = lost_with_its_node(view, pod)
+    """Report a pod whose node never confirmed termination: its process may still run, so no other pod may start."""
+    message = lost_message(view, pod)
     if message is None:
-        return Step(again_at=times.epoch(pod.overdue) + view.settings.node_grace if pod.overdue else None)
+        due = pod.deletion_timestamp
+        return Step(again_at=times.epoch(due) + view.settings.node_grace if due else None)
     return explain(view, Reason.NODE_LOST, message)
 
 
-def lost_with_its_node(view: TaskRunView, pod: Pod) -> str | None:
-    """What is to be said of a pod that should have ended by now; None where it has time, or has ended."""
-    return pods.lost_with_its_node(pod, view.now - view.settings.node_grace)
+def lost_message(view: TaskRunView, pod: Pod) -> str | None:
+    """The message for a pod that should have terminated by now; None where it has time, or has terminated."""
+    return node_lost_message(pod, view.now - view.settings.node_grace)
 
 
-def dismiss(view: TaskRunView, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:
-    """Pods that have had their last word linger a moment by themselves; what does not end is deleted, with its log."""
+def delete_after_grace(view: TaskRunView, pods: tuple[Pod, ...], *, since: str | None, grace: float) -> Step:
+    """Give pods time to exit by themselves, then delete those that still run."""
     live = [pod for pod in pods if not pod.terminal and not pod.deleting]
     if not live:
         return NOTHING
@@ -122,18 +122,18 @@ def dismiss(view: TaskRunView, pods: tuple[Pod, ...], *, since: str | None, grac
 
 
 def fail(view: TaskRunView, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
-    """End the attempt; `policy` is the TaskRun's own unless a retry cannot help."""
+    """End the attempt. `policy` replaces the TaskRun's own where a retry cannot help."""
     policy = view.taskrun.spec.retries.policy() if policy is None else policy
     patch = transitions.fail(view.taskrun.pin(launch=True), policy, reason=reason, message=message, now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def event(view: TaskRunView, reason: Reason, message: str) -> PostEvent:
-    """A warning on the TaskRun, once an attempt and reason."""
+    """A warning on the TaskRun, once for each attempt and reason."""
     key = f"{view.taskrun.metadata.uid}/{view.taskrun.status.attempt}/{reason}"
     return PostEvent(regarding=view.taskrun, reason=reason, message=message, warning=True, key=key)
 
 
 def delete(pod: Pod) -> DeletePod:
-    """The action that ends a pod."""
+    """The action that deletes a pod."""
     return DeletePod(namespace=pod.namespace, name=pod.name, uid=pod.uid)

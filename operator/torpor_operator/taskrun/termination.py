@@ -1,79 +1,77 @@
-"""One TaskRun that is to end, or to go: cancelled, deleted, or making way for its successor. Its pods go first."""
+"""TaskRuns that end or are deleted: by a cancellation, with their Workflow, or for a clearing. Their pods go first."""
 
 from torpor_wire import times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.model.actions import DeleteTaskRun, PatchTaskRun
-from torpor_operator.taskrun import containers
-from torpor_operator.taskrun import step as steps
-from torpor_operator.taskrun.step import Step, TaskRunView, both
+from torpor_operator.taskrun import containers, step
+from torpor_operator.taskrun.step import Step, TaskRunView, combine
 
 
-def make_way(view: TaskRunView) -> Step:
-    """A TaskRun that is to be made anew: it goes, its pods first."""
+def delete_for_rerun(view: TaskRunView) -> Step:
+    """Delete a TaskRun that is to be created again, after its pods."""
     metadata = view.taskrun.metadata
-    going = metadata.deletion_timestamp is not None
-    gone = DeleteTaskRun(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
-    return both(Step(actions=() if going else (gone,)), held_up(view))
+    deletion = DeleteTaskRun(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
+    deleting = metadata.deletion_timestamp is not None
+    return combine(Step(actions=() if deleting else (deletion,)), finish_deletion(view))
 
 
 def cancel(view: TaskRunView, message: str) -> Step:
-    """What ends the TaskRun: its pods deleted, its wait killed by its triggerer first."""
+    """Cancel the TaskRun: delete its pods; if it is deferred, let its triggerer stop the trigger first."""
     status = view.taskrun.status
     if status.state in TERMINAL:
-        return _over(view)
+        return _ended(view)
     if status.state is State.DEFERRED:
-        return _cancel_wait(view, message)
-    stop = tuple(steps.delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
+        return _cancel_deferral(view, message)
+    deletions = tuple(step.delete(pod) for pod in view.pods if not pod.terminal and not pod.deleting)
     patch = transitions.cancel(view.taskrun.pin(), message=message, now=view.now)
-    return both(
-        Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch), *stop)),
-        containers.let_go(view),
+    return combine(
+        Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch), *deletions)),
+        containers.remove_finalizers(view),
     )
 
 
-def _cancel_wait(view: TaskRunView, message: str) -> Step:
-    """`on_kill` is the triggerer's to run; after its grace the operator writes Cancelled itself."""
-    asked = view.taskrun.status.cancel
-    if asked is None:
+def _cancel_deferral(view: TaskRunView, message: str) -> Step:
+    """The triggerer runs `on_kill`; after a grace the operator writes Cancelled itself."""
+    requested = view.taskrun.status.cancel
+    if requested is None:
+        patch = transitions.ask_cancel(view.taskrun.pin(), now=view.now)
         return Step(
-            actions=(
-                PatchTaskRun(taskrun=view.taskrun, patch=transitions.ask_cancel(view.taskrun.pin(), now=view.now)),
-            ),
+            actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),),
             again_at=view.now + view.settings.triggerer_grace,
         )
-    due = times.epoch(asked) + view.settings.triggerer_grace
+    due = times.epoch(requested) + view.settings.triggerer_grace
     if view.now < due:
         return Step(again_at=due)
-    patch = transitions.cancel(view.taskrun.pin(), message=f"{message} (no triggerer answered)", now=view.now)
+    patch = transitions.cancel(view.taskrun.pin(), message=f"{message} (no triggerer responded)", now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
-def held_up(view: TaskRunView) -> Step:
-    """A TaskRun that is being deleted starts nothing more, and goes once its pods have: it says what keeps them."""
-    step = containers.let_go(view)
-    for pod in (pod for pod in view.pods if not pod.terminal and pod.overdue is not None):
-        step = both(step, steps.node_lost(view, pod))
-    return step
+def finish_deletion(view: TaskRunView) -> Step:
+    """Let a TaskRun that is being deleted go once its pods have, and report what keeps them."""
+    combined = containers.remove_finalizers(view)
+    for pod in (pod for pod in view.pods if not pod.terminal and pod.deletion_timestamp is not None):
+        combined = combine(combined, step.node_lost(view, pod))
+    return combined
 
 
-def kept_by(view: TaskRunView) -> str:
-    """What keeps it from going until somebody acts on a node; empty where nothing does."""
-    messages = (steps.lost_with_its_node(view, pod) for pod in view.pods)
-    found = next((message for message in messages if message is not None), None)
-    return f"TaskRun {view.taskrun.metadata.name}: {found}" if found else ""
+def blocked_by_node(view: TaskRunView) -> str:
+    """Which lost node keeps the TaskRun from being deleted; empty where none does."""
+    messages = (step.lost_message(view, pod) for pod in view.pods)
+    message = next((message for message in messages if message is not None), None)
+    return f"TaskRun {view.taskrun.metadata.name}: {message}" if message else ""
 
 
 def delete_lingering_pods(view: TaskRunView) -> Step:
-    """A pod that was told to end is told again soon; one that ended its TaskRun by its own word has time."""
+    """Delete pods that outlive their TaskRun: soon after a cancellation or timeout, else after a longer grace."""
     status, settings = view.taskrun.status, view.settings
     stopped = status.state is State.CANCELLED or status.reason == Reason.TIMEOUT
     grace = settings.former_pod_grace if stopped else settings.finished_pod_grace
-    return steps.dismiss(view, view.pods, since=status.completion_time, grace=grace)
+    return step.delete_after_grace(view, view.pods, since=status.completion_time, grace=grace)
 
 
-def _over(view: TaskRunView) -> Step:
+def _ended(view: TaskRunView) -> Step:
     if view.taskrun.metadata.deletion_timestamp is not None:
-        return held_up(view)
-    return both(delete_lingering_pods(view), containers.let_go(view))
+        return finish_deletion(view)
+    return combine(delete_lingering_pods(view), containers.remove_finalizers(view))

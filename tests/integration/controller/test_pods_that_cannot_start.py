@@ -51,7 +51,7 @@ def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Stage) 
     assert _status(stage, name)["reason"] == "Timeout"
 
 
-def test_a_volume_that_cannot_be_mounted_is_reported_from_the_events_of_the_pod(stage: Stage) -> None:
+def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: Stage) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK)])
     pod = _pod(stage, name)
     said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'

@@ -17,27 +17,27 @@ from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _marks_by_frame() -> None:
-    known = instance_indexes.of
+    known = instance_indexes.known
 
     def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, InstanceIndexes]:
         found = known(snapshot, task, depth, runs)
-        made = reduce(or_, (each.made for each in found.values()), instance_indexes.NONE)
+        made = reduce(or_, (each.made for each in found.values()), instance_indexes.NO_INDEXES)
         return {frame: replace(each, made=made) for frame, each in found.items()}
 
-    put(instance_indexes, "of", anywhere)
+    put(instance_indexes, "known", anywhere)
 
 
 def _sight_by_frame() -> None:
-    seen = GroupScopes.seen
+    seen = GroupScopes.outcome_at
 
     def first(self: Any, task: str, chain: Any, frame: Path) -> Outcome:
         return seen(self, task, chain, tuple(0 for _ in frame))
 
-    put(GroupScopes, "seen", first)
+    put(GroupScopes, "outcome_at", first)
 
 
 def _all_frames() -> None:
-    whole = GroupScopes._whole
+    whole = GroupScopes._combined
 
     def begun(self: Any, task: str, prefix: Path, depth: int) -> Outcome:
         parts = self._outcomes[task]
@@ -48,7 +48,7 @@ def _all_frames() -> None:
         finally:
             self._outcomes[task] = parts
 
-    put(GroupScopes, "_whole", begun)
+    put(GroupScopes, "_combined", begun)
 
 
 def _old_by_frame() -> None:
@@ -60,14 +60,14 @@ def _cleared_by_frame() -> None:
 
 
 def _made_by_frame() -> None:
-    read = instance_indexes._in_groups
+    read = instance_indexes._from_groups
 
     def forgotten(
         instances: str, made: str | None, skips: str, depth: int, *, mapped: bool
     ) -> Mapping[Path, InstanceIndexes]:
         return {} if made is None else read(instances, made, skips, depth, mapped=mapped)
 
-    put(instance_indexes, "_in_groups", forgotten)
+    put(instance_indexes, "_from_groups", forgotten)
 
 
 MUTANTS = (

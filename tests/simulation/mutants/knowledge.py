@@ -18,7 +18,7 @@ from tests.simulation.mutants.mutant import Mutant, put
 def _high_water() -> None:
     put(
         instance_indexes,
-        "of",
+        "known",
         lambda *known: {
             frame: InstanceIndexes(made=instance_indexes.positions(runs)) for frame, runs in known[-1].items()
         },

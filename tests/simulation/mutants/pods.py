@@ -6,7 +6,7 @@ from torpor_operator.controller import garbage_collector
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.pod import Pod
-from torpor_operator.taskrun import containers, pod_builder, step, transitions
+from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -45,12 +45,12 @@ def _gate() -> None:
         return body
 
     put(pod_builder, "build", ungated)
-    held = Pod.held.fget  # type: ignore[attr-defined]
+    held = Pod.has_finalizer.fget  # type: ignore[attr-defined]
     put(Pod, "gated", property(lambda pod: held(pod) and pod.phase == "Pending"))
 
 
 def _claim_before_gate() -> None:
-    put(containers, "claim", lambda _, pod: containers.release(pod))
+    put(containers, "claim", lambda _, pod: containers.remove_gate(pod))
 
 
 def _finalizer() -> None:
@@ -69,7 +69,7 @@ def _orphans() -> None:
 
 
 def _silent_end() -> None:
-    put(transitions, "_ended_silently", lambda *_: step.NOTHING)
+    put(pod_failure, "ended_without_report", lambda *_: step.NOTHING)
 
 
 MUTANTS = (

@@ -7,7 +7,7 @@ from typing import Any
 from torpor.runtime import foreign_exceptions
 from torpor_operator.graph import trigger_rules
 from torpor_operator.graph.trigger_rules import OutcomeCounts
-from torpor_operator.state import task_state as task_outcome
+from torpor_operator.state import task_state
 from torpor_operator.state.group_state import GroupState
 from torpor_triggerer.model import outcome
 from torpor_triggerer.usercode import task_end_events
@@ -37,18 +37,18 @@ def _fence() -> None:
 
 
 def _no_success() -> None:
-    counted = trigger_rules._ends_of
+    counted = trigger_rules._count
 
     def well(before: Any) -> OutcomeCounts:
-        ends = counted(before)
-        began = 0 if isinstance(before, GroupState) else before.skipped
-        return replace(ends, succeeded=ends.succeeded + began, skipped=ends.skipped - began)
+        counts = counted(before)
+        ran = 0 if isinstance(before, GroupState) else before.skipped
+        return replace(counts, succeeded=counts.succeeded + ran, skipped=counts.skipped - ran)
 
-    put(trigger_rules, "_ends_of", well)
+    put(trigger_rules, "_count", well)
 
 
 def _all_of_it() -> None:
-    put(task_outcome.Outcome, "skipped", 0)
+    put(task_state.Outcome, "skipped", 0)
 
 
 MUTANTS = (

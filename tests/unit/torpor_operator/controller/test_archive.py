@@ -81,7 +81,7 @@ async def test_an_archive_that_withdraws_its_address_is_gone() -> None:
 
 async def test_the_same_failure_has_the_same_message(tmp_path: Path) -> None:
     """The message is in a condition: if it differed at each try, each try would write the status."""
-    trusted = tls.make("127.0.0.1", datetime.now(UTC)).certificate
+    trusted = tls.create_key_pair("127.0.0.1", datetime.now(UTC)).certificate
     (token := tmp_path / "token").write_text("t")
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]

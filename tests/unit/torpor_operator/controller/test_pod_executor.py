@@ -63,6 +63,6 @@ async def test_a_pod_of_a_deleted_taskrun_on_a_lost_node_is_named(harness: Contr
     await harness.advance(120)
     status = harness.taskrun("run", "a")["status"]
     assert (status["state"], status["reason"]) == ("Scheduled", "NodeLost")
-    assert f"pod {taskrun}-a1-s0 was to end" in status["message"]
+    assert f"pod {taskrun}-a1-s0 should have terminated" in status["message"]
     stalled = next(one for one in harness.workflow("run")["status"]["conditions"] if one["type"] == "Stalled")
     assert (stalled["status"], stalled["reason"]) == ("True", "NodeLost")

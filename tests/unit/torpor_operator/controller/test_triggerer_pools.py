@@ -103,7 +103,7 @@ def test_a_deferral_without_a_triggerer_shows_the_cause() -> None:
     assert world.settle().advance(grace - 1).run("drop").status.message is None
     status = world.advance(1).run("drop").status
     assert (status.state, status.reason) == (State.DEFERRED, "PoolUnserved")
-    assert "no triggerer of pool tides" in (status.message or "")
+    assert "no triggerer is running for pool tides" in (status.message or "")
     assert "kubectl get pods -A -l torpor.dev/trigger-pool=tides" in (status.message or "")
     assert [event.reason for event in world.events if event.regarding] == ["PoolUnserved"]
     assert [event.reason for event in world.events if not event.regarding] == ["PoolUnserved"]

@@ -1,4 +1,4 @@
-"""Who comes after whom, and what forbids a Workflow to run at all."""
+"""The order of tasks, and specs that have no graph."""
 
 import pytest
 from torpor_api.models.workflow import WorkflowSpec
@@ -39,28 +39,28 @@ def test_a_reference_in_a_triggers_kwargs_is_a_dependency() -> None:
     assert world.run("b").status.trigger is not None
 
 
-def test_tasks_that_do_not_depend_on_each_other_run_side_by_side() -> None:
+def test_independent_tasks_run_in_parallel() -> None:
     world = World(python("a"), python("b"), python("c", after=["a", "b"])).settle()
     assert len(world.pods) == 2
     assert world.succeed("a").tasks() == {"a": "Succeeded", "b": "Running", "c": "Pending"}
     assert world.succeed("b").tasks()["c"] == "Running"
 
 
-def test_the_tasks_may_be_written_in_any_order() -> None:
+def test_tasks_may_be_listed_in_any_order() -> None:
     world = World(python("c", after=["b"]), python("b", after=["a"]), python("a")).settle()
     assert world.tasks() == {"a": "Running", "b": "Pending", "c": "Pending"}
 
 
-def test_the_order_of_the_graph_does_not_hang_on_the_hash_of_names() -> None:
+def test_the_order_of_the_graph_does_not_depend_on_hashes() -> None:
     tasks = [python(name) for name in "hgfedcba"] + [python("z", after=list("abcdefgh"))]
     made = dag.build(WorkflowSpec.model_validate({"tasks": tasks[::-1]}))
     assert isinstance(made, dag.Graph)
     assert [task.name for task in made.order] == list("abcdefghz")
 
 
-UNKNOWN_TASK = "task b: after: c: there is no task c; there are: a, b"
-UNKNOWN_IN_ARGS = "task b: args: rows: there is no task lost; there are: a, b"
-UNKNOWN_PARAM = "task b: args: day: there is no param dya; there are: day"
+UNKNOWN_TASK = "task b: after: c: unknown task c; tasks: a, b"
+UNKNOWN_IN_ARGS = "task b: args: rows: unknown task lost; tasks: a, b"
+UNKNOWN_PARAM = "task b: args: day: unknown param dya; params: day"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ UNKNOWN_PARAM = "task b: args: day: there is no param dya; there are: day"
         ({"when": "[1].all(a, [1].all(b, [1].all(c, true)))"}, "ExpressionTooExpensive", "task b: when: "),
     ],
 )
-def test_a_workflow_that_cannot_run_says_why_and_starts_nothing(
+def test_an_invalid_workflow_reports_why_and_starts_nothing(
     fields: dict[str, object], reason: str, message: str
 ) -> None:
     world = World(python("a"), python("b", **fields), params={"day": "today"}).settle()
@@ -98,7 +98,7 @@ def test_a_workflow_that_cannot_run_says_why_and_starts_nothing(
         ([python("a", when="tasks.a.result")], "a -> a"),
     ],
 )
-def test_a_cycle_is_named_in_full(tasks: list[dict[str, object]], ring: str) -> None:
+def test_the_message_names_all_tasks_of_a_cycle(tasks: list[dict[str, object]], ring: str) -> None:
     world = World(*tasks).settle()
     status, reason, message = world.condition()
     assert (status, reason) == ("False", "WorkflowInvalid")
@@ -106,7 +106,7 @@ def test_a_cycle_is_named_in_full(tasks: list[dict[str, object]], ring: str) -> 
     assert "remove one `after` or reference" in message
 
 
-def test_an_invalid_workflow_is_finished_and_lets_go_of_its_finalizer() -> None:
+def test_an_invalid_workflow_ends_and_loses_its_finalizer() -> None:
     world = World(python("a", after=["lost"])).settle()
     assert world.status.completion_time is not None
     assert world.workflow["metadata"]["finalizers"] == []

@@ -7,7 +7,7 @@ from tests.support.plan_world import World
 
 
 @pytest.mark.parametrize("rule", ["all_success", "none_failed", "none_failed_min_one_success", "none_skipped"])
-def test_a_rule_that_counts_all_decides_when_all_have_ended_although_the_first_has_decided_it(rule: str) -> None:
+def test_an_all_rule_waits_for_all_upstream_tasks_even_if_the_first_settles_it(rule: str) -> None:
     left_out = python("a", when="false") if rule == "none_skipped" else python("a")
     world = World(left_out, python("b"), python("c", after=["a", "b"], rule=rule)).settle()
     if rule != "none_skipped":
@@ -19,7 +19,7 @@ def test_a_rule_that_counts_all_decides_when_all_have_ended_although_the_first_h
 
 
 @pytest.mark.parametrize("order", [("failed", "other"), ("other", "failed")])
-def test_what_all_success_comes_to_does_not_depend_on_who_ended_first(order: tuple[str, str]) -> None:
+def test_all_success_does_not_depend_on_the_order_of_ends(order: tuple[str, str]) -> None:
     world = World(
         python("failed"),
         python("other"),
@@ -33,7 +33,7 @@ def test_what_all_success_comes_to_does_not_depend_on_who_ended_first(order: tup
 
 
 @pytest.mark.parametrize("result", ['"text"', "5", "null"])
-def test_who_is_mapped_over_what_is_no_list_fails_and_who_returned_it_succeeds(result: str) -> None:
+def test_mapping_over_a_non_list_fails_the_mapped_task_and_not_its_producer(result: str) -> None:
     world = World(
         python("list"),
         python("mapped", expand=[{"name": "x", "over": "${tasks.list.result}"}]),
@@ -50,6 +50,7 @@ def test_one_bad_item_of_expand_kwargs_fails_the_task_and_runs_none_of_its_insta
     world.succeed("list", '[{"x": 1}, 3, {"x": 2}]')
 
     assert (
-        world.task("mapped").message == "expandKwargs: over a list whose item 1 is a number; it takes a list of objects"
+        world.task("mapped").message
+        == "expandKwargs: the value is a list whose item 1 is a number; it must be a list of objects"
     )
     assert not world.has("mapped", 0)

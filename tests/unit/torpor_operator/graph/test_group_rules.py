@@ -5,7 +5,7 @@ import json
 from torpor_wire import constants
 
 from tests.support.builders import Body, python
-from tests.support.group_builders import COUNTRY, FETCH, LOAD, PLACES, TOWN, at_once, run
+from tests.support.group_builders import COUNTRY, FETCH, LOAD, PLACES, TOWN, run, succeed_all
 from tests.unit.torpor_operator.mapping.test_mapping import stored
 from tests.unit.torpor_operator.plan.test_clear import clear
 
@@ -13,7 +13,7 @@ OUTER: Body = {"name": "outer", "expand": [{"name": "x", "over": ["a", "b"]}]}
 LISTED: Body = {"name": "city", "expand": [{"name": "city", "over": "${tasks.list.result}"}]}
 
 
-def test_what_stands_in_the_outer_group_comes_after_the_inner_one_at_its_own_index() -> None:
+def test_a_task_of_the_outer_group_waits_for_the_inner_group_at_its_own_index() -> None:
     inner: Body = {"name": "inner", "in": "outer", "expand": [{"name": "y", "over": [1, 2]}]}
     tell = python("tell", group="outer", after=["inner"])
     world = run(python("do", group="inner"), tell, groups=[OUTER, inner])
@@ -21,7 +21,7 @@ def test_what_stands_in_the_outer_group_comes_after_the_inner_one_at_its_own_ind
     assert [world.has("tell", (index,)) for index in range(2)] == [True, False]
 
 
-def test_the_list_of_an_inner_group_may_be_made_at_each_index_of_the_outer() -> None:
+def test_the_list_of_an_inner_group_may_be_produced_at_each_outer_index() -> None:
     inner: Body = {"name": "inner", "in": "outer", "expand": [{"name": "y", "over": "${tasks.list.result}"}]}
     do = python("do", group="inner", args={"y": "${groups.inner.value}"})
     world = run(python("list", group="outer"), do, groups=[OUTER, inner])
@@ -30,7 +30,7 @@ def test_the_list_of_an_inner_group_may_be_made_at_each_index_of_the_outer() -> 
     assert not world.has("do", (0, 0))
 
 
-def test_a_group_is_mapped_over_the_length_and_the_keys_of_what_is_in_the_archive() -> None:
+def test_a_group_expands_over_the_length_and_keys_of_an_archived_result() -> None:
     world = run(python("list"), FETCH, groups=[LISTED])
     stored(world, "list", type="list", length=2)
     assert world.arguments("fetch", (1,)) == {"city": {"task": "list", "field": "result", "count": 1, "item": 1}}
@@ -39,11 +39,13 @@ def test_a_group_is_mapped_over_the_length_and_the_keys_of_what_is_in_the_archiv
     assert world.arguments("fetch", (0,)) == {"city": '"z"'}
 
 
-def test_that_an_objects_entry_in_the_archive_cannot_be_passed_is_said_as_it_is() -> None:
+def test_an_archived_entry_of_an_object_cannot_be_passed() -> None:
     world = run(python("list"), FETCH, groups=[LISTED])
     stored(world, "list", type="object", length=1, keys='["z"]')
-    said = "groups.city.value is in the archive, which expressions do not see: use groups.city.key, or map over a list"
-    assert said in (world.task("fetch").message or "")
+    message = (
+        "groups.city.value is in the archive, which expressions cannot read: use groups.city.key, or map over a list"
+    )
+    assert message in (world.task("fetch").message or "")
 
 
 def test_a_branch_outside_chooses_a_task_of_a_group_at_all_indexes() -> None:
@@ -53,7 +55,7 @@ def test_a_branch_outside_chooses_a_task_of_a_group_at_all_indexes() -> None:
     assert world.tasks()["right"] == "Skipped"
 
 
-def test_a_branch_within_a_group_cannot_name_what_is_outside() -> None:
+def test_a_branch_in_a_group_cannot_choose_a_task_outside() -> None:
     choice = python("choice", group="city", branch=True)
     world = run(choice, python("left", group="city", after=["choice"]), python("out", after=["choice"]))
     for index in range(3):
@@ -61,7 +63,7 @@ def test_a_branch_within_a_group_cannot_name_what_is_outside() -> None:
     assert (world.task("choice").state, world.task("choice").reason) == ("Failed", "BranchInvalid")
 
 
-def test_max_active_is_of_all_indexes_together() -> None:
+def test_max_active_counts_all_indexes_together() -> None:
     world = run(FETCH | {"maxActive": 2}, LOAD)
     assert [world.has("fetch", (index,)) for index in range(3)] == [True, True, False]
     world.succeed("fetch", index=(0,))
@@ -83,18 +85,18 @@ def test_an_index_without_items_skips_what_counts_it_by_all_success() -> None:
 
 def test_a_hook_sees_all_indexes() -> None:
     world = run(FETCH, python("tell", hook="end", args={"all": "${tasks.fetch.results}"}))
-    at_once(world, "fetch", 3)
+    succeed_all(world, "fetch", 3)
     assert world.arguments("tell")["all"]["paths"] == "0-2"
 
 
-def test_within_a_group_an_index_of_ones_own_is_that_of_ones_own_expand() -> None:
+def test_in_a_group_mapping_index_is_the_index_of_the_tasks_own_expand() -> None:
     say = python("say", group="city", args={"own": "${mapping.index}", "groups": "${groups.city.index}"})
     world = run(say, say | {"name": "each", "expand": [{"name": "n", "over": ["x", "y"]}]})
     assert world.arguments("say", (2,)) == {"own": json.dumps(constants.UNMAPPED), "groups": "2"}
     assert world.arguments("each", (2, 1)) == {"own": "1", "groups": "2", "n": '"y"'}
 
 
-def test_an_instance_that_its_when_left_out_cannot_be_named_for_clearing() -> None:
+def test_an_instance_that_when_skipped_cannot_be_cleared() -> None:
     world = run(FETCH | {"when": "groups.city.index != 1"})
     world.succeed("fetch", index=(0,)).succeed("fetch", index=(2,))
     clear(world, "fetch/1")

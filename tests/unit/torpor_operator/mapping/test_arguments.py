@@ -1,4 +1,4 @@
-"""What a task is called with: values, expressions, and references to what is too large to copy."""
+"""The arguments of a task: values, expressions, and references to large values."""
 
 import json
 
@@ -8,7 +8,7 @@ from tests.support.builders import python, wait
 from tests.support.plan_world import World
 
 
-def test_a_value_stands_on_the_taskrun_as_json_text() -> None:
+def test_a_value_is_stored_in_the_taskrun_as_json_text() -> None:
     world = World(python("a", args={"whole": 1, "real": 1.0, "none": None, "deep": {"b": [1], "a": "é"}})).settle()
     assert world.arguments("a") == {"whole": "1", "real": "1.0", "none": "null", "deep": '{"b":[1],"a":"é"}'}
 
@@ -19,7 +19,7 @@ def test_a_string_that_is_one_expression_keeps_its_type_and_a_longer_one_is_text
     assert world.arguments("a") == {"n": "42", "text": '"n is 41"', "escaped": '"${params.n}"'}
 
 
-def test_what_an_expression_yields_is_never_read_again() -> None:
+def test_the_result_of_an_expression_is_not_parsed_again() -> None:
     world = World(python("a", args={"x": "${params.x}"}), params={"x": "${params.secret}", "secret": "no"}).settle()
     assert world.arguments("a") == {"x": '"${params.secret}"'}
 
@@ -52,7 +52,7 @@ def test_small_results_of_a_mapped_task_are_read_by_the_worker_too() -> None:
     assert world.arguments("b") == {"rows": read, "sum": "3"}
 
 
-def test_results_of_an_empty_mapping_are_none_at_all() -> None:
+def test_an_empty_mapping_has_no_results() -> None:
     empty = python("a", expand=[{"name": "n", "over": []}])
     world = World(empty, python("b", args={"rows": "${tasks.a.results}"}, rule="all_done")).settle()
     assert world.arguments("b") == {"rows": {"task": "a", "field": "results", "count": 0, "missing": ""}}
@@ -75,11 +75,11 @@ def test_results_too_large_to_evaluate_can_still_be_passed_whole() -> None:
     assert "as the argument ${tasks.a.results}" in (world.task("c").message or "")
 
 
-def test_a_large_value_that_is_no_whole_result_is_copied_up_to_the_limit_of_a_result() -> None:
+def test_a_large_value_that_is_not_a_whole_result_is_copied_up_to_the_limit() -> None:
     world = World(python("a", args={"text": "x" * 8000}), python("b", args={"text": "x" * 9000})).settle()
     assert world.tasks() == {"a": "Running", "b": "Failed"}
     assert world.task("b").reason == "ExpressionFailed"
-    assert "args: text: its value is 9002 bytes; 8192 fit" in (world.task("b").message or "")
+    assert "args: text: the value has 9002 bytes; the limit is 8192" in (world.task("b").message or "")
 
 
 def test_an_expression_that_fails_names_the_argument() -> None:
@@ -88,11 +88,11 @@ def test_an_expression_that_fails_names_the_argument() -> None:
     assert (world.task("a").message or "").startswith("args: n: ")
 
 
-def test_a_task_is_not_used_whole() -> None:
+def test_a_task_without_a_field_is_invalid_in_an_expression() -> None:
     world = World(python("a"), python("b", args={"x": "${tasks.a}"})).settle()
     assert world.condition()[1:] == (
         "ExpressionInvalid",
-        "task b: args: x: tasks.a is used whole: write tasks.a.result",
+        "task b: args: x: tasks.a has no value of its own: write tasks.a.result",
     )
 
 
@@ -104,10 +104,10 @@ def test_a_task_has_no_other_fields() -> None:
 def test_kwargs_of_a_trigger_too_large_for_a_taskrun_fail_the_task() -> None:
     world = World(wait("a", kwargs={"text": "x" * 5000})).settle()
     assert world.task("a").reason == "TriggerInvalid"
-    assert world.task("a").message == "trigger: its kwargs are 5011 bytes; 4096 fit"
+    assert world.task("a").message == "trigger: the kwargs have 5011 bytes; the limit is 4096"
 
 
-def test_a_taskrun_carries_what_its_task_says() -> None:
+def test_a_taskrun_has_the_fields_of_its_task() -> None:
     task = python("a", image="other:1", timeout="1h", retries={"limit": 3, "delay": "1s"})
     world = World(task, trigger_pool="x", triggerPool="edge").settle()
     spec = world.run("a").spec

@@ -1,7 +1,7 @@
-"""Expressions in a container's command and arguments and in the environment of a pod, and what a container is told."""
+"""Expressions in a container's command, arguments and environment, and the identity that a container gets."""
 
 import pytest
-from torpor_operator.model import pod
+from torpor_operator.model.pod import pod_name
 from torpor_wire import transitions
 from torpor_wire.canonical import Json
 from torpor_wire.state import State
@@ -11,7 +11,7 @@ from tests.support.plan_world import World
 
 
 def program(world: World, task: str, index: int = -1) -> Body:
-    main: Body = world.pods[pod.name_of(world.run(task, index))]["spec"]["containers"][0]
+    main: Body = world.pods[pod_name(world.run(task, index))]["spec"]["containers"][0]
     return main
 
 
@@ -31,7 +31,7 @@ def test_an_expression_in_a_command_is_evaluated_and_the_task_comes_after_what_i
     assert program(world, "load")["command"] == ["load", "--day=monday", '{"files":[1,2]}']
 
 
-def test_a_string_stands_as_it_is_and_any_other_value_as_json() -> None:
+def test_a_string_is_unchanged_and_any_other_value_is_json() -> None:
     params = {"text": "a b", "number": 3, "flag": True, "none": None}
     world = World(shell("a", "${params.text}", "${params.number}", "${params.flag}", "${params.none}"), params=params)
     assert program(world.settle(), "a")["args"] == ["a b", "3", "true", "null"]
@@ -66,26 +66,26 @@ def test_each_instance_of_a_mapped_task_has_its_own_command() -> None:
 
 
 @pytest.mark.parametrize("text", ["${HOME}", "${x:-default}", "${#x}"])
-def test_a_variable_of_the_shell_is_refused_with_a_word_of_how_to_write_it(text: str) -> None:
+def test_a_shell_variable_is_rejected_with_advice(text: str) -> None:
     world = World(shell("a", f"echo {text}")).settle()
     assert world.status.state == "Failed"
     assert "container.args" in world.condition()[2]
     assert "$${NAME}" in world.condition()[2]
 
 
-def test_a_reference_to_a_task_that_is_not_there_fails_the_run() -> None:
+def test_a_reference_to_an_unknown_task_fails_the_run() -> None:
     world = World(shell("a", "${tasks.nobody.result}")).settle()
     assert world.condition()[1] == "WorkflowInvalid"
-    assert "container.args: there is no task nobody" in world.condition()[2]
+    assert "container.args: unknown task nobody" in world.condition()[2]
 
 
-def test_a_value_that_is_too_long_for_a_command_fails_the_task_and_says_so() -> None:
+def test_a_value_too_long_for_a_command_fails_the_task() -> None:
     world = World(python("list"), shell("a", "x${tasks.list.result}")).settle().succeed("list", '"' + "x" * 5000 + '"')
     assert world.tasks()["a"] == "Failed"
-    assert "container.args[0]: its value is 5001 characters; 4096 fit" in (world.task("a").message or "")
+    assert "container.args[0]: the value has 5001 characters; the limit is 4096" in (world.task("a").message or "")
 
 
-def test_a_container_is_told_what_it_is() -> None:
+def test_a_container_has_its_identity_in_its_environment() -> None:
     world = World(container("a", retries={"limit": 1, "delay": "1s"}, expand=[{"name": "n", "over": [1, 2]}])).settle()
     found, run = env(world, "a", 1), world.run("a", 1)
     assert (
@@ -116,7 +116,7 @@ def test_a_container_that_is_not_mapped_has_an_empty_index() -> None:
     assert env(World(container("a")).settle(), "a")["TORPOR_INDEX"] == ""
 
 
-def test_a_result_in_the_archive_cannot_be_given_to_a_container_and_the_message_says_so() -> None:
+def test_an_archived_result_cannot_be_passed_to_a_container() -> None:
     tasks = (container("a", args={"x": "${tasks.list.result}"}), shell("b", "${tasks.list.result}"))
     world = World(python("list"), *tasks).settle()
     world.claim("list")
@@ -126,5 +126,5 @@ def test_a_result_in_the_archive_cannot_be_given_to_a_container_and_the_message_
     world.settle()
     for name in ("a", "b"):
         message = world.task(name).message or ""
-        assert "the result of task list is 20000 bytes and in the archive, which expressions do not see; " in message
-        assert message.endswith("pass on where the data is, or let a python task write it there")
+        assert "the result of task list has 20000 bytes and is in the archive" in message
+        assert message.endswith("container tasks cannot read it either: pass the location of the data instead")

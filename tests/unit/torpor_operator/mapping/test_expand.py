@@ -1,4 +1,4 @@
-"""A task run once for each item of a list."""
+"""A task with one instance for each item of a list."""
 
 import json
 
@@ -13,13 +13,13 @@ def over(value: object, **fields: object) -> dict[str, object]:
     return python("load", expand=[{"name": "path", "over": value}], **fields)
 
 
-def test_a_literal_list_makes_an_instance_of_each_item_in_order() -> None:
+def test_a_literal_list_creates_one_instance_per_item_in_order() -> None:
     world = World(over(["a", {"b": [1.0, None]}, 3])).settle()
     assert [world.arguments("load", index)["path"] for index in range(3)] == ['"a"', '{"b":[1.0,null]}', "3"]
     assert world.task("load").total == 3
 
 
-def test_an_item_may_hold_expressions_and_what_they_yield_is_not_read_again() -> None:
+def test_an_item_may_have_expressions_whose_results_are_not_parsed_again() -> None:
     world = World(over(["${params.day}/x", "$${y}"]), params={"day": "${1+1}"}).settle()
     assert [world.arguments("load", index)["path"] for index in range(2)] == ['"${1+1}/x"', '"${y}"']
 
@@ -44,26 +44,26 @@ def test_an_empty_list_skips_the_task() -> None:
 @pytest.mark.parametrize(
     ("yields", "kind"), [('"a"', "a string"), ("3", "a number"), ("null", "null"), ("true", "a boolean")]
 )
-def test_what_is_neither_list_nor_object_fails_the_task(yields: str, kind: str) -> None:
+def test_a_value_that_is_neither_list_nor_object_fails_the_task(yields: str, kind: str) -> None:
     world = World(python("list"), over("${tasks.list.result}")).settle().succeed("list", yields)
     assert world.task("load").reason == "ExpandInvalid"
-    assert world.task("load").message == f"expand path: over {kind}; it takes a list or an object"
+    assert world.task("load").message == f"expand path: the value is {kind}; it must be a list or an object"
 
 
 def test_a_list_that_is_too_long_fails_the_task_with_both_numbers() -> None:
     world = World(over(list(range(4))), settings=Settings(max_map_size=3)).settle()
     assert world.task("load").reason == "ExpandInvalid"
-    assert world.task("load").message == "expand path: over 4 items; at most 3 are allowed"
+    assert world.task("load").message == "expand path: 4 items; at most 3 are allowed"
     assert world.taskruns == {}
 
 
 def test_an_item_too_large_for_a_taskrun_fails_the_task_and_says_which() -> None:
     world = World(over(["small", "x" * 9000])).settle()
     assert world.task("load").reason == "ExpandInvalid"
-    assert world.task("load").message == "expand path: item 1 is 9002 bytes; 8192 fit"
+    assert world.task("load").message == "expand path: item 1 has 9002 bytes; the limit is 8192"
 
 
-def test_the_results_come_in_the_order_of_the_index_and_not_of_the_ending() -> None:
+def test_results_are_ordered_by_index_and_not_by_end() -> None:
     world = World(over(["a", "b", "c"]), python("report", args={"rows": "${tasks.load.results.map(r, r)}"})).settle()
     for index in (2, 0, 1):
         world.succeed("load", json.dumps(f"row {index}"), index)
@@ -78,7 +78,7 @@ def test_one_failed_instance_fails_the_task_when_all_have_ended() -> None:
     assert "no row" in (world.task("load").message or "")
 
 
-def test_the_result_of_a_mapped_task_is_asked_for_as_results() -> None:
+def test_a_mapped_task_has_results_and_no_result() -> None:
     world = World(over(["a"]), python("report", args={"rows": "${tasks.load.result}"})).settle()
     assert world.condition()[1] == "ExpressionInvalid"
     assert "write tasks.load.results" in world.condition()[2]
@@ -90,7 +90,7 @@ def test_a_mapped_wait_is_one_wait_for_each_item() -> None:
     assert [world.state("drop", index) for index in (0, 1)] == ["Deferred", "Deferred"]
 
 
-def test_instances_that_run_go_on_when_the_list_they_came_from_is_lost() -> None:
+def test_running_instances_go_on_when_their_list_is_lost() -> None:
     world = World(python("list"), over("${tasks.list.result}"), parallelism=1).settle().succeed("list", "[1, 2]")
     world.lose_taskrun("list")
     world.settle()
@@ -101,11 +101,11 @@ def test_instances_that_run_go_on_when_the_list_they_came_from_is_lost() -> None
     assert (world.task("load").reason, world.task("load").succeeded) == ("UpstreamFailed", 1)
 
 
-def test_an_expression_without_its_braces_is_told_how_it_is_written() -> None:
+def test_the_message_for_an_expression_without_braces_shows_the_syntax() -> None:
     world = World(python("a", expand=[{"name": "x", "over": "params.paths"}]), params={"paths": [1]}).settle()
-    assert "an expression is written ${params.paths}" in (world.task("a").message or "")
+    assert "write an expression as ${params.paths}" in (world.task("a").message or "")
 
 
-def test_an_expression_with_something_around_it_is_told_to_stand_alone() -> None:
+def test_the_message_for_text_around_an_expression_asks_for_the_expression_alone() -> None:
     world = World(over("${params.l} "), params={"l": [1]}).settle()
-    assert "the text is to be one expression ${...} and nothing else" in (world.task("load").message or "")
+    assert "write one expression ${...} without other text" in (world.task("load").message or "")

@@ -1,4 +1,4 @@
-"""Mapping beyond one list: products, objects, objects of arguments, functions, names, results that are elsewhere."""
+"""Mapping over products, objects, objects of arguments, and archived results; functions and display names."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ def test_a_product_above_the_limit_fails_the_task_with_the_numbers() -> None:
 def test_a_run_sets_its_own_limit_within_the_installations(asked: int | None, limit: int, allowed: int) -> None:
     settings = Settings(max_map_size=2, map_size_limit=limit)
     world = World(mapped(("a", list(range(5)))), settings=settings, **({"maxMapSize": asked} if asked else {})).settle()
-    assert world.task("load").message == f"expand a: over 5 items; at most {allowed} are allowed"
+    assert world.task("load").message == f"expand a: 5 items; at most {allowed} are allowed"
 
 
 def test_one_empty_list_of_a_product_skips_the_task_and_is_named() -> None:
@@ -53,21 +53,21 @@ def test_each_object_of_a_list_is_the_arguments_of_an_instance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("objects", "said"),
+    ("objects", "message"),
     [
-        ([{"x": 1}, 3], "expandKwargs: over a list whose item 1 is a number; it takes a list of objects"),
-        ([{"a-b": 1}], "expandKwargs: item 0: 'a-b' is no identifier, and so cannot be an argument"),
-        ([{"day": 1}], "expandKwargs: item 0: gives day, which is a constant of args too; remove one"),
-        ("${params.n}", "expandKwargs: over a number; it takes a list of objects"),
+        ([{"x": 1}, 3], "expandKwargs: the value is a list whose item 1 is a number; it must be a list of objects"),
+        ([{"a-b": 1}], "expandKwargs: item 0: 'a-b' is not an identifier and cannot be an argument"),
+        ([{"day": 1}], "expandKwargs: item 0: day is also a constant in args; remove one"),
+        ("${params.n}", "expandKwargs: the value is a number; it must be a list of objects"),
     ],
 )
-def test_what_cannot_be_arguments_fails_the_task_before_anything_of_it_runs(objects: object, said: str) -> None:
+def test_invalid_arguments_fail_the_task_before_it_runs(objects: object, message: str) -> None:
     world = World(python("load", expandKwargs=objects, args={"day": 1}), params={"n": 3}).settle()
-    assert (world.task("load").reason, world.task("load").message) == ("ExpandInvalid", said)
+    assert (world.task("load").reason, world.task("load").message) == ("ExpandInvalid", message)
     assert world.taskruns == {}
 
 
-def test_objects_of_arguments_are_kwargs_of_a_wait() -> None:
+def test_objects_of_arguments_are_kwargs_of_a_trigger() -> None:
     world = World(wait("drop", kwargs={"status": [200]}, expandKwargs=[{"url": "a"}, {"url": "b"}])).settle()
     assert [json.loads(run["spec"]["trigger"]["kwargs"])["url"] for run in world.taskruns.values()] == ["a", "b"]
 
@@ -94,12 +94,12 @@ def test_a_task_that_is_not_mapped_has_index_minus_one() -> None:
     assert World(python("a", args={"n": "${mapping.index}"})).settle().arguments("a") == {"n": "-1"}
 
 
-def test_an_instance_is_called_by_its_display_name_from_its_creation() -> None:
+def test_a_taskrun_has_its_display_name_from_its_creation() -> None:
     world = World(mapped(("city", ["oslo"]), displayName="load ${mapping.value}")).settle()
     assert world.run("load", 0).spec.display_name == "load oslo"
 
 
-def test_an_instance_whose_when_is_false_is_left_out_and_not_created_later() -> None:
+def test_an_instance_whose_when_is_false_is_skipped_and_not_created_later() -> None:
     world = World(mapped(("n", [1, 0, 2]), when="mapping.value > 0")).settle()
     assert [run.spec.map_index for run in (world.run("load", 0), world.run("load", 2))] == [0, 2]
     entry = world.task("load")
@@ -108,7 +108,7 @@ def test_an_instance_whose_when_is_false_is_left_out_and_not_created_later() -> 
     assert world.tasks() == {"load": "Succeeded"}
 
 
-def test_a_task_all_of_whose_instances_are_left_out_is_skipped() -> None:
+def test_a_task_whose_instances_are_all_skipped_is_skipped() -> None:
     world = World(mapped(("n", [1, 2]), when="mapping.value > 2")).settle()
     assert world.tasks() == {"load": "Skipped"}
     assert world.taskruns == {}
@@ -131,7 +131,7 @@ def test_a_task_is_mapped_over_the_results_of_a_mapped_task() -> None:
     assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
 
 
-def test_an_instance_that_returned_none_is_left_out_of_what_is_mapped_over_its_task_and_of_the_results() -> None:
+def test_an_instance_that_returned_none_is_not_in_the_results_nor_mapped_over() -> None:
     world = World(
         mapped(("n", [1, 2, 3])),
         python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}]),
@@ -146,7 +146,7 @@ def test_an_instance_that_returned_none_is_left_out_of_what_is_mapped_over_its_t
     assert world.arguments("other") == {"rows": "2"}
 
 
-def test_the_worker_is_told_that_an_instance_returned_none() -> None:
+def test_the_worker_knows_which_instances_returned_none() -> None:
     world = World(mapped(("n", [1, 2, 3])), python("sum", args={"rows": "${tasks.load.results}"})).settle()
     large = json.dumps("x" * 3000)
     world.succeed("load", large, 0).succeed("load", "null", 1).succeed("load", large, 2)
@@ -154,7 +154,7 @@ def test_the_worker_is_told_that_an_instance_returned_none() -> None:
     assert world.arguments("sum")["rows"].items() >= {"count": 3, "missing": "1"}.items()
 
 
-def test_where_every_instance_returned_none_what_is_mapped_over_the_task_is_skipped() -> None:
+def test_a_task_mapped_over_results_that_are_all_none_is_skipped() -> None:
     world = World(
         mapped(("n", [1, 2])), python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}])
     ).settle()
@@ -192,19 +192,19 @@ def test_an_object_in_the_archive_is_mapped_over_by_its_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
-        ({"type": "bytes"}, "expand path: over a bytes; it takes a list or an object"),
+        ({"type": "bytes"}, "expand path: the value is a bytes; it must be a list or an object"),
         (
             {"type": "object", "length": 9},
-            "expand path: over an object of 9 keys, more than are known here; it takes a list or an object",
+            "expand path: the value is an object with 9 keys, too many to expand; it must be a list or an object",
         ),
     ],
 )
-def test_what_in_the_archive_cannot_be_mapped_over_fails_the_task(fields: dict[str, Any], said: str) -> None:
+def test_an_archived_result_that_cannot_be_expanded_fails_the_task(fields: dict[str, Any], message: str) -> None:
     world = World(python("list"), mapped(("path", "${tasks.list.result}"))).settle()
     stored(world, "list", **fields)
-    assert world.task("load").message == said
+    assert world.task("load").message == message
 
 
 def test_a_result_in_the_archive_is_passed_by_reference_and_not_seen_by_expressions() -> None:
@@ -214,19 +214,19 @@ def test_a_result_in_the_archive_is_passed_by_reference_and_not_seen_by_expressi
     source = world.run("b").spec.arguments[0].source
     assert source is not None
     assert (source.task, source.field, source.item) == ("a", "result", None)
-    assert "in the archive, which expressions do not see" in (world.task("c").message or "")
+    assert "in the archive, which expressions cannot read" in (world.task("c").message or "")
 
 
-def test_of_results_that_are_partly_in_the_archive_no_expression_sees_a_part() -> None:
+def test_expressions_see_no_part_of_results_that_are_partly_archived() -> None:
     reader = python("sum", args={"rows": "${tasks.load.results}"})
     world = World(mapped(("n", [1, 2])), reader, python("c", when="size(tasks.load.results) > 1")).settle()
     world.succeed("load", "1", 0)
     stored(world, "load", index=1, type="bytes", size=3)
     assert world.arguments("sum")["rows"]["count"] == 2
-    assert "some are in the archive, which expressions do not see" in (world.task("c").message or "")
+    assert "some results are in the archive, which expressions cannot read" in (world.task("c").message or "")
 
 
-def test_a_container_cannot_take_what_is_in_the_archive() -> None:
+def test_a_container_cannot_take_an_archived_result() -> None:
     world = World(python("a"), container("b", args={"rows": "${tasks.a.result}"})).settle()
     stored(world, "a", type="string")
     assert world.task("b").reason == "ExpressionTooExpensive"
@@ -256,12 +256,12 @@ def test_max_active_limits_how_many_instances_hold_a_pod() -> None:
     assert world.task("load").created == 3
 
 
-def test_a_longer_list_is_created_in_batches_and_whole() -> None:
+def test_a_long_list_is_created_in_batches() -> None:
     world = World(mapped(("n", list(range(1200)))), settings=Settings(max_map_size=2000), parallelism=2000).settle()
     assert world.task("load").created == 1200
 
 
-def test_instances_that_are_there_in_any_order_are_never_taken_for_deleted() -> None:
+def test_instances_that_appear_in_any_order_do_not_count_as_deleted() -> None:
     world = World(mapped(("n", list(range(4))))).settle()
     name = world.run("load", 1).metadata.name
     world.api.taskruns.pop(name)

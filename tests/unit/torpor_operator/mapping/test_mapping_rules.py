@@ -1,4 +1,4 @@
-"""What AIP-42 says of mapping and what follows from it, where no other test of the plan shows it."""
+"""Rules of AIP-42 on mapping that no other test of the plan covers."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_aip_42s_first_example_is_three_instances_and_their_sum() -> None:
     assert len(world.taskruns) == 4
 
 
-def test_each_element_is_an_argument_whatever_it_is_and_may_hold_results() -> None:
+def test_each_element_of_any_kind_is_an_argument_and_may_have_results() -> None:
     commands = [["ls", "${tasks.home.result}"], ["cat", "${tasks.passwd.result}"]]
     world = World(python("home"), python("passwd"), mapped(("command", commands))).settle()
     world.succeed("home", '"~"').succeed("passwd", '"/etc/passwd"')
@@ -56,7 +56,7 @@ def test_keys_of_an_object_are_strings() -> None:
     assert world.run("load", 0).spec.display_name == "true"
 
 
-def test_an_object_that_an_expression_makes_is_in_the_order_of_its_keys() -> None:
+def test_an_object_from_an_expression_is_ordered_by_its_keys() -> None:
     world = World(mapped(("x", "${{'b': 1, 'a': 2}}"))).settle()
     assert [world.arguments("load", index)["x"] for index in range(2)] == ['["a",2]', '["b",1]']
 
@@ -67,13 +67,13 @@ def test_lists_are_zipped_by_an_expression() -> None:
     assert world.arguments("load", 1) == {"x": "2", "y": '"q"'}
 
 
-def test_of_two_mapped_tasks_the_second_begins_when_every_instance_of_the_first_has_ended() -> None:
+def test_a_mapped_task_starts_when_all_instances_of_the_one_before_have_ended() -> None:
     world = World(mapped(("n", [1, 2])), following()).settle().succeed("load", "1", 0)
     assert not world.has("next", 0)
     assert world.succeed("load", "2", 1).tasks()["next"] == "Running"
 
 
-def test_without_the_list_that_failed_to_come_nothing_is_mapped() -> None:
+def test_a_task_whose_list_failed_has_no_instances() -> None:
     world = World(python("list"), following("${tasks.list.result}")).settle().fail("list")
     assert world.tasks()["next"] == "UpstreamFailed"
     assert not world.has("next", 0)
@@ -89,7 +89,7 @@ def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
     assert not world.has("next", 1)
 
 
-def test_an_instance_that_cannot_be_made_fails_its_task_when_those_before_it_have_ended() -> None:
+def test_an_instance_that_cannot_be_created_fails_its_task_after_earlier_ones_ended() -> None:
     world = World(mapped(("n", [1, 2, "x"]), args={"m": "${mapping.value + 1}"}), settings=Settings(batch=2)).settle()
     assert world.task("load").state == "Running"
     world.succeed("load", "2", 0).succeed("load", "3", 1)
@@ -97,19 +97,19 @@ def test_an_instance_that_cannot_be_made_fails_its_task_when_those_before_it_hav
     assert not world.has("load", 2)
 
 
-def test_an_expression_sees_no_mapping_where_the_mapping_is_made() -> None:
-    said = World(mapped(("n", "${mapping.index}"))).settle().condition()[2]
-    assert "expand n: unknown name 'mapping'" in said
+def test_the_expression_of_expand_sees_no_mapping() -> None:
+    message = World(mapped(("n", "${mapping.index}"))).settle().condition()[2]
+    assert "expand n: unknown name 'mapping'" in message
 
 
 def test_a_hook_may_be_mapped() -> None:
     tell = wait("tell", "webhook", hook="end", expand=[{"name": "url", "over": ["a", "b"]}])
     world = World(python("a"), tell).settle().succeed("a")
-    told = [run["spec"]["trigger"]["kwargs"] for run in world.taskruns.values() if "trigger" in run["spec"]]
-    assert told == ['{"url":"a"}', '{"url":"b"}']
+    kwargs = [run["spec"]["trigger"]["kwargs"] for run in world.taskruns.values() if "trigger" in run["spec"]]
+    assert kwargs == ['{"url":"a"}', '{"url":"b"}']
 
 
-def test_every_instance_bears_its_tasks_name_and_its_own_index() -> None:
+def test_every_instance_has_the_name_of_its_task_and_its_index() -> None:
     world = World(mapped(("n", [1, 2]))).settle()
     runs = list(world.taskruns.values())
     assert {run["metadata"]["labels"]["torpor.dev/task"] for run in runs} == {"load"}
@@ -117,39 +117,39 @@ def test_every_instance_bears_its_tasks_name_and_its_own_index() -> None:
 
 
 @pytest.mark.parametrize("rule", ["always", "one_success", "one_done"])
-def test_what_is_mapped_over_results_waits_for_all_of_them_whatever_its_rule(rule: str) -> None:
+def test_a_task_mapped_over_results_waits_for_all_of_them_with_any_rule(rule: str) -> None:
     world = World(mapped(("n", [1, 2])), following(rule=rule)).settle().succeed("load", '"b"', 1)
     assert world.tasks()["next"] == "Pending"
     world.succeed("load", '"a"', 0)
     assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
 
 
-def test_what_is_mapped_over_a_result_waits_for_it_whatever_its_rule() -> None:
+def test_a_task_mapped_over_a_result_waits_for_it_with_any_rule() -> None:
     world = World(python("list"), following("${tasks.list.result}", rule="always")).settle()
     assert world.tasks()["next"] == "Pending"
     assert world.succeed("list", "[1]").has("next", 0)
 
 
-def test_by_any_rule_a_length_that_is_not_known_since_its_producer_failed_is_upstream_failed() -> None:
+def test_with_any_rule_a_failed_producer_makes_the_mapped_task_upstream_failed() -> None:
     world = World(python("list"), following("${tasks.list.result}", rule="all_done")).settle().fail("list")
     assert world.tasks()["next"] == "UpstreamFailed"
 
 
-def test_results_of_a_task_that_is_not_mapped_are_refused_wherever_they_stand() -> None:
+def test_results_of_a_task_that_is_not_mapped_are_rejected_in_every_field() -> None:
     world = World(python("list"), following("${tasks.list.results}")).settle()
     assert "write tasks.list.result" in world.condition()[2]
 
 
-def test_that_a_value_is_in_the_archive_is_said_where_an_expression_asks_for_it() -> None:
+def test_an_expression_that_reads_an_archived_value_reports_it() -> None:
     world = World(python("list"), mapped(("n", "${tasks.list.result}"), when="mapping.value > 1")).settle()
     stored(world, "list", type="list", length=2)
     assert "in the archive" in (world.task("load").message or "")
 
 
-def test_where_the_list_was_skipped_what_is_mapped_over_it_is_skipped_and_says_so() -> None:
+def test_a_task_mapped_over_a_skipped_list_is_skipped_with_a_message() -> None:
     world = World(python("list", when="false"), following("${tasks.list.result}", rule="none_failed")).settle()
     assert world.tasks()["next"] == "Skipped"
-    assert world.task("next").message == "expand x: task list, which makes the list, was skipped"
+    assert world.task("next").message == "expand x: task list, which produces the list, was skipped"
 
 
 LEFT_OUT, BROKEN, NUMBER = "${tasks.left_out.result}", "${tasks.broken.result}", 3
@@ -166,21 +166,19 @@ def two_lists(first: object, second: object, *, grouped: bool, by: str = "all_do
 
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("lists", [(LEFT_OUT, BROKEN), (BROKEN, LEFT_OUT), ([], BROKEN), (NUMBER, BROKEN)])
-def test_where_one_list_was_skipped_and_another_failed_it_is_upstream_failed_in_whatever_order(
-    lists: tuple[object, object], grouped: bool
-) -> None:
+def test_a_failed_list_outweighs_a_skipped_list_in_any_order(lists: tuple[object, object], grouped: bool) -> None:
     world = two_lists(*lists, grouped=grouped)
     assert world.tasks()["next"] == "UpstreamFailed"
-    assert "task broken, which makes the list" in str(world.task("next").message)
+    assert "task broken, which produces the list" in str(world.task("next").message)
 
 
 @pytest.mark.parametrize("lists", [(LEFT_OUT, NUMBER), (NUMBER, LEFT_OUT)])
-def test_a_list_that_is_none_fails_the_task_in_whatever_order(lists: tuple[object, object]) -> None:
+def test_an_invalid_list_fails_the_task_in_any_order(lists: tuple[object, object]) -> None:
     world = two_lists(*lists, grouped=False)
     assert world.task("next").reason == "ExpandInvalid"
 
 
-def test_within_one_expression_too_what_failed_comes_before_what_was_skipped() -> None:
+def test_a_failed_producer_outweighs_a_skipped_one_in_one_expression() -> None:
     over = "${tasks.a_left_out.result + tasks.broken.result}"
     world = World(python("a_left_out", when="false"), python("broken"), following(over, rule="all_done")).settle()
     assert world.fail("broken").tasks()["next"] == "UpstreamFailed"
@@ -189,12 +187,12 @@ def test_within_one_expression_too_what_failed_comes_before_what_was_skipped() -
 @pytest.mark.parametrize(
     "over", ["${[tasks.list.state]}", "${tasks.list.result == null ? ['Failed'] : tasks.list.result}"]
 )
-def test_an_expression_may_have_a_list_for_what_failed(over: str) -> None:
+def test_an_expression_may_provide_a_list_for_a_failed_task(over: str) -> None:
     world = World(python("list"), following(over, rule="all_done")).settle().fail("list")
     assert world.arguments("next", 0) == {"x": '"Failed"'}
 
 
-def test_of_a_product_too_a_value_in_the_archive_is_said_to_be_there() -> None:
+def test_an_archived_value_of_a_product_is_reported() -> None:
     world = World(
         python("list"), mapped(("n", "${tasks.list.result}"), ("m", [1]), when="mapping.value.n > mapping.value.m")
     ).settle()
@@ -202,13 +200,13 @@ def test_of_a_product_too_a_value_in_the_archive_is_said_to_be_there() -> None:
     assert "in the archive" in (world.task("load").message or "")
 
 
-def test_a_run_is_done_without_the_instances_that_were_left_out() -> None:
+def test_a_run_ends_without_the_skipped_instances() -> None:
     world = World(mapped(("n", [1, 0, 2]), when="mapping.value > 0")).settle().succeed("load", "1", 0)
     assert world.succeed("load", "1", 2).status.progress == "2/2"
 
 
 @pytest.mark.parametrize("days", ["mon", "mon,-"])
-def test_a_cleared_instance_that_is_not_to_be_any_more_does_not_keep_the_run_open(days: str) -> None:
+def test_a_cleared_instance_that_no_longer_exists_does_not_keep_the_run_open(days: str) -> None:
     load = mapped(("day", "${variables.days.split(',')}"), when="mapping.value != '-'")
     world = World(load, variablesFrom="settings")
     world.api.variables["settings"] = {"days": "mon,tue"}
@@ -219,20 +217,20 @@ def test_a_cleared_instance_that_is_not_to_be_any_more_does_not_keep_the_run_ope
     assert not world.has("load", 1)
 
 
-def test_one_object_is_no_list_of_arguments() -> None:
+def test_an_object_is_not_a_list_of_arguments() -> None:
     world = World(python("load", expandKwargs="${params.one}"), params={"one": {"x": 1}}).settle()
-    assert world.task("load").message == "expandKwargs: over an object; it takes a list of objects"
+    assert world.task("load").message == "expandKwargs: the value is an object; it must be a list of objects"
 
 
 @pytest.mark.parametrize("over", ["${tasks.list.result}", "${tasks.load.results}"])
-def test_a_mapped_container_is_given_what_fits_and_no_reference(over: str) -> None:
+def test_a_mapped_container_gets_values_and_no_references(over: str) -> None:
     large = "x" * 2000
     world = World(python("list"), mapped(("n", [1])), container("read", expand=[{"name": "x", "over": over}])).settle()
     world.succeed("list", json.dumps([large])).succeed("load", json.dumps(large), 0)
     assert world.arguments("read", 0) == {"x": json.dumps(large)}
 
 
-def test_a_container_cannot_be_mapped_over_what_is_in_the_archive() -> None:
+def test_a_container_cannot_be_mapped_over_an_archived_result() -> None:
     world = World(python("list"), container("read", expand=[{"name": "x", "over": "${tasks.list.result}"}])).settle()
     stored(world, "list", type="list", length=2)
     assert world.task("read").reason == "ExpandInvalid"

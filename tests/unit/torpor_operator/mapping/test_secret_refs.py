@@ -1,4 +1,4 @@
-"""References to Secrets in the kwargs of triggers: those that the author wrote count, those of results are refused."""
+"""Secret references in the kwargs of triggers: those in the Workflow are followed, those in results are rejected."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ def kwargs(world: World, task: str) -> Any:
     return json.loads(world.run(task).spec.trigger.kwargs)  # type: ignore[union-attr]
 
 
-def test_a_reference_that_the_author_wrote_is_marked_wherever_it_stands() -> None:
+def test_a_reference_in_the_workflow_is_marked_in_every_field() -> None:
     given = {"url": "https://x", "headers": {"Authorization": REFERENCE}, "list": [REFERENCE, "${params.day}"]}
     world = World(wait("a", kwargs=given), params={"day": "today"}).settle()
     expected = {"url": "https://x", "headers": {"Authorization": MARKED}, "list": [MARKED, "today"]}
@@ -33,11 +33,11 @@ def test_a_reference_that_the_author_wrote_is_marked_wherever_it_stands() -> Non
     "hidden", [REFERENCE, {"deep": [{"x": REFERENCE}]}, MARKED, typed_json.encode(SecretRef("a", "b"))]
 )
 def test_a_reference_in_the_result_of_a_task_is_refused(hidden: Any) -> None:
-    told = wait("tell", "webhook", kwargs={"url": "https://x", "body": {"got": "${tasks.ask.result}"}})
-    world = World(python("ask"), told).settle().succeed("ask", json.dumps(hidden))
+    notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": {"got": "${tasks.ask.result}"}})
+    world = World(python("ask"), notify).settle().succeed("ask", json.dumps(hidden))
     assert world.task("tell").reason == "TriggerInvalid"
     message = world.task("tell").message or ""
-    assert "kwargs.body.got: it holds a secretRef that is not written in the Workflow" in message
+    assert "kwargs.body.got: the value contains a secretRef that is not in the Workflow" in message
     assert "tell" not in {run["spec"]["task"] for run in world.taskruns.values()}
 
 
@@ -56,20 +56,20 @@ def test_a_reference_whose_body_is_an_expression_is_refused() -> None:
 
 
 def test_a_reference_among_the_items_of_a_mapped_wait_is_refused() -> None:
-    told = wait(
+    notify = wait(
         "tell", "webhook", kwargs={"url": "https://x"}, expand=[{"name": "body", "over": "${tasks.ask.result}"}]
     )
-    world = World(python("ask"), told).settle().succeed("ask", json.dumps([{"x": REFERENCE}]))
+    world = World(python("ask"), notify).settle().succeed("ask", json.dumps([{"x": REFERENCE}]))
     assert world.task("tell").reason == "TriggerInvalid"
-    assert "kwargs.body: it holds a secretRef" in (world.task("tell").message or "")
+    assert "kwargs.body: the value contains a secretRef" in (world.task("tell").message or "")
 
 
-def test_the_mark_that_an_author_writes_himself_is_refused() -> None:
+def test_a_mark_in_the_workflow_is_rejected() -> None:
     world = World(wait("tell", "webhook", kwargs={"url": "https://x", "body": MARKED})).settle()
     assert world.task("tell").reason == "TriggerInvalid"
 
 
-def test_a_result_without_a_reference_passes_as_it_is() -> None:
-    told = wait("tell", "webhook", kwargs={"url": "https://x", "body": "${tasks.ask.result}"})
-    world = World(python("ask"), told).settle().succeed("ask", '{"secret":"ref","list":["secretRef"]}')
+def test_a_result_without_a_reference_is_unchanged() -> None:
+    notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": "${tasks.ask.result}"})
+    world = World(python("ask"), notify).settle().succeed("ask", '{"secret":"ref","list":["secretRef"]}')
     assert kwargs(world, "tell")["body"] == {"secret": "ref", "list": ["secretRef"]}

@@ -1,4 +1,4 @@
-"""What is written once in a Workflow and copied to each instance: how much of it there may be, and who keeps it."""
+"""Limits on values that a Workflow contains once and each instance gets a copy of, and what the cache holds."""
 
 import json
 import tracemalloc
@@ -14,7 +14,7 @@ from torpor_operator.mapping import size_limits
 from torpor_operator.model import cached_taskrun
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import planner as planning
+from torpor_operator.plan import planner
 from torpor_operator.settings import Settings
 from torpor_operator.state.task_state import Outcome
 from torpor_wire import constants
@@ -48,7 +48,7 @@ async def refused(rig: ControllerHarness, task: dict[str, Any], **spec: Any) -> 
 
 async def test_constants_of_480_kb_are_not_copied_to_200_instances(rig: ControllerHarness) -> None:
     message = await refused(rig, python("load", args=LARGE, expand=expand(200)))
-    assert "each of its 200 instances are 480,290 bytes; 41,943 fit" in message
+    assert "each of the 200 instances have 480,290 bytes; the limit is 41,943" in message
 
 
 async def test_a_command_of_200_kb_is_not_copied_to_200_instances(rig: ControllerHarness) -> None:
@@ -60,34 +60,34 @@ async def test_a_command_of_200_kb_is_not_copied_to_200_instances(rig: Controlle
 async def test_expressions_do_not_make_large_arguments_of_small_ones(rig: ControllerHarness) -> None:
     args = {f"a{number}": "${params.big + ''}" for number in range(60)}
     message = await refused(rig, python("load", args=args, expand=expand(200)), params={"big": "x" * 8000})
-    assert "480,290 bytes; 41,943 fit" in message
+    assert "480,290 bytes; the limit is 41,943" in message
 
 
 async def test_the_items_of_a_product_count_in_each_instance(rig: ControllerHarness) -> None:
     lists = [{"name": name, "over": ["x" * 8000] * 10} for name in ("a", "b", "c")]
     message = await refused(rig, python("load", expand=lists))
-    assert "each of its 1,000 instances are 24,009 bytes; 8,388 fit" in message
+    assert "each of the 1,000 instances have 24,009 bytes; the limit is 8,388" in message
 
 
 async def test_a_task_that_is_not_mapped_has_a_limit_too(rig: ControllerHarness) -> None:
     message = await refused(rig, python("load", args=LARGE))
-    assert "its TaskRun are 480,290 bytes; 65,536 fit" in message
+    assert "the TaskRun have 480,290 bytes; the limit is 65,536" in message
 
 
 async def test_the_indexes_of_a_group_share_what_a_task_may_have(rig: ControllerHarness) -> None:
     groups = [{"name": "each", "expand": expand(300)}]
     args = {f"a{number}": "x" * 8000 for number in range(6)}
     message = await refused(rig, python("load", group="each", args=args), groups=groups)
-    assert "each of its 300 instances are 48,024 bytes; 27,962 fit" in message
+    assert "each of the 300 instances have 48,024 bytes; the limit is 27,962" in message
 
 
 async def test_params_of_a_wait_that_are_too_large_are_named(rig: ControllerHarness) -> None:
     task = {"name": "wait", "trigger": {"class": "http"}, "result": "params.big"}
     message = await refused(rig, task, params={"big": "x" * 9000})
-    assert message.startswith("the params that result and failWhen use are 9,0")
+    assert message.startswith("the params that result and failWhen use have 9,0")
 
 
-async def test_what_fits_runs(rig: ControllerHarness) -> None:
+async def test_a_task_within_the_limit_runs(rig: ControllerHarness) -> None:
     rig.create("run", python("load", args={"a": "x" * 8000, "b": "x" * 8000}, expand=expand(20)))
     await rig.advance(5)
     assert rig.state("run") == "Succeeded"
@@ -113,7 +113,7 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
 
     monkeypatch.setattr(context, "_result", counted)
     plans: list[int] = []
-    planned = planning.plan
+    planned = planner.plan
 
     def plan(snapshot: Snapshot) -> Plan:
         plans.append(len(parsed))
@@ -127,7 +127,7 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
     assert max(after - before for before, after in pairwise([*plans, len(parsed)])) == 1
 
 
-async def test_the_operator_holds_no_arguments(rig: ControllerHarness) -> None:
+async def test_the_cache_holds_no_arguments(rig: ControllerHarness) -> None:
     rig.create("run", python("a", args={"x": "secret " * 1000}), container("b", args={"x": "1"}))
     await rig.advance(1)
     held = list(rig.cache.taskruns.store.values())
@@ -136,7 +136,7 @@ async def test_the_operator_holds_no_arguments(rig: ControllerHarness) -> None:
     assert all(run.spec.arguments == () for run in held)
 
 
-async def test_a_container_is_given_what_the_operator_does_not_hold(rig: ControllerHarness) -> None:
+async def test_a_container_gets_fields_that_the_cache_does_not_hold(rig: ControllerHarness) -> None:
     program = {"command": ["sh", "-c"], "args": ["echo $(word)"]}
     pod = {"env": [{"name": "own", "value": "1"}]}
     rig.create("run", {"name": "a", "container": program, "args": {"word": "hello", "n": 3}, "pod": pod})
@@ -190,7 +190,7 @@ def taskrun(number: int) -> Any:
     return json.loads(json.dumps({"metadata": metadata, "spec": spec, "status": status}))
 
 
-def test_a_taskrun_of_90_kb_takes_the_operator_6_kb() -> None:
+def test_a_taskrun_of_90_kb_takes_6_kb_of_cache() -> None:
     cached_taskrun.read(taskrun(0))
     tracemalloc.start()
     try:

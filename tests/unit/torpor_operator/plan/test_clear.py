@@ -1,12 +1,15 @@
-"""Running instances of a run again: the wish is an annotation, the mark is in the status, TaskRuns are made anew."""
+"""Clearing: which instances run again, what depends on them, and what is refused."""
 
 import pytest
+from torpor_api.client.resources import TASKRUNS, WORKFLOWS
 from torpor_operator.model.actions import CreatePod, CreateTaskRun
+from torpor_operator.settings import Settings
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.state import State
 
-from tests.support.builders import container, python, wait
+from tests.support.builders import NAMESPACE, container, python, wait
+from tests.support.controller_harness import ControllerHarness
 from tests.support.plan_world import World
 
 LOAD = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
@@ -23,23 +26,23 @@ def uids(world: World) -> dict[str, str]:
 
 
 def ended() -> World:
-    """A run that failed: the second of three instances did, and what comes after them was not reached."""
+    """A failed run: the second of three instances failed, and the next task never ran."""
     world = World(LOAD, python("report", after=["load"])).settle()
     return world.succeed("load", index=0).fail("load", index=1).succeed("load", index=2)
 
 
-def test_one_instance_of_an_ended_run_is_made_anew_and_what_depends_on_it_runs() -> None:
+def test_clearing_one_instance_runs_it_and_its_dependents_again() -> None:
     world = ended()
     assert world.tasks() == {"load": "Failed", "report": "UpstreamFailed"}
     before = uids(world)
     clear(world, "load/1")
     assert world.status.state == "Running"
     assert world.status.completion_time is None
-    anew = world.run("load", 1)
-    assert (anew.status.state, anew.spec.clears) == (State.SCHEDULED, 1)
+    rerun = world.run("load", 1)
+    assert (rerun.status.state, rerun.spec.clears) == (State.SCHEDULED, 1)
     kept = [world.run("load", index).metadata for index in (0, 2)]
     assert all(before[meta.name] == meta.uid for meta in kept)
-    assert before[anew.metadata.name] != anew.metadata.uid
+    assert before[rerun.metadata.name] != rerun.metadata.uid
     world.succeed("load", index=1).succeed("report")
     assert world.tasks() == {"load": "Succeeded", "report": "Succeeded"}
     assert world.status.state == "Succeeded"
@@ -47,13 +50,13 @@ def test_one_instance_of_an_ended_run_is_made_anew_and_what_depends_on_it_runs()
     assert world.workflow["metadata"]["annotations"] == {}
 
 
-def test_what_failed_can_be_cleared_without_naming_it() -> None:
+def test_failed_instances_can_be_cleared_without_names() -> None:
     world = clear(ended(), "failed").succeed("load", index=1).succeed("report")
     assert world.status.state == "Succeeded"
     assert world.run("load", 0).spec.clears == 0
 
 
-def test_what_depends_on_a_cleared_task_waits_for_it_and_its_width_is_found_out_again() -> None:
+def test_dependents_of_a_cleared_task_wait_for_it_and_expand_again() -> None:
     world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
     world.succeed("list", "[1, 2, 3]")
     for index in range(3):
@@ -69,7 +72,7 @@ def test_what_depends_on_a_cleared_task_waits_for_it_and_its_width_is_found_out_
     assert (world.task("load").succeeded, world.status.progress) == (1, "2/2")
 
 
-def test_nothing_is_made_anew_before_the_old_pods_have_gone() -> None:
+def test_nothing_is_created_again_before_the_former_pods_are_gone() -> None:
     world = World(python("a")).settle()
     world.claim("a")
     world.api.graceful = True
@@ -85,7 +88,7 @@ def test_nothing_is_made_anew_before_the_old_pods_have_gone() -> None:
 
 
 @pytest.mark.parametrize("state", ["Running", "Failed"])
-def test_a_clearing_that_waits_for_a_node_that_does_not_answer_says_which_pod_it_is(state: str) -> None:
+def test_a_clearing_blocked_by_a_lost_node_names_the_pod(state: str) -> None:
     world = World(python("a")).settle()
     world.claim("a")
     world.api.graceful = True
@@ -98,14 +101,14 @@ def test_a_clearing_that_waits_for_a_node_that_does_not_answer_says_which_pod_it
     world.now += 3600
     stalled = next(entry for entry in world.settle().status.conditions if entry.type == "Stalled")
     assert (stalled.status, stalled.reason) == ("True", "NodeLost")
-    assert f"pod {pod['metadata']['name']} was to end" in stalled.message
+    assert f"pod {pod['metadata']['name']} should have terminated" in stalled.message
     assert [event.reason for event in world.events].count("NodeLost") == 1
     world.reap()
     world.api.collect()
     assert world.settle().succeed("a").status.state == "Succeeded"
 
 
-def test_a_container_is_let_go_when_its_process_has_ended() -> None:
+def test_a_cleared_container_pod_loses_its_finalizer_when_it_has_ended() -> None:
     world = World(container("a")).settle()
     world.api.graceful = True
     clear(world, "a")
@@ -118,7 +121,7 @@ def test_a_container_is_let_go_when_its_process_has_ended() -> None:
     assert world.run("a").spec.clears == 1
 
 
-def test_a_crash_between_deletion_and_creation_leaves_nothing_deleted() -> None:
+def test_a_crash_between_deletion_and_creation_loses_no_instance() -> None:
     world = ended()
     world.workflow["metadata"]["annotations"] = {constants.CLEAR: "load/1"}
     world.apply(world.plan())
@@ -128,14 +131,14 @@ def test_a_crash_between_deletion_and_creation_leaves_nothing_deleted() -> None:
     assert world.state("load", 1) is State.SCHEDULED
 
 
-def test_a_taskrun_that_somebody_deleted_can_be_cleared() -> None:
+def test_a_deleted_taskrun_can_be_cleared() -> None:
     world = World(python("a")).settle()
     world.lose_taskrun("a")
     assert world.settle().tasks() == {"a": "Failed"}
     assert clear(world, "a").succeed("a").status.state == "Succeeded"
 
 
-def test_a_second_wish_waits_for_the_first() -> None:
+def test_a_second_clear_request_waits_for_the_first() -> None:
     world = ended()
     world.api.graceful = True
     world.write_pod("load", 1, {"phase": "Running"})
@@ -151,7 +154,7 @@ def test_a_second_wish_waits_for_the_first() -> None:
     assert world.workflow["metadata"]["annotations"] == {}
 
 
-def test_a_run_that_is_cleared_again_and_again_counts_on() -> None:
+def test_each_clearing_increments_the_counter() -> None:
     world = World(python("a")).settle().fail("a")
     for count in (1, 2, 3):
         clear(world, "a").fail("a")
@@ -160,16 +163,16 @@ def test_a_run_that_is_cleared_again_and_again_counts_on() -> None:
     assert [event.reason for event in world.events].count("Cleared") == 3
 
 
-def test_the_time_of_a_run_that_had_ended_starts_anew() -> None:
+def test_the_timeout_of_a_cleared_run_starts_again() -> None:
     world = World(python("a"), timeout="1h").settle().fail("a")
     world.advance(7200)
     assert clear(world, "a").succeed("a").status.state == "Succeeded"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
-        ("nothing", "no task named nothing; tasks: load, report"),
+        ("nothing", "unknown task nothing; tasks: load, report"),
         ("load/3", "no instance load/3: task load has the instances 0-2; clear load to expand it again"),
         ("report/0", "task report is not mapped: clear report without an index"),
         ("load[1]", "invalid entry 'load[1]': use `task`, `task/index` or `failed`"),
@@ -180,23 +183,23 @@ def test_the_time_of_a_run_that_had_ended_starts_anew() -> None:
         ),
     ],
 )
-def test_what_cannot_be_cleared_is_refused_once_and_changes_nothing(text: str, said: str) -> None:
+def test_an_invalid_clear_request_is_refused_once_and_changes_nothing(text: str, message: str) -> None:
     world = ended()
     before = world.status, uids(world)
     clear(world, text)
     assert (world.status, uids(world)) == before
     assert world.workflow["metadata"]["annotations"] == {}
-    assert [event.message for event in world.events if event.reason == "ClearRefused"] == [said]
+    assert [event.message for event in world.events if event.reason == "ClearRefused"] == [message]
 
 
-def test_what_was_created_before_the_first_status_and_deleted_is_not_made_anew_with_another_task() -> None:
+def test_a_taskrun_deleted_before_the_first_status_is_not_created_by_another_clearing() -> None:
     world = World(python("a"), python("b")).settle()
     world.workflow["status"] = {}
     world.api.created = {"a": {(): Indexes.below(1)}, "b": {(): Indexes.below(1)}}
     world.lose_taskrun("a")
     world.workflow["metadata"].setdefault("annotations", {})[constants.CLEAR] = "b"
     world.apply(world.plan())
-    world.api.created = {}  # what was seen since the clearing
+    world.api.created = {}  # nothing was seen since the clearing
     world.settle()
     assert not world.has("a")
     assert world.run("b").spec.clears == 1
@@ -223,7 +226,7 @@ def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
     assert not world.has("load", 2)
 
 
-def test_an_instance_that_was_left_out_is_none_to_clear() -> None:
+def test_a_skipped_instance_cannot_be_cleared() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}], when="mapping.index != 1")
     world = World(mapped).settle().fail("load", "no", 0).succeed("load", "1", 2)
     clear(world, "load/1")
@@ -233,3 +236,32 @@ def test_an_instance_that_was_left_out_is_none_to_clear() -> None:
     clear(world, "failed")
     world.settle().succeed("load", "1", 0)
     assert world.tasks() == {"load": "Succeeded"}
+
+
+async def test_a_failed_instance_is_deleted_after_its_pods_and_created_again() -> None:
+    async with ControllerHarness(Settings()).running() as rig:
+        broken = {"load"}
+
+        def script(task: str, _: int) -> str | None:
+            if task in broken:
+                raise RuntimeError("it broke")
+            return None
+
+        rig.script = script
+        rig.create("run", python("load", expand=[{"name": "n", "over": [1, 2]}]), python("report", after=["load"]))
+        await rig.advance(3)
+        assert rig.state("run") == "Failed"
+        before = {run["metadata"]["name"]: run["metadata"]["uid"] for run in rig.fake.all(TASKRUNS)}
+        broken.clear()
+        rig.fake.edit(WORKFLOWS, NAMESPACE, "run", {"metadata": {"annotations": {constants.CLEAR: "load/1"}}})
+        await rig.advance(5)
+        assert rig.state("run") == "Failed"
+        rig.fake.edit(WORKFLOWS, NAMESPACE, "run", {"metadata": {"annotations": {constants.CLEAR: "failed"}}})
+        await rig.advance(5)
+        assert rig.state("run") == "Succeeded"
+        assert constants.CLEAR not in rig.workflow("run")["metadata"].get("annotations", {})
+        assert all(before.get(run["metadata"]["name"]) != run["metadata"]["uid"] for run in rig.fake.all(TASKRUNS))
+        deletions = [request for request in rig.fake.writes() if request.method == "DELETE"]
+        assert {request.body["propagationPolicy"] for request in deletions if "/taskruns/" in request.path} == {
+            "Foreground"
+        }

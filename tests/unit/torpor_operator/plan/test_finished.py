@@ -1,15 +1,18 @@
-"""After the end: the last pods, the time to live, and TaskRuns that somebody deletes."""
+"""A run that has ended: clean-up, TTL of its pods, TTL of the run."""
 
 from torpor_operator.model.actions import ConfirmTaskRun, CreateTaskRun, DeleteWorkflow
+from torpor_operator.model.pod import pod_name
 from torpor_operator.settings import Settings
+from torpor_wire import constants, times
+from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.state import State
 
-from tests.support.builders import NOW, python
+from tests.support.builders import NOW, container, python
 from tests.support.plan_world import World
 
 
-def test_a_finished_run_asks_for_nothing_whatever_becomes_of_its_taskruns() -> None:
+def test_a_finished_run_has_an_empty_plan_whatever_happens_to_its_taskruns() -> None:
     world = World(python("a"), python("b", after=["a"])).settle().succeed("a").succeed("b")
     status = world.status
     world.lose_taskrun("a")
@@ -17,7 +20,7 @@ def test_a_finished_run_asks_for_nothing_whatever_becomes_of_its_taskruns() -> N
     assert not world.has("a")
 
 
-def test_a_finished_run_sees_off_the_last_pods() -> None:
+def test_a_finished_run_deletes_its_last_pods() -> None:
     world = World(python("a")).settle().succeed("a")
     (pod,) = world.pods
     world.pods[pod]["status"] = {"phase": "Running"}
@@ -25,7 +28,7 @@ def test_a_finished_run_sees_off_the_last_pods() -> None:
     assert world.advance(Settings().finished_pod_grace).pods == {}
 
 
-def test_a_finished_run_is_deleted_when_its_time_to_live_is_over() -> None:
+def test_a_finished_run_is_deleted_when_its_ttl_expires() -> None:
     world = World(python("a"), ttlAfterFinished="1h").settle().succeed("a")
     assert world.plan().again_at == NOW + 3600
     world.advance(3599)
@@ -33,7 +36,7 @@ def test_a_finished_run_is_deleted_when_its_time_to_live_is_over() -> None:
     assert world.advance(1).api.deleted
 
 
-def test_a_finished_run_that_is_being_deleted_is_not_looked_at_again_and_again() -> None:
+def test_a_finished_run_that_is_being_deleted_is_not_planned_repeatedly() -> None:
     world = World(python("a"), ttlAfterFinished="1h").settle().succeed("a")
     world.workflow["metadata"]["finalizers"] = ["foregroundDeletion"]
     world.advance(3600)
@@ -43,13 +46,13 @@ def test_a_finished_run_that_is_being_deleted_is_not_looked_at_again_and_again()
     assert made.again_at is None
 
 
-def test_without_a_time_to_live_a_run_is_kept() -> None:
+def test_without_a_ttl_a_run_is_kept() -> None:
     world = World(python("a")).settle().succeed("a")
     assert world.plan().again_at == world.now + world.settings.pods_ttl  # for its pod
     assert world.advance(world.settings.pods_ttl).plan().again_at is None
 
 
-def test_a_taskrun_that_is_only_not_seen_yet_is_not_taken_for_deleted() -> None:
+def test_a_taskrun_that_the_cache_lacks_does_not_count_as_deleted() -> None:
     world = World(python("a")).settle()
     name = world.run("a").metadata.name
     world.api.unseen.add(name)
@@ -58,7 +61,7 @@ def test_a_taskrun_that_is_only_not_seen_yet_is_not_taken_for_deleted() -> None:
     assert world.tasks() == {"a": "Running"}
 
 
-def test_a_taskrun_deleted_before_the_status_tells_of_it_is_not_created_again() -> None:
+def test_a_taskrun_deleted_before_the_status_has_it_is_not_created_again() -> None:
     world = World(python("a", expand=[{"name": "n", "over": [1, 2]}])).settle()
     for task in world.workflow["status"]["tasks"]:
         task |= {"created": 0, "total": 0}
@@ -84,11 +87,11 @@ def test_a_deleted_instance_is_counted_when_the_others_have_ended() -> None:
     world.lose_taskrun("load", 1)
     world.settle().succeed("load", None, 0).succeed("load", None, 2)
     task = world.task("load")
-    assert (task.state, task.reason, task.message) == ("Failed", "Deleted", "1 of its TaskRuns were deleted")
+    assert (task.state, task.reason, task.message) == ("Failed", "Deleted", "1 TaskRuns of the task were deleted")
     assert (task.total, task.created, task.succeeded, task.failed) == (3, 3, 2, 1)
 
 
-def test_an_instance_below_the_high_water_mark_is_not_created_again_while_others_are_still_to_come() -> None:
+def test_a_deleted_instance_is_not_created_again_while_others_follow() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
     world = World(mapped, parallelism=2).settle()
     world.lose_taskrun("load", 0)
@@ -104,7 +107,7 @@ def test_the_last_instance_that_was_created_is_not_created_again_either() -> Non
     assert [action.body["spec"]["mapIndex"] for action in created] == [2]
 
 
-def test_a_taskrun_that_cannot_be_read_fails_its_task_with_its_name() -> None:
+def test_an_unreadable_taskrun_fails_its_task_with_its_name() -> None:
     world = World(python("a"), python("b")).settle()
     name = world.run("a").metadata.name
     world.api.unreadable.add(name)
@@ -114,7 +117,7 @@ def test_a_taskrun_that_cannot_be_read_fails_its_task_with_its_name() -> None:
     assert name in (world.task("a").message or "")
 
 
-def test_beside_a_taskrun_that_cannot_be_read_the_others_go_on() -> None:
+def test_other_instances_go_on_beside_an_unreadable_taskrun() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2]}])
     world = World(mapped).settle()
     world.api.unreadable.add(world.run("load", 0).metadata.name)
@@ -125,7 +128,7 @@ def test_beside_a_taskrun_that_cannot_be_read_the_others_go_on() -> None:
     assert world.task("load").reason == "StatusInvalid"
 
 
-def test_deleted_instances_are_looked_for_only_when_all_others_have_ended() -> None:
+def test_deletions_are_confirmed_only_when_all_others_have_ended() -> None:
     world = World(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
     name = world.run("load", 1).metadata.name
     world.lose_taskrun("load", 1)
@@ -135,3 +138,126 @@ def test_deleted_instances_are_looked_for_only_when_all_others_have_ended() -> N
     world.succeed("load", index=2)
     assert set(world.api.confirmed) == {ConfirmTaskRun("ns", name)}
     assert (world.task("load").state, world.task("load").reason) == ("Failed", "Deleted")
+
+
+DAY = Settings().pods_ttl
+
+
+def test_the_pod_of_a_finished_run_goes_a_day_after_its_end() -> None:
+    world = World(python("a")).settle().succeed("a")
+    assert len(world.pods) == 1
+    assert world.advance(DAY - 1).pods
+    assert world.plan().again_at == NOW + DAY
+    assert world.advance(1).pods == {}
+    assert world.state("a") is State.SUCCEEDED
+
+
+def test_a_run_may_set_the_ttl_of_its_pods() -> None:
+    world = World(python("a"), podsTTL="1h").settle().succeed("a")
+    assert world.advance(3599).pods
+    assert world.advance(1).pods == {}
+    assert World(python("a"), podsTTL="0s").settle().succeed("a").pods == {}
+
+
+def test_the_pod_ttl_starts_at_the_end_of_the_container() -> None:
+    world = World(container("a"), podsTTL="1h").settle()
+    terminated = {"exitCode": 0, "reason": "Completed", "finishedAt": times.rfc3339(NOW + 500)}
+    world.now += 500
+    world.kubelet("a", {"phase": "Succeeded", "containerStatuses": [{"state": {"terminated": terminated}}]})
+    assert world.advance(3599).pods
+    assert world.advance(1).pods == {}
+
+
+def test_pods_of_former_segments_are_deleted_during_the_task() -> None:
+    world = World(python("a"), podsTTL="1h").settle().defer("a")
+    assert len(world.pods) == 1
+    world.advance(3600)
+    assert world.pods == {}
+    world.fire("a")
+    assert len(world.live_pods("a")) == 1
+    assert world.advance(10).succeed("a").condition()[0] == "True"
+
+
+def test_a_pod_whose_outcome_is_not_stored_stays() -> None:
+    world = World(container("a"), podsTTL="0s").settle()
+    name = pod_name(world.run("a"))
+    state = {"terminated": {"exitCode": 0, "message": "7"}}
+    world.pods[name]["status"] = {"phase": "Succeeded", "containerStatuses": [{"state": state}]}
+    world.settle()
+    assert world.run("a").status.result == "7"
+    assert world.pods == {}
+
+
+def test_pods_that_ended_together_are_deleted_in_batches() -> None:
+    many = python("a", expand=[{"name": "n", "over": list(range(7))}])
+    world = World(many, settings=Settings(batch=3), podsTTL="1h").settle()
+    for index in range(7):
+        world.succeed("a", None, index)
+    world.now += 3600
+    made = world.plan()
+    assert len(made.actions) == 3
+    assert made.again_at == world.now + 1
+    world.settle()
+    assert world.pods == {}
+
+
+SEAT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
+
+
+def finished() -> World:
+    world = World(python("a"), ttlAfterFinished="1h")
+    world.api.archive = SEAT
+    world.settle().succeed("a")
+    world.now += 3601
+    return world
+
+
+def test_a_run_is_deleted_once_the_archive_has_it() -> None:
+    world = finished().settle()
+    assert world.api.deleted
+    assert [type(need).__name__ for need in world.api.confirmed][-1] == "ArchiveRun"
+
+
+def test_a_run_stays_while_the_archive_does_not_store_it() -> None:
+    world = finished()
+    world.api.archive_trouble = "the archive answers 503: DatabaseUnavailable"
+    world.settle()
+    assert not world.api.deleted
+    condition = next(one for one in world.status.conditions if one.type == "Archived")
+    assert (condition.status, condition.reason) == ("False", "ArchiveUnavailable")
+    assert condition.message == "the archive answers 503: DatabaseUnavailable"
+    assert world.status.state == "Succeeded"
+    assert world.plan().again_at == world.now + 30
+    world.api.archive_trouble = ""
+    assert world.settle().api.deleted
+
+
+def test_without_an_archive_a_run_is_deleted_when_its_ttl_expires() -> None:
+    world = finished()
+    world.api.archive = None
+    world.settle()
+    assert world.api.deleted
+    assert not any(type(need).__name__ == "ArchiveRun" for need in world.api.confirmed)
+
+
+def pod(world: World, task: str) -> dict[str, object]:
+    return next(body["spec"] for name, body in world.pods.items() if world.run(task).metadata.name in name)
+
+
+def test_a_python_task_gets_the_url_of_the_archive_and_a_token_for_it() -> None:
+    world = World(python("a"), container("b"))
+    world.api.archive = SEAT
+    world.settle()
+    spec = pod(world, "a")
+    env = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}  # type: ignore[index]
+    assert (env[constants.ENV_ARCHIVE_URL], env[constants.ENV_ARCHIVE_CA]) == ("https://archive:8443", "PEM")
+    (sources,) = (one["projected"]["sources"] for one in spec["volumes"] if "projected" in one)  # type: ignore[attr-defined]
+    audiences = [one["serviceAccountToken"].get("audience") for one in sources if "serviceAccountToken" in one]
+    assert audiences == [None, constants.ARCHIVE_AUDIENCE]
+    assert "projected" not in str(pod(world, "b"))
+
+
+def test_without_an_archive_a_pod_gets_one_token() -> None:
+    spec = str(pod(World(python("a")).settle(), "a"))
+    assert spec.count("serviceAccountToken") == 1
+    assert constants.ENV_ARCHIVE_URL not in spec

@@ -1,4 +1,4 @@
-"""What follows the end of a run: tasks of its graph that are called by how it ended, and change nothing of it."""
+"""Hooks: tasks that run after the end of a run, selected by its verdict, which they do not change."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ def called(world: World) -> list[str]:
 @pytest.mark.parametrize(
     ("end", "hooks"), [("succeed", ["well", "anyhow"]), ("fail", ["badly", "anyhow"])], ids=["success", "failure"]
 )
-def test_a_hook_is_called_by_how_the_run_ended(end: str, hooks: list[str]) -> None:
+def test_the_verdict_of_the_run_selects_the_hooks(end: str, hooks: list[str]) -> None:
     world = World(python("a"), *HOOKS).settle()
     assert called(world) == []
     getattr(world, end)("a")
@@ -36,22 +36,22 @@ def test_a_hook_is_called_by_how_the_run_ended(end: str, hooks: list[str]) -> No
     assert "Skipped" in world.tasks().values()
 
 
-def test_a_hook_that_fails_does_not_change_how_the_run_ended() -> None:
+def test_a_failed_hook_does_not_change_the_verdict() -> None:
     world = World(python("a"), hook("anyhow", "end")).settle().succeed("a").fail("anyhow")
     assert (world.status.state, world.tasks()["anyhow"]) == ("Succeeded", "Failed")
-    said = [(event.reason, event.regarding is None) for event in world.events]
-    assert said == [("Error", False), ("Error", True), ("Succeeded", True)]
+    posted = [(event.reason, event.regarding is None) for event in world.events]
+    assert posted == [("Error", False), ("Error", True), ("Succeeded", True)]
     assert world.events[1].message.startswith("hook anyhow failed: ")
 
 
-def test_a_hook_sees_how_the_run_went() -> None:
-    args = {"said": "${run.name} is ${run.state}: ${run.reason}", "a": "${tasks.a.state}"}
+def test_a_hook_sees_the_verdict_of_the_run() -> None:
+    args = {"text": "${run.name} is ${run.state}: ${run.reason}", "a": "${tasks.a.state}"}
     world = World(python("a"), hook("badly", "failure", args=args)).settle().fail("a")
     given = {name: json.loads(text) for name, text in world.arguments("badly").items()}
-    assert given == {"said": "run is Failed: Error", "a": "Failed"}
+    assert given == {"text": "run is Failed: Error", "a": "Failed"}
 
 
-def test_a_webhook_is_a_hook_that_waits_for_its_answer_without_a_pod() -> None:
+def test_a_webhook_hook_waits_for_its_response_without_a_pod() -> None:
     task = wait("tell", "webhook", kwargs={"url": "https://x", "body": {"text": "${run.message}"}}, hook="failure")
     world = World(python("a"), task).settle().fail("a")
     waiting = world.run("tell").status.trigger
@@ -65,10 +65,10 @@ def test_hooks_follow_one_another_and_no_task_follows_a_hook() -> None:
     assert (world.has("first"), world.has("second")) == (True, False)
     assert world.succeed("first").has("second")
     refused = World(python("a", after=["h"]), hook("h", "end")).settle()
-    assert "task a comes after h, which is a hook" in refused.condition()[2]
+    assert "task a comes after h, a hook" in refused.condition()[2]
 
 
-def test_a_run_that_took_too_long_calls_its_hooks() -> None:
+def test_a_run_that_timed_out_runs_its_hooks() -> None:
     world = World(python("a"), hook("badly", "failure", args={"why": "${run.reason}"}), timeout="1h").settle()
     world.advance(3600)
     assert world.tasks()["a"] == "Cancelled"
@@ -77,7 +77,7 @@ def test_a_run_that_took_too_long_calls_its_hooks() -> None:
     assert world.succeed("badly").condition()[:2] == ("False", "Timeout")
 
 
-def test_who_cancels_a_run_ends_its_hooks_too() -> None:
+def test_cancelling_a_run_ends_its_hooks() -> None:
     world = World(python("a"), hook("anyhow", "end")).settle().change(cancel=True)
     assert not world.has("anyhow")
     assert world.status.state == "Failed"
@@ -85,7 +85,7 @@ def test_who_cancels_a_run_ends_its_hooks_too() -> None:
     assert world.tasks()["anyhow"] == "Cancelled"
 
 
-def test_a_run_that_is_cleared_calls_its_hooks_again() -> None:
+def test_a_cleared_run_runs_its_hooks_again() -> None:
     world = World(python("a"), hook("anyhow", "end"), hook("badly", "failure")).settle()
     world.fail("a").succeed("anyhow").succeed("badly")
     world.workflow["metadata"]["annotations"] = {constants.CLEAR: "a"}
@@ -97,12 +97,12 @@ def test_a_run_that_is_cleared_calls_its_hooks_again() -> None:
     assert world.succeed("anyhow").status.state == "Succeeded"
 
 
-def test_run_is_no_word_outside_of_hooks() -> None:
+def test_run_is_unknown_outside_hooks() -> None:
     world = World(python("a", args={"x": "${run.state}"})).settle()
     assert world.condition()[1] == "ExpressionInvalid"
 
 
-def test_a_run_that_ended_in_time_does_not_take_too_long_while_its_hooks_run() -> None:
+def test_hooks_do_not_count_for_the_timeout_of_the_run() -> None:
     world = World(python("a"), hook("well", "success"), hook("badly", "failure"), timeout="1h").settle().succeed("a")
     world.advance(3700)
     assert (world.status.state, world.has("badly")) == ("Finishing", False)

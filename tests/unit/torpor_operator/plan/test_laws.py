@@ -1,4 +1,4 @@
-"""Laws of the plan, on random graphs: it comes to rest, and what it comes to does not hang on the order of events."""
+"""Laws of the plan on random graphs: it converges, and the result does not depend on the order of events."""
 
 from random import Random
 
@@ -20,9 +20,7 @@ def world_of(seed: int, count: int) -> World:
 
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.integers(1, 6), seeds, seeds)
-def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
-    seed: int, count: int, one: int, other: int
-) -> None:
+def test_any_order_of_events_and_crashes_converges(seed: int, count: int, one: int, other: int) -> None:
     first = RandomRun(world_of(seed, count), seed, Random(one)).run()
     second = RandomRun(world_of(seed, count), seed, Random(other)).run()
     assert random_runs.ending(first) == random_runs.ending(second)
@@ -30,7 +28,7 @@ def test_any_order_of_events_and_any_crash_of_the_operator_end_alike(
 
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.integers(1, 6), seeds, seeds)
-def test_a_run_that_is_cleared_ends_as_it_ended_before(seed: int, count: int, one: int, other: int) -> None:
+def test_a_cleared_run_converges_to_the_same_end(seed: int, count: int, one: int, other: int) -> None:
     order = Random(other)
     world = RandomRun(world_of(seed, count), seed, Random(one)).run()
     before, tasks = _counts(world), [task.name for task in world.stored.spec.tasks]
@@ -42,7 +40,7 @@ def test_a_run_that_is_cleared_ends_as_it_ended_before(seed: int, count: int, on
 
 
 def _counts(world: World) -> object:
-    """How a run ended, without the messages, which may name a moment."""
+    """How a run ended, without messages, which may contain times."""
     entries = [entry.model_copy(update={"message": None}) for entry in world.status.tasks]
     return world.condition()[:2], world.status.progress, entries
 
@@ -59,7 +57,7 @@ def test_a_plan_after_its_application_is_empty(seed: int, count: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.integers(1, 6))
-def test_a_plan_is_a_function_of_what_is_seen(seed: int, count: int) -> None:
+def test_a_plan_is_a_function_of_its_snapshot(seed: int, count: int) -> None:
     world = world_of(seed, count)
     while world.plan().actions:
         assert world.plan() == world.plan()

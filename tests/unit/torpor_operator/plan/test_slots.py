@@ -1,4 +1,4 @@
-"""Who gets a pod, and when: parallelism, resumes before new starts, suspension."""
+"""Slots of a run and of its tasks: how many instances start, and in which order."""
 
 from torpor_wire.state import State
 
@@ -17,12 +17,12 @@ def test_no_more_tasks_hold_a_pod_than_the_parallelism_allows() -> None:
     assert world.task("load").total == 5
 
 
-def test_an_ended_task_makes_room_for_the_next_in_order() -> None:
+def test_an_ended_task_frees_its_slot_for_the_next() -> None:
     world = World(mapped("load", 4), parallelism=2).settle().succeed("load", None, 1)
     assert [world.has("load", index) for index in range(4)] == [True, True, True, False]
 
 
-def test_a_waiting_task_makes_room_too() -> None:
+def test_a_deferred_task_frees_its_slot() -> None:
     world = World(mapped("load", 3), parallelism=1).settle().defer("load", 0)
     assert world.state("load", 1) is State.SCHEDULED
     assert len(world.live_pods("load", 1)) == 1
@@ -51,7 +51,7 @@ def test_a_task_that_waits_for_its_retry_holds_no_slot() -> None:
     assert len(world.live_pods("load", 1)) == 1
 
 
-def test_waits_need_no_slot() -> None:
+def test_trigger_tasks_need_no_slot() -> None:
     waits = [wait(f"w{number}") for number in range(5)]
     world = World(python("a"), *waits, parallelism=1).settle()
     assert [world.state(f"w{number}") for number in range(5)] == ["Deferred"] * 5
@@ -69,7 +69,7 @@ def test_more_parallelism_takes_effect_at_once_and_less_when_tasks_end() -> None
     assert not any(type(action).__name__ == "CreatePod" for action in world.plan().actions)
 
 
-def test_a_suspended_run_starts_nothing_new_and_lets_go_on_what_runs() -> None:
+def test_a_suspended_run_starts_nothing_and_running_tasks_go_on() -> None:
     world = World(mapped("load", 2), python("after", after=["load"]), wait("drop"), parallelism=1).settle()
     world.defer("load", 0).change(suspend=True)
     assert world.status.state == "Suspended"
@@ -87,7 +87,7 @@ def test_a_run_suspended_from_the_beginning_does_nothing() -> None:
     assert world.status.state == "Suspended"
 
 
-def test_a_task_says_while_its_instances_wait_for_a_slot_of_the_run_or_of_its_own() -> None:
+def test_a_task_reports_that_its_instances_wait_for_a_slot() -> None:
     items = {"expand": [{"name": "n", "over": list(range(6))}]}
     world = World(python("a", maxActive=2, **items), python("b", **items), parallelism=4).settle()
     assert (world.task("a").reason, world.task("b").reason) == ("MaxActiveReached", "ParallelismReached")
@@ -98,7 +98,7 @@ def test_a_task_says_while_its_instances_wait_for_a_slot_of_the_run_or_of_its_ow
     assert (world.task("a").reason, world.task("b").reason) == ("MaxActiveReached", None)
 
 
-def test_a_task_and_its_run_say_that_a_pool_is_full() -> None:
+def test_a_task_and_its_run_report_a_full_pool() -> None:
     world = World(python("a", pool="gpu"), python("b", pool="gpu"))
     world.api.slots["gpu"] = 1
     made = world.plan()
@@ -107,5 +107,5 @@ def test_a_task_and_its_run_say_that_a_pool_is_full() -> None:
         made = world.plan()
     tasks = {entry.name: entry.reason for entry in made.status.tasks}
     assert tasks == {"a": None, "b": "PoolFull"}
-    said = next(one.message for one in made.status.conditions if one.type == "Succeeded")
-    assert said == "task b: instances wait for a slot of pool gpu, which others hold (ConfigMap torpor-pools)"
+    message = next(one.message for one in made.status.conditions if one.type == "Succeeded")
+    assert message == "task b: instances wait for a slot of pool gpu, which is full (ConfigMap torpor-pools)"

@@ -1,9 +1,17 @@
-"""What the Workflow's status and its Events say."""
+"""The status and the Events of a Workflow; messages are printable."""
 
-from torpor_api.models import workflow as workflows
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from torpor_api.client.resources import EVENTS, TASKRUNS, WORKFLOWS
+from torpor_api.models import workflow
+from torpor_operator.settings import Settings
 from torpor_wire import times
 
-from tests.support.builders import NOW, python, wait
+from tests.support.builders import NAMESPACE, NOW, python, wait
+from tests.support.controller_harness import ControllerHarness
+from tests.support.fake_api import Fault
 from tests.support.plan_world import World
 
 
@@ -15,7 +23,7 @@ def test_counts_follow_the_instances() -> None:
     assert (task.active, task.deferred, task.succeeded, task.failed) == (2, 1, 1, 0)
 
 
-def test_progress_counts_what_is_done_of_what_is_known() -> None:
+def test_progress_counts_ended_instances_of_expected_ones() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [0, 1]}])
     skipped = python("skipped", when="false")
     world = World(mapped, python("report", after=["load"]), skipped).settle()
@@ -23,14 +31,14 @@ def test_progress_counts_what_is_done_of_what_is_known() -> None:
     assert world.succeed("load", None, 0).status.progress == "1/3"
 
 
-def test_conditions_of_a_run_that_goes_on() -> None:
+def test_conditions_of_a_run_in_progress() -> None:
     world = World(python("a")).settle()
     assert world.condition("Succeeded")[:2] == ("Unknown", "Running")
     assert world.condition("Reconciling")[:2] == ("True", "Running")
     assert world.condition("Stalled")[:2] == ("False", "Running")
 
 
-def test_conditions_of_a_run_that_went_well() -> None:
+def test_conditions_of_a_successful_run() -> None:
     world = World(python("a")).settle().succeed("a")
     assert world.condition("Succeeded")[:2] == ("True", "Succeeded")
     assert world.condition("Reconciling")[0] == "False"
@@ -38,7 +46,7 @@ def test_conditions_of_a_run_that_went_well() -> None:
     assert world.status.state == "Succeeded"
 
 
-def test_conditions_of_a_run_that_failed_say_why() -> None:
+def test_conditions_of_a_failed_run() -> None:
     world = World(python("a")).settle().fail("a", "no disk")
     for name in ("Succeeded", "Stalled"):
         assert world.condition(name)[1] == "Error"
@@ -46,7 +54,7 @@ def test_conditions_of_a_run_that_failed_say_why() -> None:
     assert world.condition("Reconciling")[0] == "False"
 
 
-def test_a_run_that_has_ended_names_all_the_tasks_that_failed() -> None:
+def test_a_failed_run_names_its_failed_tasks() -> None:
     world = World(*(python(name) for name in "abcdefgh"), python("last", after=["a"])).settle()
     world.fail("a", "no disk").fail("b", "no tape").succeed("h")
     for name in "cdefg":
@@ -67,15 +75,15 @@ def test_a_transition_is_dated_when_the_status_changed_and_not_when_it_was_writt
     assert (world.status.start_time, world.status.completion_time) == (times.rfc3339(NOW), times.rfc3339(NOW + 200))
 
 
-def test_the_status_speaks_of_the_generation_it_has_seen() -> None:
+def test_the_status_has_the_observed_generation() -> None:
     assert World(python("a")).settle().change(parallelism=2).status.observed_generation == 2
 
 
-def test_a_stored_status_comes_back_equal_so_that_it_is_not_written_again() -> None:
+def test_an_unchanged_status_is_not_written_again() -> None:
     world = World(python("a"), wait("b"), python("c", when="false"), python("d", after=["a"])).settle()
     made = world.fail("a").plan().status
     body = world.workflow | {"status": made.to_json() if made else None}
-    assert workflows.parse(body).status == made
+    assert workflow.parse(body).status == made
 
 
 def test_a_status_lists_no_instances() -> None:
@@ -89,16 +97,16 @@ def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
     (event,) = world.events
     assert event.regarding is not None
     assert (event.reason, event.warning) == ("Error", True)
-    assert event.message == f"once; will be tried again at {times.rfc3339(NOW + 10)}"
+    assert event.message == f"once; next attempt at {times.rfc3339(NOW + 10)}"
     world.advance(10).fail("a", "twice")
     assert [event.message for event in world.events if event.regarding][1:] == ["twice"]
 
 
-def test_a_retry_that_has_no_moment_comes_at_once_and_its_event_says_so() -> None:
+def test_a_retry_without_a_time_starts_at_once() -> None:
     world = World(python("a")).settle()
     (body,) = world.taskruns.values()
     body["status"]["state"] = "UpForRetry"
-    assert [event.message for event in world.settle().events] == ["UpForRetry; will be tried again at once"]
+    assert [event.message for event in world.settle().events] == ["UpForRetry; next attempt now"]
 
 
 def test_the_end_of_a_run_is_one_event_on_it() -> None:
@@ -111,7 +119,7 @@ def test_a_skipped_run_succeeds() -> None:
     assert (world.condition()[0], world.status.progress) == ("True", "0/0")
 
 
-def test_what_keeps_a_taskrun_from_moving_is_said_on_the_workflow() -> None:
+def test_the_workflow_reports_why_a_taskrun_does_not_advance() -> None:
     world = World(python("a")).settle()
     waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
     world.kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]}).advance(1)
@@ -120,7 +128,7 @@ def test_what_keeps_a_taskrun_from_moving_is_said_on_the_workflow() -> None:
     assert "no such host" in message
 
 
-def test_a_run_that_goes_on_says_at_once_which_tasks_have_failed_and_why() -> None:
+def test_a_run_in_progress_reports_failed_tasks_at_once() -> None:
     world = World(python("a"), python("b"), python("c"), python("d")).settle()
     world.fail("a", "no disk").fail("c", "no tape")
     status, reason, message = world.condition()
@@ -128,11 +136,11 @@ def test_a_run_that_goes_on_says_at_once_which_tasks_have_failed_and_why() -> No
     assert message.startswith(f"task a failed: Error: TaskRun {world.name('a', -1)}: no disk; task c failed: ")
     assert "no tape" in message
     assert world.condition("Reconciling")[:2] == ("True", "Running")
-    told = [event.message for event in world.events if event.regarding is None]
-    assert [message.partition(":")[0] for message in told] == ["task a failed", "task c failed"]
+    messages = [event.message for event in world.events if event.regarding is None]
+    assert [message.partition(":")[0] for message in messages] == ["task a failed", "task c failed"]
 
 
-def test_the_first_failed_instance_of_a_mapped_task_is_told_while_the_others_run() -> None:
+def test_the_first_failed_instance_is_reported_while_others_run() -> None:
     mapped = python("load", expand=[{"name": "n", "over": list(range(4))}])
     world = World(mapped).settle().fail("load", "no disk", 2).fail("load", "no tape", 1)
     assert world.tasks() == {"load": "Running"}
@@ -150,7 +158,7 @@ def test_many_failed_tasks_are_counted() -> None:
     assert len([event for event in world.events if event.regarding is None]) == 20
 
 
-def test_an_attempt_that_will_be_tried_again_is_told_only_where_somebody_must_help() -> None:
+def test_a_retried_attempt_is_reported_only_if_it_needs_help() -> None:
     world = World(python("a", retries={"limit": 1}), python("b", image="lost:1", retries={"limit": 1})).settle()
     world.fail("a", "no disk")
     assert world.condition()[1:] == ("Running", "")
@@ -158,11 +166,11 @@ def test_an_attempt_that_will_be_tried_again_is_told_only_where_somebody_must_he
     world.kubelet("b", {"phase": "Pending", "containerStatuses": [waiting]}).advance(60)
     assert world.run("b").status.state == "UpForRetry"
     assert "task b waits: ImagePullFailed" in world.condition()[2]
-    told = [(event.reason, event.regarding) for event in world.events if event.regarding is None]
-    assert told == [("ImagePullFailed", None)]
+    posted = [(event.reason, event.regarding) for event in world.events if event.regarding is None]
+    assert posted == [("ImagePullFailed", None)]
 
 
-def test_a_run_that_recovers_says_nothing_of_it() -> None:
+def test_a_recovered_run_reports_no_problem() -> None:
     waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
     world = World(python("a")).settle().kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]})
     world.settle()
@@ -171,7 +179,7 @@ def test_a_run_that_recovers_says_nothing_of_it() -> None:
     assert world.settle().condition()[1:] == ("Running", "")
 
 
-def test_a_clear_keeps_the_start_of_the_run_and_gives_it_its_timeout_anew() -> None:
+def test_a_clearing_keeps_the_start_time_and_restarts_the_timeout() -> None:
     world = World(python("a"), timeout="1h").settle()
     world.now += 600
     world.fail("a")
@@ -187,9 +195,63 @@ def test_a_clear_keeps_the_start_of_the_run_and_gives_it_its_timeout_anew() -> N
     assert world.advance(1).condition()[1] == "Timeout"
 
 
-def test_an_account_without_its_role_is_told_on_the_run_though_the_attempt_is_tried_again() -> None:
+def test_a_missing_role_is_reported_although_the_attempt_is_retried() -> None:
     world = World(python("a", retries={"limit": 1})).settle()
     state = {"terminated": {"exitCode": 77, "reason": "Error", "message": "torpor: could not be claimed"}}
     world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
     assert (world.run("a").status.state, world.condition()[1]) == ("UpForRetry", "Forbidden")
     assert "create rolebinding" in world.condition()[2]
+
+
+CLEAR = "\x1b[2J\x9b0m\u202e"
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as running:
+        yield running
+
+
+def raw(value: object) -> bool:
+    return any(character in json.dumps(value, ensure_ascii=False) for character in ("\\u001b", "\x9b", "\u202e"))
+
+
+def written_texts(rig: ControllerHarness) -> list[object]:
+    """All texts that the operator wrote for users."""
+    statuses = [rig.workflow("run")["status"], *(run["status"] for run in rig.fake.all(TASKRUNS))]
+    return [*statuses, *(event["note"] for event in rig.fake.all(EVENTS))]
+
+
+async def test_an_error_of_the_api_server_is_printable(rig: ControllerHarness) -> None:
+    fault = Fault(status=422, causes=True, reason="Invalid", method="POST", path="/pods", message=f"no {CLEAR} such")
+    rig.fake.inject(fault)
+    rig.create("run", python("a"))
+    await rig.advance(3)
+    assert rig.state("run") == "Failed"
+    assert "no \\x1b[2J\\x9b0m\\u202e such" in str(rig.taskrun("run", "a")["status"]["message"])
+    assert not raw(written_texts(rig))
+
+
+async def test_an_expression_error_is_printable(rig: ControllerHarness) -> None:
+    rig.create("run", python("a", args={"x": f"${{params['{CLEAR}']}}"}), params={"y": 1})
+    await rig.advance(3)
+    assert rig.state("run") == "Failed"
+    assert not raw(written_texts(rig))
+
+
+async def test_a_display_name_is_printable(rig: ControllerHarness) -> None:
+    rig.create("run", python("a", displayName="${params.name}"), params={"name": f"load\n{CLEAR}"})
+    await rig.advance(1)
+    assert rig.taskrun("run", "a")["spec"]["displayName"] == "load\\n\\x1b[2J\\x9b0m\\u202e"
+
+
+async def test_a_foreign_message_of_a_taskrun_is_printable_on_its_workflow(rig: ControllerHarness) -> None:
+    rig.create("run", python("a"))
+    await rig.clock.advance(0.2)
+    name = rig.taskrun("run", "a")["metadata"]["name"]
+    ended = {"state": "Failed", "reason": "Error", "message": CLEAR, "completionTime": "2026-01-01T00:00:00Z"}
+    rig.fake.edit(TASKRUNS, NAMESPACE, name, {"status": ended})
+    await rig.advance(3)
+    assert rig.state("run") == "Failed"
+    assert not raw(rig.fake.get(WORKFLOWS, NAMESPACE, "run"))
+    assert not raw([event["note"] for event in rig.fake.all(EVENTS)])

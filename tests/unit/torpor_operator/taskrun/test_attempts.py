@@ -1,4 +1,4 @@
-"""What becomes of an attempt: retries, lost and disrupted pods, images that do not come, time that runs out."""
+"""Attempts: retries, lost and disrupted pods, images that cannot be pulled, timeouts."""
 
 import pytest
 from torpor_operator.model.actions import ConfirmPod, DeletePod
@@ -13,7 +13,7 @@ RETRIES = {"limit": 2, "delay": "10s", "backoff": 3}
 EVICTED = {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True"}]}
 
 
-def test_a_failed_attempt_is_tried_again_when_its_time_has_come() -> None:
+def test_a_failed_attempt_is_retried_after_its_delay() -> None:
     world = World(python("a", retries=RETRIES)).settle().fail("a")
     assert (world.state("a"), world.plan().again_at) == (State.UP_FOR_RETRY, NOW + 10)
     assert world.advance(9.9).state("a") is State.UP_FOR_RETRY
@@ -47,7 +47,7 @@ def test_a_retry_waits_until_the_pod_of_the_former_attempt_has_ended() -> None:
 
 
 @pytest.mark.parametrize("claimed", [True, False])
-def test_a_pod_that_ended_without_a_report_is_lost_and_says_how(*, claimed: bool) -> None:
+def test_a_pod_that_ended_without_a_report_is_lost_with_a_cause(*, claimed: bool) -> None:
     world = World(python("a", retries=RETRIES)).settle()
     if claimed:
         world.claim("a")
@@ -59,7 +59,7 @@ def test_a_pod_that_ended_without_a_report_is_lost_and_says_how(*, claimed: bool
     assert "raise pod.resources.limits.memory" in (status.message or "")
 
 
-def test_a_running_pod_that_the_store_lacks_is_lost_only_when_a_read_confirms_it() -> None:
+def test_a_running_pod_that_the_cache_lacks_is_lost_only_after_a_read() -> None:
     world = World(python("a")).settle()
     world.claim("a")
     (pod,) = world.pods
@@ -69,10 +69,10 @@ def test_a_running_pod_that_the_store_lacks_is_lost_only_when_a_read_confirms_it
     world.lose_pod("a")
     status = world.settle().run("a").status
     assert (status.state, status.reason) == (State.FAILED, "Lost")
-    assert status.message == f"pod {pod} is gone and left no report"
+    assert status.message == f"pod {pod} no longer exists and left no report"
 
 
-def test_another_pod_under_the_name_of_the_one_that_claimed_is_not_the_one() -> None:
+def test_another_pod_of_the_same_name_is_not_the_claimed_one() -> None:
     world = World(python("a")).settle()
     world.claim("a")
     (pod,) = world.pods
@@ -80,7 +80,7 @@ def test_another_pod_under_the_name_of_the_one_that_claimed_is_not_the_one() -> 
     assert world.settle().run("a").status.reason == "Lost"
 
 
-def test_a_pod_deleted_before_it_claimed_is_made_again() -> None:
+def test_a_pod_deleted_before_its_claim_is_created_again() -> None:
     world = World(python("a")).settle()
     world.lose_pod("a")
     world.settle()
@@ -124,28 +124,28 @@ def waiting(reason: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"), [("ImagePullBackOff", "ImagePullFailed"), ("CreateContainerConfigError", "LaunchFailed")]
+    ("reason", "expected"), [("ImagePullBackOff", "ImagePullFailed"), ("CreateContainerConfigError", "LaunchFailed")]
 )
-def test_a_container_that_cannot_start_is_told_at_once_and_failed_after_a_grace(reason: str, said: str) -> None:
+def test_a_container_that_cannot_start_is_reported_at_once_and_fails_after_a_grace(reason: str, expected: str) -> None:
     world = World(python("a", image="lost:1", retries=RETRIES)).settle().kubelet("a", waiting(reason))
     status = world.run("a").status
-    assert (status.state, status.reason) == (State.SCHEDULED, said)
+    assert (status.state, status.reason) == (State.SCHEDULED, expected)
     assert "no such thing" in (status.message or "")
-    assert [event.reason for event in world.events if event.regarding] == [said]
+    assert [event.reason for event in world.events if event.regarding] == [expected]
     assert world.plan().again_at == NOW + Settings().image_pull_grace
     world.advance(Settings().image_pull_grace)
-    assert (world.state("a"), world.run("a").status.reason) == (State.UP_FOR_RETRY, said)
+    assert (world.state("a"), world.run("a").status.reason) == (State.UP_FOR_RETRY, expected)
     assert world.pods == {}
 
 
-def test_an_image_that_comes_after_all_lets_the_task_run_and_clears_the_complaint() -> None:
+def test_an_image_that_arrives_late_clears_the_reason() -> None:
     world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull")).kubelet("a", {"phase": "Running"})
     world.claim("a")
     assert world.run("a").status.reason is None
     assert world.advance(1000).state("a") is State.RUNNING
 
 
-def test_the_grace_of_an_image_begins_when_a_kubelet_takes_the_pod_up() -> None:
+def test_the_grace_of_an_image_starts_when_a_kubelet_accepts_the_pod() -> None:
     world = World(python("a")).settle().advance(1000)
     world.kubelet("a", {**waiting("ErrImagePull"), "startTime": times.rfc3339(NOW + 1000)})
     assert world.state("a") is State.SCHEDULED
@@ -153,7 +153,7 @@ def test_the_grace_of_an_image_begins_when_a_kubelet_takes_the_pod_up() -> None:
     assert world.advance(1).state("a") is State.FAILED
 
 
-def test_an_image_that_would_run_as_root_is_told_with_the_field_that_mends_it() -> None:
+def test_an_image_that_would_run_as_root_is_reported_with_the_field_to_set() -> None:
     refused = {
         "reason": "CreateContainerConfigError",
         "message": "container has runAsNonRoot and image will run as root",
@@ -165,36 +165,36 @@ def test_an_image_that_would_run_as_root_is_told_with_the_field_that_mends_it() 
     assert "set pod.securityContext.runAsUser" in (status.message or "")
 
 
-def test_the_ways_of_failing_to_pull_are_told_once() -> None:
+def test_pull_failures_are_reported_once() -> None:
     world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
     world.pods[next(iter(world.pods))]["status"] = waiting("ImagePullBackOff")
     assert world.plan().actions == ()
 
 
-def test_an_attempt_that_runs_too_long_fails_and_its_pod_is_deleted() -> None:
+def test_an_attempt_that_exceeds_its_timeout_fails_and_its_pod_is_deleted() -> None:
     world = World(python("a", timeout="60s", retries=RETRIES)).settle().advance(50)
     assert world.state("a") is State.SCHEDULED
-    world.claim("a")  # a pod that has started has the whole timeout from then on
+    world.claim("a")  # the whole timeout counts from the start of the pod
     world.settle()
     assert world.plan().again_at == NOW + 110
     world.now = NOW + 110
     assert any(isinstance(action, DeletePod) for action in world.plan().actions)
     status = world.settle().run("a").status
     assert (status.state, status.reason) == (State.UP_FOR_RETRY, "Timeout")
-    assert status.message == "the attempt ran longer than its timeout of 60s"
+    assert status.message == "the attempt exceeded its timeout of 60s"
     assert world.pods == {}
 
 
-def test_time_spent_deferred_counts_and_is_watched_again_when_the_task_resumes() -> None:
+def test_deferred_time_counts_for_the_timeout() -> None:
     world = World(python("a", timeout="60s")).settle().defer("a")
     world.now += 61
-    assert world.settle().state("a") is State.DEFERRED  # the triggerer's, while it waits
+    assert world.settle().state("a") is State.DEFERRED  # the triggerer enforces it while the task is deferred
     world.fire("a")
     assert world.run("a").status.reason == "Timeout"
     assert world.live_pods("a") == []
 
 
-def test_each_attempt_has_its_own_time() -> None:
+def test_each_attempt_has_its_own_timeout() -> None:
     world = World(python("a", timeout="60s", retries={"limit": 1, "delay": "1s"})).settle()
     world.claim("a")
     world.advance(59)
@@ -204,7 +204,7 @@ def test_each_attempt_has_its_own_time() -> None:
     assert world.advance(59).state("a") is State.RUNNING
 
 
-def test_a_running_taskrun_without_a_pod_in_its_status_was_written_by_another_hand() -> None:
+def test_a_running_taskrun_without_a_pod_in_its_status_is_invalid() -> None:
     world = World(python("a", retries=RETRIES)).settle()
     world.claim("a")
     del world.taskruns[world.run("a").metadata.name]["status"]["pod"]
@@ -220,7 +220,7 @@ def test_a_pod_of_an_ended_task_that_lingers_is_deleted_after_a_grace() -> None:
     assert name not in world.advance(Settings().finished_pod_grace).pods
 
 
-def test_a_pod_that_exits_with_an_error_after_its_deferral_is_noise() -> None:
+def test_an_exit_code_after_a_deferral_is_ignored() -> None:
     world = World(python("a")).settle().defer("a", exits=False)
     (pod,) = world.pods
     world.pods[pod]["status"] = {"phase": "Failed"}

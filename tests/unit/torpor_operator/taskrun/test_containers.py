@@ -1,6 +1,6 @@
 import pytest
-from torpor_operator.model import pod
 from torpor_operator.model.actions import CreatePod, LiftGate, RemovePodFinalizer
+from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_wire import constants, names
 from torpor_wire.state import State
 
@@ -9,24 +9,24 @@ from tests.support.plan_world import World
 
 
 def pod_of(world: World, task: str) -> Body:
-    return world.pods[pod.name_of(world.run(task))]
+    return world.pods[pod_name(world.run(task))]
 
 
-def ended(world: World, task: str, code: int, said: str = "") -> World:
-    state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": said}}
+def ended(world: World, task: str, code: int, message: str = "") -> World:
+    state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": message}}
     phase = "Succeeded" if code == 0 else "Failed"
     pod_of(world, task)["status"] = {"phase": phase, "containerStatuses": [{"state": state}]}
     return world.settle()
 
 
-def test_a_container_is_claimed_before_its_gate_is_lifted() -> None:
+def test_a_container_is_claimed_before_its_gate_is_removed() -> None:
     world = World(container("load"))
     made = world.plan()
     world.apply(made)
     made = world.plan()
     assert [type(action) for action in made.actions] == [CreatePod]
     world.apply(made)
-    assert pod.parse(pod_of(world, "load")).gated
+    assert parse_pod(pod_of(world, "load")).gated
     world.apply(world.plan())
     assert world.state("load") is State.RUNNING
     claimed = world.run("load").status.pod
@@ -48,21 +48,21 @@ def test_a_container_has_no_credentials() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "result"), [("", None), ("done", '"done"'), ("[1, 2.0]", "[1,2.0]"), ('"text"', '"text"')]
+    ("message", "result"), [("", None), ("done", '"done"'), ("[1, 2.0]", "[1,2.0]"), ('"text"', '"text"')]
 )
-def test_the_result_is_the_termination_message(said: str, result: str | None) -> None:
-    world = ended(World(container("load")).settle(), "load", 0, said)
+def test_the_result_is_the_termination_message(message: str, result: str | None) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, message)
     assert world.state("load") is State.SUCCEEDED
     assert world.run("load").status.result == result
     assert world.condition()[0] == "True"
 
 
-@pytest.mark.parametrize("said", ["x" * 4096, "[" + "1," * 2048 + "1]"])
-def test_a_message_that_the_kubelet_may_have_cut_fails_the_task_with_its_size(said: str) -> None:
-    world = ended(World(container("load", retries={"limit": 2})).settle(), "load", 0, said)
+@pytest.mark.parametrize("message", ["x" * 4096, "[" + "1," * 2048 + "1]"])
+def test_a_message_that_the_kubelet_may_have_cut_fails_the_task_with_its_size(message: str) -> None:
+    world = ended(World(container("load", retries={"limit": 2})).settle(), "load", 0, message)
     status = world.run("load").status
     assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
-    assert f"{len(said)} bytes" in (status.message or "")
+    assert f"{len(message)} bytes" in (status.message or "")
     assert "4096" in (status.message or "")
 
 
@@ -71,16 +71,16 @@ def test_a_message_just_below_the_limit_is_the_result() -> None:
     assert world.run("load").status.result == '"' + "x" * 4095 + '"'
 
 
-@pytest.mark.parametrize("said", ['{"rows": 3', "[1, 2", '"text', "[NaN]", "[INFO] done", "[" * 3000])
-def test_a_message_that_begins_like_json_and_is_not_fails_the_task(said: str) -> None:
-    world = ended(World(container("load")).settle(), "load", 0, said)
+@pytest.mark.parametrize("message", ['{"rows": 3', "[1, 2", '"text', "[NaN]", "[INFO] done", "[" * 3000])
+def test_a_message_that_begins_like_json_must_be_json(message: str) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, message)
     status = world.run("load").status
     assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
-    assert "is not JSON" in (status.message or "")
+    assert "is not valid JSON" in (status.message or "")
 
 
 @pytest.mark.parametrize(
-    ("said", "result"),
+    ("message", "result"),
     [
         ("7", "7"),
         (" true\n", "true"),
@@ -90,25 +90,25 @@ def test_a_message_that_begins_like_json_and_is_not_fails_the_task(said: str) ->
         ("12 rows", '"12 rows"'),
     ],
 )
-def test_any_other_message_is_json_where_it_is_json_and_else_text(said: str, result: str) -> None:
-    world = ended(World(container("load")).settle(), "load", 0, said)
+def test_any_other_message_is_json_or_text(message: str, result: str) -> None:
+    world = ended(World(container("load")).settle(), "load", 0, message)
     assert world.run("load").status.result == result
 
 
-def test_text_that_does_not_fit_as_json_fails_the_task_instead_of_being_cut() -> None:
+def test_text_that_exceeds_the_limit_as_json_fails_the_task() -> None:
     world = ended(World(container("load")).settle(), "load", 0, "a" + "\x01" * 2000)
     assert world.run("load").status.reason == "ResultInvalid"
-    assert "8192 fit" in (world.run("load").status.message or "")
+    assert "the limit is 8192" in (world.run("load").status.message or "")
 
 
-def test_a_container_that_fails_says_its_exit_code_and_its_last_words() -> None:
+def test_a_failed_container_reports_its_exit_code_and_message() -> None:
     world = ended(World(container("load")).settle(), "load", 3, "no such file")
     assert world.state("load") is State.FAILED
     assert world.run("load").status.reason == "Error"
     assert world.run("load").status.message == "Error, exit code 3: no such file"
 
 
-def test_a_program_that_is_not_in_the_image_is_a_launch_that_failed() -> None:
+def test_a_missing_program_is_a_launch_failure() -> None:
     world = World(container("load")).settle()
     state = {"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no such file"}}
     pod_of(world, "load")["status"] = {"phase": "Failed", "containerStatuses": [{"state": state}]}
@@ -119,8 +119,8 @@ def test_a_program_that_is_not_in_the_image_is_a_launch_that_failed() -> None:
 
 def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
     world = World(container("load")).settle()
-    assert pod.parse(pod_of(world, "load")).held
-    name = pod.name_of(world.run("load"))
+    assert parse_pod(pod_of(world, "load")).has_finalizer
+    name = pod_name(world.run("load"))
     state = {"terminated": {"exitCode": 0, "reason": "Completed"}}
     world.pods[name]["status"] = {"phase": "Succeeded", "containerStatuses": [{"state": state}]}
     made = world.plan()
@@ -128,7 +128,7 @@ def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
     world.apply(made)
     assert world.state("load") is State.SUCCEEDED
     world.settle()
-    assert not pod.parse(world.pods[name]).held
+    assert not parse_pod(world.pods[name]).has_finalizer
 
 
 def test_a_pod_deleted_before_it_could_start_is_launched_again() -> None:
@@ -158,7 +158,7 @@ def test_a_retried_container_gets_a_new_pod() -> None:
     assert world.run("load").status.attempt == 2
 
 
-def test_pod_fields_that_the_author_chose_are_on_the_pod() -> None:
+def test_pod_fields_of_the_task_are_on_the_pod() -> None:
     chosen = {
         "resources": {"requests": {"memory": "1Gi"}},
         "env": [{"name": "A", "value": "1"}],
@@ -180,7 +180,7 @@ def test_pod_fields_that_the_author_chose_are_on_the_pod() -> None:
     assert body["metadata"]["labels"][constants.LABEL_TASK] == "load"
 
 
-def test_a_pod_that_a_dead_node_keeps_is_named_and_nothing_starts_in_its_place() -> None:
+def test_a_pod_on_a_lost_node_is_reported_and_not_replaced() -> None:
     world = World({"name": "load", "python": "m:f"}).settle()
     world.claim("load")
     ends = "2023-11-14T22:13:20Z"  # the world's now
@@ -190,6 +190,6 @@ def test_a_pod_that_a_dead_node_keeps_is_named_and_nothing_starts_in_its_place()
     world.advance(31)
     assert world.state("load") is State.RUNNING
     assert world.run("load").status.reason == "NodeLost"
-    assert pod.name_of(world.run("load")) in (world.run("load").status.message or "")
+    assert pod_name(world.run("load")) in (world.run("load").status.message or "")
     assert world.condition("Stalled")[:2] == ("True", "NodeLost")
     assert len(world.pods) == 1

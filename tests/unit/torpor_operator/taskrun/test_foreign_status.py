@@ -1,13 +1,18 @@
-"""What another hand wrote where the operator counts on its own: it is answered, and the run comes to an end."""
+"""Statuses that another client wrote or that are stale: the run still ends."""
+
+import copy
 
 import pytest
+from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer
+from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_wire import constants, transitions
 from torpor_wire.canonical import Json
+from torpor_wire.state import State
 
-from tests.support.builders import Body, python
+from tests.support.builders import Body, container, python
 from tests.support.plan_world import World
 
-MARKS: list[Body] = [
+FIELDS: list[Body] = [
     {"made": "9-1"},
     {"made": "-"},
     {"skips": "1-2-3"},
@@ -23,36 +28,36 @@ def begun() -> World:
     return World(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
 
 
-def scribble(world: World, marks: Body) -> None:
+def scribble(world: World, fields: Body) -> None:
     (entry,) = world.workflow["status"]["tasks"]
-    entry.update(marks)
+    entry.update(fields)
 
 
-@pytest.mark.parametrize("marks", MARKS)
-def test_marks_that_cannot_be_end_the_run_and_are_named(marks: Body) -> None:
+@pytest.mark.parametrize("fields", FIELDS)
+def test_an_invalid_status_ends_the_run_with_a_message(fields: Body) -> None:
     world = begun()
-    scribble(world, marks)
+    scribble(world, fields)
     world.settle()
     assert world.condition()[:2] == ("False", "StatusInvalid")
     assert "load" in world.condition()[2]
     assert {str(world.state("load", index)) for index in range(3)} == {"Cancelled"}
 
 
-@pytest.mark.parametrize("marks", MARKS)
-def test_a_run_with_marks_that_cannot_be_is_deleted_all_the_same(marks: Body) -> None:
+@pytest.mark.parametrize("fields", FIELDS)
+def test_a_run_with_an_invalid_status_can_be_deleted(fields: Body) -> None:
     world = begun()
-    scribble(world, marks)
+    scribble(world, fields)
     world.delete()
     world.settle()
     assert world.api.deleted
 
 
-@pytest.mark.parametrize("marks", MARKS)
-def test_a_clearing_takes_up_no_marks_that_cannot_be(marks: Body) -> None:
+@pytest.mark.parametrize("fields", FIELDS)
+def test_a_clearing_does_not_accept_an_invalid_status(fields: Body) -> None:
     world = begun()
     for index in range(3):
         world.fail("load", index=index)
-    scribble(world, marks)
+    scribble(world, fields)
     world.workflow["metadata"]["annotations"] = {constants.CLEAR: "failed"}
     world.settle()
     assert constants.CLEAR not in world.workflow["metadata"]["annotations"]
@@ -84,7 +89,7 @@ def test_an_argument_that_is_not_json_fails_the_task_that_takes_it(text: str) ->
 
 
 @pytest.mark.parametrize("text", ["{", "7", '["a"]', '["a", 1]', "[" * 8_000])
-def test_keys_of_an_object_in_the_archive_that_cannot_be_fail_the_task(text: str) -> None:
+def test_invalid_keys_of_an_archived_object_fail_the_task(text: str) -> None:
     world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
     stored: Json = {"size": 9_000, "digest": "d", "type": "object", "length": 2, "keys": text}
     world.claim("list")
@@ -94,3 +99,34 @@ def test_keys_of_an_object_in_the_archive_that_cannot_be_fail_the_task(text: str
     world.settle()
     assert world.tasks() == {"list": "Succeeded", "load": "Failed"}
     assert world.task("load").message
+
+
+def test_a_claimed_container_keeps_its_finalizer_while_the_cache_shows_scheduled() -> None:
+    world = World(container("load"))
+    world.apply(world.plan())
+    world.apply(world.plan())
+    before_the_claim = copy.deepcopy(world.taskruns)
+    world.settle()
+    pod = world.pods[pod_name(world.run("load"))]
+    assert not parse_pod(pod).gated
+    world.taskruns.clear()
+    world.taskruns.update(before_the_claim)
+    assert world.state("load") is State.SCHEDULED
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert [action for action in world.plan().actions if isinstance(action, RemovePodFinalizer)] == []
+
+
+def test_a_taskrun_that_appears_after_the_end_of_its_run_is_cancelled() -> None:
+    world = World(python("a")).settle()
+    late = copy.deepcopy(world.taskruns)
+    world.succeed("a")
+    world.taskruns.update(late)
+    assert world.state("a") is State.SCHEDULED
+    assert world.settle().state("a") is State.CANCELLED
+
+
+def test_an_explanation_of_a_pod_pins_its_launch() -> None:
+    world = World(container("load")).settle()
+    world.pods.clear()
+    failed = [action.patch for action in world.plan().actions if isinstance(action, PatchTaskRun)]
+    assert {"op": "test", "path": "/status/launch", "value": 0} in failed[0]

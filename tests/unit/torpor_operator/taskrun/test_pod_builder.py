@@ -1,4 +1,4 @@
-"""The pod of a task, compared with files that a reviewer can read; and what is read of a pod.
+"""The pod of a task, compared with golden files, and the fields that are read from a pod.
 
 After an intended change, run `TORPOR_GOLDEN=write pytest tests/unit/torpor_operator/taskrun/test_pod_builder.py`
 and review the diff.
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_operator.model import pod as pods
+from torpor_operator.model.pod import Pod, owner_uids, parse_pod
 
 from tests.support.builders import Body, python
 from tests.support.plan_world import World
@@ -74,18 +74,18 @@ def test_every_pod_meets_pod_security_restricted(case: Any) -> None:
         assert main["securityContext"] == wanted | {"runAsGroup": 65532}
 
 
-def pod(**status: Any) -> pods.Pod:
+def pod(**status: Any) -> Pod:
     owner = {"uid": "other"}, {"uid": "taskrun", "kind": "TaskRun", "name": "run-load", "controller": True}
     metadata = {"name": "run-load-a1-s0", "namespace": "ns", "uid": "pod", "ownerReferences": list(owner)}
     body: Body = {"metadata": metadata} | ({"status": status} if status else {})
-    return pods.parse(body)
+    return parse_pod(body)
 
 
 def test_a_pod_belongs_to_its_controlling_owner() -> None:
-    assert pods.owners(pod()) == ("taskrun",)
+    assert owner_uids(pod()) == ("taskrun",)
 
 
-def test_a_pod_that_says_nothing_yet_is_pending_and_not_terminal() -> None:
+def test_a_pod_without_a_status_is_pending_and_not_terminal() -> None:
     assert pod().phase == "Pending"
     assert not pod().terminal
 
@@ -94,7 +94,7 @@ def test_a_pod_that_says_nothing_yet_is_pending_and_not_terminal() -> None:
     ("phase", "terminal"),
     [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False)],
 )
-def test_a_pod_is_terminal_when_no_process_of_it_runs_or_will(phase: str, *, terminal: bool) -> None:
+def test_a_pod_is_terminal_once_no_process_can_run(phase: str, *, terminal: bool) -> None:
     assert pod(phase=phase).terminal is terminal
 
 
@@ -109,12 +109,12 @@ def test_a_pod_is_terminal_when_no_process_of_it_runs_or_will(phase: str, *, ter
         ({}, False),
     ],
 )
-def test_a_disruption_is_told_from_a_failure(status: dict[str, Any], *, disrupted: bool) -> None:
+def test_a_disruption_is_distinguished_from_a_failure(status: dict[str, Any], *, disrupted: bool) -> None:
     assert pod(phase="Failed", **status).disrupted is disrupted
 
 
 @pytest.mark.parametrize(
-    ("status", "ending"),
+    ("status", "end_message"),
     [
         ({"reason": "Evicted", "message": "low on memory"}, "low on memory"),
         ({"reason": "Evicted"}, "Evicted"),
@@ -126,5 +126,5 @@ def test_a_disruption_is_told_from_a_failure(status: dict[str, Any], *, disrupte
         ({"containerStatuses": [{"state": {"running": {}}}]}, ""),
     ],
 )
-def test_how_a_pod_ended_is_told_in_words(status: dict[str, Any], ending: str) -> None:
-    assert pod(phase="Failed", **status).ending == ending
+def test_the_end_message_of_a_pod(status: dict[str, Any], end_message: str) -> None:
+    assert pod(phase="Failed", **status).end_message == end_message

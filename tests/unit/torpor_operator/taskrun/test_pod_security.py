@@ -1,4 +1,4 @@
-"""What every task pod is limited to, what its author may change of that, and what an installation may."""
+"""The security defaults of task pods, and what a task and the installation may change."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def fields(**chosen: Any) -> PodFields:
     return PodFields.model_validate(chosen)
 
 
-def test_an_author_who_says_nothing_gets_a_read_only_root_a_tmp_a_group_and_a_limit() -> None:
+def test_the_default_pod_has_a_read_only_root_a_tmp_a_group_and_a_limit() -> None:
     assert pod_security.of_container(DEFAULTS, fields())["readOnlyRootFilesystem"] is True
     assert pod_security.of_container(DEFAULTS, fields())["runAsGroup"] == 65532
     assert "runAsGroup" not in pod_security.of_pod(fields()), "containerd makes no sandbox of a group without a user"
@@ -28,7 +28,7 @@ def test_an_author_who_says_nothing_gets_a_read_only_root_a_tmp_a_group_and_a_li
     }
 
 
-def test_an_author_may_write_to_the_image_and_name_user_and_groups_but_never_root() -> None:
+def test_a_task_may_set_a_writable_root_user_and_groups_but_never_run_as_root() -> None:
     chosen = fields(
         securityContext={"readOnlyRootFilesystem": False, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000}
     )
@@ -43,8 +43,10 @@ def test_an_author_may_write_to_the_image_and_name_user_and_groups_but_never_roo
 
 
 @pytest.mark.parametrize("path", ["/tmp", "/tmp/"])
-def test_a_volume_of_the_authors_at_tmp_stays_the_only_one_there(path: str) -> None:
-    chosen = fields(volumes=[{"name": "room", "emptyDir": {}}], volumeMounts=[{"name": "room", "mountPath": path}])
+def test_a_volume_of_the_task_at_tmp_replaces_the_default(path: str) -> None:
+    chosen = fields(
+        volumes=[{"name": "scratch", "emptyDir": {}}], volumeMounts=[{"name": "scratch", "mountPath": path}]
+    )
     assert pod_security.scratch(DEFAULTS, chosen) == ([], [])
     assert pod_security.of_container(DEFAULTS, chosen)["readOnlyRootFilesystem"] is True
 
@@ -60,12 +62,12 @@ RESOURCES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("case", RESOURCES)
-def test_what_an_author_says_of_a_resource_stands_and_no_limit_becomes_a_request(case: str) -> None:
+def test_resources_of_the_task_are_kept_and_no_limit_becomes_a_request(case: str) -> None:
     asked, made = RESOURCES[case]
     assert pod_security.resources(DEFAULTS, fields(resources=asked)) == made
 
 
-def test_an_installation_may_leave_it_all_as_the_image_has_it() -> None:
+def test_an_installation_may_disable_the_defaults() -> None:
     settings = Settings(task_group=0, task_read_only_root=False, task_tmp_size="", task_memory_limit="")
     lax = settings.pod_defaults()
     assert lax == PodDefaults(group=0, read_only=False, scratch="", limits={})
@@ -76,6 +78,6 @@ def test_an_installation_may_leave_it_all_as_the_image_has_it() -> None:
     assert pod_security.scratch(lax, sealed)[0] == [{"name": "torpor-tmp", "emptyDir": {}}]
 
 
-def test_a_limit_of_cpu_is_the_installations_to_set() -> None:
+def test_the_installation_may_set_a_cpu_limit() -> None:
     strict = Settings(task_cpu_limit="2").pod_defaults()
     assert pod_security.resources(strict, fields())["limits"] == {"cpu": "2", "memory": "1Gi"}

@@ -1,12 +1,17 @@
-"""A pod that cannot start: its TaskRun and its Workflow say why within seconds, and a timeout ends it."""
+"""Pods that are rejected or do not start: TaskRun and Workflow report why, and a timeout ends the attempt."""
+
+from collections.abc import AsyncIterator
 
 import pytest
-from torpor_operator.model import pod as pods
+from torpor_operator.model.pod import pod_name
 from torpor_operator.model.snapshot import PodWarning
+from torpor_operator.settings import Settings
 from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, Body, container, python
+from tests.support.controller_harness import ControllerHarness
+from tests.support.fake_api import Fault
 from tests.support.plan_world import World
 
 NO_NODE = "0/3 nodes are available: 3 Insufficient memory."
@@ -22,15 +27,15 @@ def started(*tasks: Body) -> World:
 
 
 def taken_up(world: World, task: str, *, since: float = NOW) -> str:
-    """A node has the pod and creates its container; the uid of the pod."""
-    pod = world.pods[pods.name_of(world.run(task))]
+    """A node creates the container of the pod; returns the uid of the pod."""
+    pod = world.pods[pod_name(world.run(task))]
     state = {"waiting": {"reason": "ContainerCreating"}}
     pod["spec"]["nodeName"] = "node-1"
     pod["status"] = {"phase": "Pending", "startTime": times.rfc3339(since), "containerStatuses": [{"state": state}]}
     return str(pod["metadata"]["uid"])
 
 
-def test_a_pod_that_no_node_takes_is_told_on_taskrun_and_workflow_within_ten_seconds() -> None:
+def test_an_unschedulable_pod_is_reported_within_ten_seconds() -> None:
     world = started(python("a")).kubelet("a", UNSCHEDULABLE)
     assert world.run("a").status.reason is None
     world.advance(5).advance(1)
@@ -52,7 +57,7 @@ def test_a_pod_that_starts_within_seconds_costs_no_write() -> None:
     assert world.api.looks == set()
 
 
-def test_what_the_scheduler_says_anew_is_written_anew_and_nothing_else_is() -> None:
+def test_only_a_changed_message_of_the_scheduler_is_written_again() -> None:
     world = started(python("a")).kubelet("a", UNSCHEDULABLE).advance(5)
     world.now += 30
     assert world.plan().actions == ()
@@ -62,20 +67,20 @@ def test_what_the_scheduler_says_anew_is_written_anew_and_nothing_else_is() -> N
     assert len([event for event in world.events if event.regarding]) == 1
 
 
-def test_the_claim_of_a_pod_that_starts_after_all_takes_the_reason_back() -> None:
+def test_a_claim_clears_the_reason() -> None:
     world = started(python("a")).kubelet("a", UNSCHEDULABLE).advance(5)
     world.claim("a")
     assert world.run("a").status.reason is None
 
 
-def test_a_container_that_starts_after_all_is_said_to_by_the_operator() -> None:
+def test_the_operator_clears_the_reason_of_a_container_that_starts() -> None:
     world = started(container("a")).kubelet("a", UNSCHEDULABLE).advance(5)
     assert (world.state("a"), world.run("a").status.reason) == (State.RUNNING, "Unschedulable")
     world.kubelet("a", {"phase": "Running"})
     assert (world.state("a"), world.run("a").status.reason) == (State.RUNNING, None)
 
 
-def test_a_pod_that_a_node_takes_after_all_and_is_long_in_coming_says_so_no_more() -> None:
+def test_a_pod_that_is_scheduled_late_is_no_longer_unschedulable() -> None:
     world = started(python("a")).kubelet("a", UNSCHEDULABLE).advance(30)
     taken_up(world, "a", since=world.now)
     world.settle()
@@ -84,17 +89,17 @@ def test_a_pod_that_a_node_takes_after_all_and_is_long_in_coming_says_so_no_more
     assert world.run("a").status.reason is None
 
 
-def test_a_volume_that_cannot_be_mounted_is_told_from_the_events_of_the_pod() -> None:
+def test_a_mount_failure_is_reported_from_the_events_of_the_pod() -> None:
     world = started(python("a"))
-    said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
-    world.api.warnings[taken_up(world, "a")] = PodWarning("FailedMount", said)
+    message = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
+    world.api.warnings[taken_up(world, "a")] = PodWarning("FailedMount", message)
     world.settle().advance(5)
     status = world.run("a").status
     assert (status.state, status.reason) == (State.SCHEDULED, "MountFailed")
-    assert said in (status.message or "")
+    assert message in (status.message or "")
 
 
-def test_another_warning_of_a_pod_that_does_not_start_is_told_too() -> None:
+def test_any_other_warning_of_a_pending_pod_is_reported() -> None:
     world = started(python("a"))
     world.api.warnings[taken_up(world, "a")] = PodWarning("FailedCreatePodSandBox", "no network")
     world.settle().advance(5)
@@ -102,7 +107,7 @@ def test_another_warning_of_a_pod_that_does_not_start_is_told_too() -> None:
     assert "FailedCreatePodSandBox: no network" in (world.run("a").status.message or "")
 
 
-def test_a_pod_of_which_nobody_says_anything_is_told_after_a_minute() -> None:
+def test_a_pod_pending_for_an_unknown_cause_is_reported_after_a_minute() -> None:
     world = started(python("a"))
     taken_up(world, "a")
     world.settle().advance(59)
@@ -110,13 +115,13 @@ def test_a_pod_of_which_nobody_says_anything_is_told_after_a_minute() -> None:
     world.advance(1)
     status = world.run("a").status
     assert status.reason == "PodPending"
-    assert f"kubectl -n ns describe pod {pods.name_of(world.run('a'))}" in (status.message or "")
+    assert f"kubectl -n ns describe pod {pod_name(world.run('a'))}" in (status.message or "")
 
 
-def test_the_events_of_few_pods_are_read_and_less_and_less_often() -> None:
+def test_the_events_of_few_pods_are_read_at_growing_intervals() -> None:
     world = started(python("a", expand=[{"name": "n", "over": list(range(20))}]))
     for index in range(20):
-        pod = world.pods[pods.name_of(world.run("a", index))]
+        pod = world.pods[pod_name(world.run("a", index))]
         pod["spec"]["nodeName"], pod["status"] = "node-1", WAITING
     for _ in range(600):
         world.advance(1)
@@ -137,13 +142,13 @@ def test_the_timeout_ends_an_attempt_whose_pod_never_starts(task: Body) -> None:
     assert world.live_pods("a") == []
 
 
-def test_a_timeout_before_the_start_says_what_kept_the_pod() -> None:
+def test_a_timeout_before_the_start_reports_the_cause() -> None:
     world = started(python("a", timeout="60s")).kubelet("a", UNSCHEDULABLE).advance(5).advance(55)
     message = world.run("a").status.message or ""
     assert message.startswith("the pod of the attempt did not start within its timeout of 60s: Unschedulable")
 
 
-def test_an_attempt_that_the_quota_keeps_without_a_pod_ends_with_its_timeout() -> None:
+def test_an_attempt_without_a_pod_due_to_quota_ends_at_its_timeout() -> None:
     world = started(python("a", timeout="60s"))
     world.api.pods.clear()
     (body,) = world.taskruns.values()
@@ -153,7 +158,7 @@ def test_an_attempt_that_the_quota_keeps_without_a_pod_ends_with_its_timeout() -
     assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "Timeout")
 
 
-def test_an_account_without_its_role_is_told_with_the_command_that_binds_it() -> None:
+def test_a_missing_role_is_reported_with_the_command_that_binds_it() -> None:
     world = started(python("a", pod={"serviceAccountName": "loader"}))
     state = {"terminated": {"exitCode": 77, "reason": "Error", "message": "torpor: could not be claimed"}}
     world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
@@ -163,9 +168,59 @@ def test_an_account_without_its_role_is_told_with_the_command_that_binds_it() ->
     assert (status.message or "").endswith(command)
 
 
-def test_a_task_that_ends_its_process_with_that_code_after_its_claim_is_lost() -> None:
+def test_the_exit_code_of_a_missing_role_after_a_claim_is_lost() -> None:
     world = started(python("a"))
     world.claim("a")
     state = {"terminated": {"exitCode": 77, "reason": "Error"}}
     world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
     assert world.run("a").status.reason == "Lost"
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[ControllerHarness]:
+    async with ControllerHarness(Settings()).running() as made:
+        yield made
+
+
+@pytest.mark.parametrize(("status", "reason"), [(400, "BadRequest"), (403, "Forbidden")])
+async def test_an_invalid_pod_fails_its_task_with_the_message_of_the_server(
+    rig: ControllerHarness, status: int, reason: str
+) -> None:
+    message = "quantities must match the regular expression"
+    rig.fake.inject(Fault(status=status, reason=reason, method="POST", path="/pods", message=message))
+    rig.create("run", python("a", retries={"limit": 3}))
+    await rig.advance(3)
+    found = rig.taskrun("run", "a")["status"]
+    assert (found["state"], found["reason"]) == ("Failed", "LaunchFailed")
+    assert message in found["message"]
+
+
+async def test_a_forbidden_pod_creation_is_retried_while_roles_propagate(rig: ControllerHarness) -> None:
+    message = 'pods is forbidden: User "torpor" cannot create resource "pods" in API group "" in the namespace "ns"'
+    rig.fake.inject(Fault(status=403, reason="Forbidden", method="POST", path="/pods", message=message, times=2))
+    rig.create("run", python("a"))
+    await rig.advance(10)
+    assert rig.state("run") == "Succeeded"
+
+
+async def test_an_unauthorized_response_does_not_fail_the_task(
+    rig: ControllerHarness,
+) -> None:
+    rig.fake.inject(Fault(status=401, reason="Unauthorized", method="POST", path="/pods", times=2))
+    rig.create("run", python("a"))
+    await rig.advance(10)
+    assert rig.state("run") == "Succeeded"
+
+
+async def test_a_taskrun_rejected_by_quota_is_reported_on_the_workflow(
+    rig: ControllerHarness,
+) -> None:
+    message = 'taskruns.torpor.dev "x" is forbidden: exceeded quota: runs, requested: count/taskruns.torpor.dev=1'
+    rig.fake.inject(Fault(status=403, reason="Forbidden", method="POST", path="/taskruns", message=message, times=7))
+    rig.create("run", python("a"))
+    await rig.advance(3)
+    condition = next(one for one in rig.workflow("run")["status"]["conditions"] if one["type"] == "Succeeded")
+    assert (condition["status"], condition["reason"]) == ("Unknown", "QuotaExceeded")
+    assert "exceeded quota: runs" in condition["message"]
+    await rig.advance(60)
+    assert rig.state("run") == "Succeeded"

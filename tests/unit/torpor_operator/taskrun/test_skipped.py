@@ -1,4 +1,4 @@
-"""TaskRuns that end Skipped: what the Workflow counts, and what follows for the tasks after them (adr/0015)."""
+"""TaskRuns that end Skipped: how the Workflow counts them, and how downstream tasks react (adr/0015)."""
 
 import pytest
 from torpor_wire.state import State
@@ -21,7 +21,7 @@ def end(world: World, task: str, how: str, index: int = -1) -> None:
 
 
 @pytest.mark.parametrize(("rule", "ends", "came"), CASES)
-def test_for_every_rule_a_task_that_skips_itself_is_as_one_that_when_left_out(
+def test_for_every_rule_a_task_that_skips_itself_equals_one_skipped_by_when(
     rule: str, ends: tuple[str, str], came: str
 ) -> None:
     world = World(python("a"), python("b"), python("c", after=["a", "b"], rule=rule)).settle()
@@ -31,7 +31,7 @@ def test_for_every_rule_a_task_that_skips_itself_is_as_one_that_when_left_out(
 
 
 @pytest.mark.parametrize(("rule", "ends", "came"), [case for case in CASES if case[0] != "always"])
-def test_for_every_rule_an_instance_that_skips_itself_is_as_one_that_when_left_out(
+def test_for_every_rule_an_instance_that_skips_itself_equals_one_skipped_by_when(
     rule: str, ends: tuple[str, str], came: str
 ) -> None:
     mapped = python("a", expand=[{"name": "n", "over": [0, 1]}])
@@ -41,29 +41,29 @@ def test_for_every_rule_an_instance_that_skips_itself_is_as_one_that_when_left_o
     assert world.tasks()["c"] == came
 
 
-def test_a_task_that_skips_itself_is_skipped_and_says_why() -> None:
+def test_a_task_that_skips_itself_is_skipped_with_its_message() -> None:
     world = World(python("a"), python("b", after=["a"])).settle().skip("a", "no file today")
     task = world.task("a")
     assert (task.state, task.reason, task.skipped, task.succeeded, task.failed) == (K, "Skipped", 1, 0, 0)
     assert "no file today" in str(task.message)
-    assert world.task("b").message == "task a before it was skipped"
+    assert world.task("b").message == "upstream task a was skipped"
     assert world.status.state == S
     assert world.status.progress == "0/0"
 
 
-def test_a_wait_whose_event_skips_its_task_skips_what_follows_it() -> None:
+def test_an_event_that_skips_its_task_skips_downstream_tasks() -> None:
     world = World(wait("a"), python("b", after=["a"])).settle().skip("a")
     assert world.tasks() == {"a": K, "b": K}
     assert not world.pods
 
 
-def test_it_is_not_tried_again() -> None:
+def test_a_skipped_task_is_not_retried() -> None:
     world = World(python("a", retries={"limit": 3})).settle().skip("a")
     assert (world.state("a"), world.run("a").status.attempt) == (State.SKIPPED, 1)
     assert world.status.state == S
 
 
-def test_an_instance_that_skips_itself_counts_as_skipped_beside_those_that_when_left_out() -> None:
+def test_skipped_counts_instances_that_skip_themselves_and_those_of_when() -> None:
     mapped = python("a", expand=[{"name": "n", "over": [0, 1, 2, 3]}], when="mapping.value != 3")
     world = World(mapped).settle().succeed("a", "1", 0).skip("a", index=1)
     assert (world.task("a").skipped, world.task("a").skips, world.status.progress) == (2, "3", "1/2")
@@ -71,13 +71,13 @@ def test_an_instance_that_skips_itself_counts_as_skipped_beside_those_that_when_
     assert (world.tasks()["a"], world.status.progress, world.status.state) == (S, "2/2", S)
 
 
-def test_a_mapped_task_is_skipped_where_each_instance_is_by_whatever_word() -> None:
+def test_a_mapped_task_is_skipped_if_all_instances_are() -> None:
     mapped = python("a", expand=[{"name": "n", "over": [0, 1]}], when="mapping.value != 1")
     world = World(mapped).settle().skip("a", index=0)
     assert (world.tasks()["a"], world.task("a").skipped) == (K, 2)
 
 
-def test_its_result_is_null_and_among_results_it_is_missing() -> None:
+def test_a_skipped_instance_has_a_null_result_and_is_missing_in_results() -> None:
     one = python("one")
     many = python("many", expand=[{"name": "n", "over": [0, 1]}])
     args = {"one": "${tasks.one.result}", "state": "${tasks.one.state}", "there": "${tasks.many.indexes}"}
@@ -86,14 +86,14 @@ def test_its_result_is_null_and_among_results_it_is_missing() -> None:
     assert world.arguments("last") == {"one": "null", "state": '"Skipped"', "there": "[1]"}
 
 
-def test_what_is_mapped_over_the_list_of_a_skipped_task_is_skipped() -> None:
+def test_a_task_mapped_over_a_skipped_task_is_skipped() -> None:
     mapped = python("b", expand=[{"name": "n", "over": "${tasks.a.result}"}], rule="none_failed")
     world = World(python("a"), mapped).settle().skip("a")
     assert world.tasks()["b"] == K
     assert "was skipped" in str(world.task("b").message)
 
 
-def test_a_branch_that_skips_itself_chooses_nothing_and_its_followers_go_by_their_rule() -> None:
+def test_downstream_tasks_of_a_skipped_branch_follow_their_rules() -> None:
     fork = python("fork", branch=True)
     world = World(fork, python("left", after=["fork"]), python("any", after=["fork"], rule="none_failed")).settle()
     assert world.skip("fork").tasks() == {"fork": K, "left": K, "any": "Running"}
@@ -117,6 +117,6 @@ def test_a_skipped_taskrun_can_be_cleared() -> None:
     assert world.tasks() == {"a": S, "b": S}
 
 
-def test_beside_a_failure_a_skip_does_not_hide_it() -> None:
+def test_a_skip_does_not_hide_a_failure() -> None:
     world = World(python("a", expand=[{"name": "n", "over": [0, 1]}])).settle()
     assert world.skip("a", index=0).fail("a", index=1).tasks()["a"] == F

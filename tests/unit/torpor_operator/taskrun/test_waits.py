@@ -1,8 +1,8 @@
-"""Waiting without a pod: trigger tasks, deferral, and the deadline that the operator only backs up."""
+"""Deferral without a pod: trigger tasks, resumes, and the deadline that the operator enforces after a grace."""
 
 import pytest
 from torpor_operator.model.actions import ConfirmPods
-from torpor_operator.model.pod import name_of
+from torpor_operator.model.pod import pod_name
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
 from torpor_wire.state import State
@@ -25,7 +25,7 @@ def test_a_trigger_task_is_deferred_without_ever_having_a_pod() -> None:
     assert world.task("drop").deferred == 1
 
 
-def test_a_pod_whose_creation_was_not_answered_is_looked_for_before_another_is_made() -> None:
+def test_an_unconfirmed_pod_is_confirmed_before_another_is_created() -> None:
     world = World(python("a")).settle()
     (first,) = world.pods
     uid = world.run("a").metadata.uid
@@ -38,18 +38,18 @@ def test_a_pod_whose_creation_was_not_answered_is_looked_for_before_another_is_m
     assert world.api.confirmed == [ConfirmPods("ns", uid)]
     assert list(world.pods) == [first]
     world.pods[first]["status"] = {"phase": "Succeeded"}
-    assert world.settle().live_pods("a") == [name_of(world.run("a"))]
+    assert world.settle().live_pods("a") == [pod_name(world.run("a"))]
 
 
-def test_a_creation_that_was_not_answered_is_simply_tried_again() -> None:
+def test_an_unconfirmed_creation_is_retried() -> None:
     world = World(python("a"))
     world.apply(world.plan())
-    world.api.unclear[world.run("a").metadata.uid] = name_of(world.run("a"))
-    assert world.settle().live_pods("a") == [name_of(world.run("a"))]
+    world.api.unclear[world.run("a").metadata.uid] = pod_name(world.run("a"))
+    assert world.settle().live_pods("a") == [pod_name(world.run("a"))]
     assert world.api.confirmed == []
 
 
-def test_a_trigger_task_ends_with_its_wait_and_its_event_is_its_result() -> None:
+def test_the_event_of_a_trigger_task_is_its_result() -> None:
     world = World(wait("drop"), python("a", args={"found": "${tasks.drop.result}"})).settle()
     world.end_wait("drop", '{"status": 200}')
     assert world.tasks() == {"drop": "Succeeded", "a": "Running"}
@@ -69,13 +69,13 @@ def test_the_deadline_is_the_earlier_of_the_triggers_and_the_tasks(
     assert found == (None if deadline is None else times.rfc3339(NOW + deadline))
 
 
-def test_a_timeout_beyond_all_time_is_a_deadline_at_its_end() -> None:
+def test_a_very_long_timeout_is_the_latest_deadline() -> None:
     world = World(wait("drop", timeout="999999999999999999d")).settle()
     assert world.run("drop").status.deadline == "9999-12-31T23:59:59.000Z"
 
 
 @pytest.mark.parametrize("kwargs", ["[1]", "{", "7"])
-def test_kwargs_that_are_no_object_fail_their_task_and_nothing_else(kwargs: str) -> None:
+def test_kwargs_that_are_not_an_object_fail_only_their_task(kwargs: str) -> None:
     world = World(wait("a"), python("b"))
     world.apply(world.plan())
     world.taskruns[world.run("a").metadata.name]["spec"]["trigger"]["kwargs"] = kwargs
@@ -84,7 +84,7 @@ def test_kwargs_that_are_no_object_fail_their_task_and_nothing_else(kwargs: str)
     assert world.state("b") is State.SCHEDULED
 
 
-def test_a_trigger_that_cannot_be_written_fails_its_task_for_good() -> None:
+def test_a_trigger_that_cannot_be_stored_fails_its_task_without_retry() -> None:
     world = World(wait("drop", "duration", kwargs={"duration": "soon"}, retries={"limit": 3})).settle()
     status = world.run("drop").status
     assert (status.state, status.reason) == (State.FAILED, "TriggerInvalid")
@@ -135,17 +135,17 @@ def test_a_former_pod_that_does_not_end_is_deleted_and_the_resume_waits_until_it
     assert resumed.endswith("-s1")
 
 
-def test_until_a_minute_after_the_deadline_it_is_the_triggerers() -> None:
+def test_the_operator_waits_a_minute_after_the_deadline_for_the_triggerer() -> None:
     world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
     assert world.plan().again_at == NOW + 100 + GRACE
     assert world.advance(100 + GRACE - 1).state("a") is State.DEFERRED
     assert world.advance(1).state("a") is State.UP_FOR_RETRY
     status = world.run("a").status
     assert status.reason == "DeferralTimeout"
-    assert "no triggerer said so" in (status.message or "")
+    assert "no triggerer responded" in (status.message or "")
 
 
-def test_a_sensors_wait_that_no_triggerer_ended_is_not_retried_either() -> None:
+def test_a_sensor_that_no_triggerer_timed_out_is_not_retried() -> None:
     world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
     world.api.patch(world.run("a"), [{"op": "add", "path": "/status/next/timeoutIsFinal", "value": True}])
     world.advance(100 + GRACE)
@@ -158,7 +158,7 @@ def test_a_wait_without_a_deadline_is_never_ended_by_the_operator() -> None:
     assert world.plan().again_at is None
 
 
-def test_a_retried_wait_is_deferred_anew_with_its_own_deadline() -> None:
+def test_a_retried_trigger_task_is_deferred_with_a_new_deadline() -> None:
     world = World(wait("drop", timeout="100s", retries={"limit": 1, "delay": "10s"})).settle()
     world.advance(100 + GRACE).advance(10)
     status = world.run("drop").status

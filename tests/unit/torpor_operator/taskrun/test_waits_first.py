@@ -1,4 +1,4 @@
-"""Waits at the edges of a task: before its first pod, instead of any, one for each instance, and in a slot or not."""
+"""Triggers before the first pod of a task, instead of any pod, for each instance, and with or without a slot."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ GRACE = Settings().triggerer_grace
 
 
 def both(name: str, **fields: Any) -> Body:
-    """A function that is called when a wait has fired."""
+    """A function that runs when a trigger has fired."""
     return python(name) | wait(name) | fields
 
 
@@ -36,7 +36,7 @@ def test_a_wait_before_a_function_has_no_pod_until_it_fires() -> None:
     assert world.succeed("a", "42").tasks() == {"a": "Succeeded"}
 
 
-def test_a_retry_of_a_wait_and_a_function_waits_again() -> None:
+def test_a_retry_of_a_trigger_and_a_function_defers_again() -> None:
     world = World(both("a", retries={"limit": 1, "delay": "10s"})).settle().fire("a").fail("a")
     world.advance(10)
     assert (world.state("a"), world.run("a").status.attempt, world.run("a").status.segment) == (State.DEFERRED, 2, 0)
@@ -53,14 +53,14 @@ def test_the_item_of_a_mapped_wait_is_a_kwarg_of_its_trigger() -> None:
     assert world.tasks() == {"drop": "Succeeded"}
 
 
-def test_kwargs_may_say_where_the_item_goes() -> None:
+def test_kwargs_may_place_the_item() -> None:
     asked = {"url": "https://x/${params.day}/${mapping.value.name}", "number": "${mapping.index + 1}"}
     task = wait("drop", kwargs=asked, expand=[{"name": "file", "over": [{"name": "a"}, {"name": "b"}]}])
     world = World(task, params={"day": "today"}).settle()
     assert kwargs(world.run("drop", 1)) == {"url": "https://x/today/b", "number": 2}
 
 
-def test_beside_a_function_the_item_is_the_functions() -> None:
+def test_with_a_function_the_item_is_its_argument() -> None:
     task = both("a", trigger={"class": "http", "kwargs": {"url": "x"}}, expand=[{"name": "n", "over": [7, 8]}])
     world = World(task).settle()
     assert kwargs(world.run("a", 1)) == {"url": "x"}
@@ -70,10 +70,10 @@ def test_beside_a_function_the_item_is_the_functions() -> None:
 def test_only_a_mapped_task_has_a_mapping() -> None:
     world = World(wait("drop", kwargs={"url": "${mapping.value}"})).settle()
     assert world.condition()[1] == "ExpressionInvalid"
-    assert "trigger: url: it is not mapped, and so has no item: mapping has only `index`" in world.condition()[2]
+    assert "trigger: url: the task is not mapped and has no item: mapping has only `index`" in world.condition()[2]
 
 
-def test_what_judges_an_event_stands_on_the_taskrun_with_the_params_it_uses() -> None:
+def test_result_and_fail_when_are_stored_with_the_params_they_use() -> None:
     task = wait("drop", result="event.rows", failWhen="event.rows < params.least")
     world = World(task, params={"least": 3, "other": "x"}).settle()
     spec = world.run("drop").spec
@@ -82,20 +82,20 @@ def test_what_judges_an_event_stands_on_the_taskrun_with_the_params_it_uses() ->
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "said"),
+    ("field", "text", "message"),
     [
         ("failWhen", "tasks.b.result == 1", "failWhen"),
         ("result", "event.rows +", "result"),
-        ("result", "params.most", "there is no param most"),
+        ("result", "params.most", "unknown param most"),
     ],
 )
-def test_what_judges_an_event_sees_the_event_and_params(field: str, text: str, said: str) -> None:
+def test_result_and_fail_when_see_event_and_params(field: str, text: str, message: str) -> None:
     world = World(wait("drop", **{field: text}), wait("b"), params={"least": 3}).settle()
     assert world.status.state == "Failed"
-    assert said in world.condition()[2]
+    assert message in world.condition()[2]
 
 
-def test_a_deferred_task_counts_in_parallelism_only_where_the_spec_says_so() -> None:
+def test_a_deferred_task_counts_in_parallelism_only_with_count_deferred() -> None:
     tasks = [wait("a"), wait("b"), python("c")]
 
     def begun(world: World) -> list[str]:
@@ -118,7 +118,7 @@ def test_a_resumed_task_goes_before_new_ones() -> None:
     assert not world.has("c")
 
 
-def test_time_that_does_not_count_is_added_to_the_attempts_end() -> None:
+def test_deferred_time_that_does_not_count_extends_the_timeout() -> None:
     world = World(python("a", timeout="1m", timeoutWhileDeferred=False)).settle().defer("a")
     assert world.advance(3600).state("a") is State.DEFERRED
     run = world.run("a")
@@ -129,12 +129,12 @@ def test_time_that_does_not_count_is_added_to_the_attempts_end() -> None:
 
 
 @pytest.mark.parametrize(("counts", "deadline"), [(True, 60), (False, None)])
-def test_a_wait_ends_with_its_task_only_where_its_time_counts(counts: bool, deadline: float | None) -> None:
+def test_a_deferral_ends_with_its_attempt_only_if_its_time_counts(counts: bool, deadline: float | None) -> None:
     world = World(wait("a") | {"timeout": "1m", "timeoutWhileDeferred": counts}).settle()
     assert world.run("a").status.deadline == (None if deadline is None else times.rfc3339(NOW + deadline))
 
 
-def test_a_wait_that_took_too_long_goes_on_where_its_task_said_though_no_triggerer_answers() -> None:
+def test_a_timed_out_deferral_resumes_at_on_timeout_without_a_triggerer() -> None:
     world = World(python("a")).settle()
     world.claim("a")
     run = world.run("a")
