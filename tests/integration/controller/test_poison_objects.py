@@ -82,7 +82,7 @@ def test_a_foreign_taskrun_of_the_same_name_is_reported_on_the_workflow(stage: S
     taken = names.taskrun(name, uid, "first")
     stage.server.create("taskruns", stage.namespace, _taskrun("another", "u", "first", taken)).expect(201)
     _resume(stage, name)
-    stage.until(lambda: stage.events(name) == ["LaunchFailed"], "it is said")
+    stage.until(lambda: stage.events(name) == ["LaunchFailed"], "an Event on the Workflow")
     stage.server.request("DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{taken}")
     assert stage.ends(name)["state"] == "Succeeded"
 
@@ -106,7 +106,8 @@ def test_a_foreign_pod_of_the_same_name_fails_the_launch(stage: Stage) -> None:
     stage.server.create("pods", stage.namespace, _pod(pod)).expect(201)
     _resume(stage, name)
     assert stage.ends(name)["tasks"][0]["reason"] == "LaunchFailed"
-    assert stage.events(names.taskrun(name, uid, "first")) == ["LaunchFailed"]
+    taskrun = names.taskrun(name, uid, "first")
+    stage.until(lambda: stage.events(taskrun) == ["LaunchFailed"], "an Event on the TaskRun")
     assert "deletionTimestamp" not in stage.get("pods", pod)["metadata"]
 
 

@@ -30,7 +30,7 @@ def test_running_without_a_pod(stage: Stage) -> None:
     stage.set_status(run, state="Running")
     assert stage.ends(name)["conditions"][0]["reason"] == "StatusInvalid"
     assert _reason(stage, run) == "StatusInvalid"
-    assert stage.events(run["metadata"]["name"]) == ["StatusInvalid"]
+    stage.until(lambda: stage.events(run["metadata"]["name"]) == ["StatusInvalid"], "an Event on the TaskRun")
 
 
 def test_deferred_without_a_trigger(stage: Stage) -> None:
