@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from torpor_wire import bounded_json, constants
+from torpor_wire import constants
+
+from torpor_api.client import bounded_json
 
 UNREADABLE = "torpor.dev/unreadable"
 """The member of an object that cannot be read whole: a sentence for people. No API server sends it."""

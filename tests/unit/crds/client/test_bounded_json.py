@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_wire import bounded_json
-from torpor_wire.bounded_json import TooDeepError, is_too_deep, loads
+from torpor_api.client import bounded_json
+from torpor_api.client.bounded_json import TooDeepError, is_too_deep, loads
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet='[]{}"\\,:aé\n', max_size=8),
