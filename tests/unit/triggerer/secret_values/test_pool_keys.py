@@ -101,7 +101,7 @@ async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix(
         (lambda made: sealed(made, argument="encrypted__y"), "encrypted__x: it was sealed as another argument"),
         (lambda _: sealing.seal(SECRET, sealing.new_pair().public, USE), "defer again"),
         (lambda _: SECRET, "is not a sealed value"),
-        (lambda made: sealed(made)[:-8] + "AAAAAAA=", "does not open"),
+        (lambda made: sealed(made)[:-8] + "AAAAAAA=", "cannot be opened"),
     ],
 )
 async def test_a_box_that_does_not_open_fails_the_wait_and_is_sealed_anew_by_a_retry(box: Any, words: str) -> None:
