@@ -119,9 +119,9 @@ async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> No
     told: list[Key] = []
     async with asyncio.TaskGroup() as tasks:
         watches = Watches(Api(fake, clock), tasks.create_task, on_change=told.append, on_unreadable=lambda _: None)
-        made = World()
-        made.taskrun("a")
-        stored = made.fake.get(TASKRUNS, "workflows", "a")
+        async with world() as made:
+            made.taskrun("a")
+            stored = made.fake.get(TASKRUNS, "workflows", "a")
         assert stored is not None
         fake.put(TASKRUNS, stored)
         watches.want(frozenset({"status.state=Deferred"}))
