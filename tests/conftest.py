@@ -35,7 +35,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give each process groups of tests that belong together."""
+    from xdist.workermanage import NodeManager  # noqa: PLC0415  (only where xdist runs)
+
     from tests.support.scheduling import Scheduling  # noqa: PLC0415  (as above)
 
     config.option.loadscopereorder = False
+    # After Ctrl-C: the processes stop the servers that they started. xdist kills them after ten seconds otherwise.
+    NodeManager.EXIT_TIMEOUT = 60
     return Scheduling(config, log)
