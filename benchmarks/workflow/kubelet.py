@@ -89,7 +89,7 @@ class Kubelet:
             content_type=_MERGE,
         )
         if answer.status >= 400:
-            raise errors.of(answer)
+            raise errors.from_response(answer)
 
 
 def _status(pod: Pod, phase: str, started: str, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Time as an argument: the one clock that everything which waits or stamps is given.
+"""The clock, passed as an argument to everything that waits or records times.
 
-It exists so that tests and the simulation can put virtual time in its place; nothing here decides anything.
+Tests and the simulation pass a clock with virtual time.
 """
 
 import asyncio
@@ -11,20 +11,20 @@ from typing import Any, Protocol, TypeVar
 
 
 class Clock(Protocol):
-    """Moments, durations and waiting."""
+    """Tells the time and sleeps."""
 
     def now(self) -> float:
-        """Seconds since the epoch; for what is written on objects."""
+        """Seconds since the epoch, for timestamps on objects."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary start, never going back; for measuring how long something took."""
+        """Seconds since an arbitrary start, for durations. Never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Return after so many seconds; at once, but not without letting others run, if there are none to wait."""
+        """Sleep. Yields to other tasks even if `seconds` is not positive."""
 
 
 class SystemClock:
-    """The clock of the machine."""
+    """The system clock."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns or raises. Raises TimeoutError, and cancels it, where it takes longer."""
+    """Return or raise what `work` does. Cancels it and raises TimeoutError after `seconds`."""
     working = asyncio.ensure_future(work)
     timer = asyncio.ensure_future(clock.sleep(seconds))
     try:
@@ -54,7 +54,7 @@ async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> 
     finally:
         timer.cancel()
         if not working.done():
-            # Not awaited: what does not end when it is cancelled would hold up whoever set the limit.
+            # Not awaited: work that ignores its cancellation would delay the caller.
             working.add_done_callback(_retrieve)
             working.cancel()
 
@@ -65,5 +65,5 @@ def _retrieve(working: "asyncio.Future[Any]") -> None:
 
 
 def text(moment: float) -> str:
-    """`1700000000.5` as `2023-11-14T22:13:20.500000Z`."""
+    """Format `1700000000.5` as `2023-11-14T22:13:20.500000Z`."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

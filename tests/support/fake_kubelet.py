@@ -138,7 +138,7 @@ class Kubelet:
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
         answer = await self._api.transport.request("POST", PODS.path(namespace, name, "binding"), body=body)
         if answer.status >= 400 and answer.status != 409:  # bound already, by a request that got no response
-            raise errors.of(answer)
+            raise errors.from_response(answer)
 
     async def _start(self, running: RunningPod) -> None:
         running.folder.mkdir()
@@ -171,7 +171,7 @@ class Kubelet:
         spec = {"boundObjectRef": bound} | ({"audiences": [source["audience"]]} if "audience" in source else {})
         answer = await self._api.transport.request("POST", path, body=_TOKEN | {"spec": spec})
         if answer.status >= 400:
-            raise errors.of(answer)
+            raise errors.from_response(answer)
         (running.folder / source["path"]).write_text(answer.body["status"]["token"])
 
     def _environment(self, pod: Pod, container: Mapping[str, Any]) -> dict[str, str]:

@@ -1,10 +1,12 @@
-"""Keeps a store in step with the API server: list, watch, and never miss that an object vanished.
+"""Keeps a store up to date with the API server by list and watch, as client-go's reflector does.
 
-The list is read page by page; the watch goes on from its resourceVersion, with bookmarks so that a quiet kind does not
-fall behind. When a watch ends or breaks it is opened again where it was. When the server no longer has that version
-(410, as an answer or inside the stream) the list is read again and compared, so that what vanished meanwhile is
-reported. A status patch makes an object appear to a field selector as ADDED and vanish as DELETED; that one left the
-selector and that one was deleted look alike, and nothing here tries to tell them apart.
+The list is read in pages. The watch starts at the list's resourceVersion and uses bookmarks, so that a kind without
+changes does not fall behind. A watch that ends is reopened at its last version. If the server has compacted that
+version (410, as the response or in the stream), the list is read again and compared, so that deleted objects are
+noticed.
+
+With a field selector, a status patch can make an object appear as ADDED or disappear as DELETED. The reflector cannot
+distinguish an object that left the selection from a deleted one.
 """
 
 import asyncio
@@ -25,17 +27,17 @@ __all__ = ["Change", "Notice", "Reflector", "Unreadable"]
 T = TypeVar("T")
 
 BACKOFF = Backoff(first=0.1, cap=10.0)
-AT_ONCE = 50
-"""How many objects of a page are taken up before others have their turn: a whole page keeps a loop for 0.1 s."""
+BATCH = 50
+"""Objects of a page to process before yielding to other tasks: a whole page would block the event loop for 0.1 s."""
 
 log = logging.getLogger(__name__)
 
 
 class Reflector(Generic[T]):
-    """A store of one kind, and the loop that keeps it.
+    """A store for one kind, and the loop that updates it.
 
-    `on_change` is called once for each version of each object, in order, from within the loop: it notes what is to be
-    done and returns. `jitter` yields numbers from 0 to 1.
+    `on_change` runs in the loop, once for each version of each object, in order. It must return quickly. `jitter`
+    returns numbers from 0 to 1.
     """
 
     def __init__(  # noqa: PLR0913 - the selection is one to four words, and none of them is of use alone
@@ -64,7 +66,7 @@ class Reflector(Generic[T]):
         self._failures = 0
 
     async def run(self) -> Never:
-        """List, then watch, for ever; only cancellation and bugs end it."""
+        """List, then watch. Only cancellation and bugs end it."""
         while True:
             try:
                 version = await self._list()
@@ -80,20 +82,20 @@ class Reflector(Generic[T]):
                 await self._pause(error)
 
     async def refresh(self) -> None:
-        """Read the whole list beside the watch: what was committed before this call is then in the store.
+        """Read the whole list beside the watch, so that the store contains everything committed before the call.
 
-        Raises `errors.ApiError` where it cannot be read. What the watch still brings of before that list is old.
+        Raises `errors.ApiError` if the list fails. Older events that the watch still delivers are ignored.
         """
         await self._list()
 
     async def _list(self) -> str:
         self.relists += 1
         try:
-            return await self._take(PAGE)
+            return await self._read_pages(PAGE)
         except errors.Gone:
-            return await self._take(0)
+            return await self._read_pages(0)
 
-    async def _take(self, limit: int) -> str:
+    async def _read_pages(self, limit: int) -> str:
         listed: set[Key] = set()
         version = ""
         pages = self._api.pages(
@@ -108,14 +110,14 @@ class Reflector(Generic[T]):
                 for number, raw in enumerate(page.items, 1):
                     listed.add(key_of(raw))
                     self.store.absorb(raw)
-                    if number % AT_ONCE == 0:
+                    if number % BATCH == 0:
                         await asyncio.sleep(0)
                 version = page.resource_version
         self.store.settle(listed, int(version))
         return version
 
     async def _watch(self, version: str) -> str:
-        """One watch; returns where the next one goes on. One that was short and brought nothing counts as a failure."""
+        """Watch once and return the next start version. A short watch without events counts as a failure."""
         failure: errors.ApiError | None = None
         self.watches += 1
         started = self._api.clock.monotonic()
@@ -152,7 +154,7 @@ class Reflector(Generic[T]):
             case "DELETED" | "BOOKMARK":
                 pass
             case _:
-                raise errors.ApiError(f"a watch event of type {kind!r}")
+                raise errors.ApiError(f"unexpected watch event of type {kind!r}")
         self.store.advance(version)
         return str(raw["metadata"]["resourceVersion"])
 
@@ -160,5 +162,5 @@ class Reflector(Generic[T]):
         if not self._failures:
             return
         delay = BACKOFF.delay(self._failures, self._jitter())
-        asked = failure.retry_after if failure else None
-        await self._api.clock.sleep(max(delay, asked or 0.0))
+        retry_after = failure.retry_after if failure else None
+        await self._api.clock.sleep(max(delay, retry_after or 0.0))

@@ -1,10 +1,9 @@
-"""The objects of one kind as last seen, and the rule that no older word undoes a newer one.
+"""Holds the latest known version of each object of one kind. An older version never replaces a newer one.
 
-Two things write here: the reflector, with what it lists and watches, and whoever has just written an object and got
-its new version back (`absorb`), so that its next decision sees its own write. Each version of an object is reported
-once, whichever of them brings it. Versions are compared as integers (KEP-5504). Whatever is at or below `progress`,
-the version up to which the reflector has seen everything, and is not held has been deleted: it is not taken up again.
-Pure: no I/O, no clock.
+The reflector writes what it lists and watches. A caller that has written an object adds the response (`absorb`), so
+that its next decision sees its own write. Each version of an object is reported once. Versions are compared as integers
+(KEP-5504). `progress` is the version up to which the reflector has seen everything: an object that is not in the store
+at that version was deleted, so an older version of it is ignored. Pure: no I/O, no clock.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ T = TypeVar("T")
 
 
 class Key(NamedTuple):
-    """What the API server tells objects of one kind apart by."""
+    """Identifies an object within its kind."""
 
     namespace: str
     name: str
@@ -25,9 +24,9 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Generic[T]):
-    """One object came, changed, or went; leaving the selector looks the same as deletion.
+    """An object was added, changed or deleted. Leaving the selector looks like a deletion.
 
-    `item` is None for a delete; `previous` is None for an object that is new, or was never readable.
+    `item` is None for a deletion. `previous` is None for a new object, and for one that was never readable.
     """
 
     kind: Literal["upsert", "delete"]
@@ -39,7 +38,7 @@ class Change(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """An object that `parse` does not understand; what the store held of it before, it still holds."""
+    """An object that `parse` rejects. The store keeps its last readable version."""
 
     namespace: str
     name: str
@@ -60,12 +59,12 @@ class _Entry(NamedTuple, Generic[T]):
 
 
 def no_index(_: object) -> Iterable[str]:
-    """The index of a store that has none."""
+    """The index function of a store without an index."""
     return ()
 
 
 class Store(Generic[T]):
-    """Objects by namespace and name, by uid, and by the words that `index` gives each."""
+    """Objects by namespace and name, by uid, and by the words that `index` returns for each."""
 
     def __init__(
         self,
@@ -83,28 +82,28 @@ class Store(Generic[T]):
         self._keys_by_word: dict[str, dict[Key, None]] = {}
 
     def get(self, namespace: str, name: str) -> T | None:
-        """The object, as last readable."""
+        """Return the last readable version of the object."""
         entry = self._entries.get(Key(namespace, name))
         return entry.item if entry else None
 
     def by_uid(self, uid: str) -> T | None:
-        """The object with this uid, as last readable. Only who asks once pays for the index."""
+        """Return the last readable version of the object with this uid. The first call builds the index."""
         if self._keys_by_uid is None:
             self._keys_by_uid = {entry.uid: key for key, entry in self._entries.items()}
         key = self._keys_by_uid.get(uid)
         return self.get(*key) if key else None
 
     def values(self) -> Iterator[T]:
-        """Every object that was readable."""
+        """Iterate over the last readable version of all objects."""
         return (entry.item for entry in list(self._entries.values()) if entry.item is not None)
 
     def indexed(self, word: str) -> list[T]:
-        """The objects that `index` gives this word."""
+        """Return the objects for which `index` returned this word."""
         entries = (self._entries[key] for key in self._keys_by_word.get(word, ()))
         return [entry.item for entry in entries if entry.item is not None]
 
     def unreadable(self, namespace: str, name: str) -> Unreadable | None:
-        """Why the present version of an object cannot be read, if it cannot."""
+        """Return why the current version of an object cannot be read, if so."""
         entry = self._entries.get(Key(namespace, name))
         return entry.unreadable if entry else None
 
@@ -112,54 +111,57 @@ class Store(Generic[T]):
         return len(self._entries)
 
     def absorb(self, raw: dict[str, Any]) -> None:
-        """Take up what a list, a watch or a write of ours returned, unless something newer is known.
+        """Add an object from a list, a watch or the response to a write, unless a newer version is known.
 
-        Only for an object that the reflector's selector lets through; nothing would ever report that another vanished.
+        The object must match the reflector's selector; otherwise its deletion would never be reported.
         """
         if version_of(raw) > self.progress:
             self.upsert(raw)
 
     def upsert(self, raw: dict[str, Any]) -> None:
-        """Take up an object that was listed, added or modified, unless something as new is held."""
+        """Add a listed, added or modified object, unless the store has this version or a newer one."""
         key, uid, version = key_of(raw), str(raw["metadata"].get("uid") or ""), version_of(raw)
-        held = self._entries.get(key)
-        if held and held.version >= version:
+        current = self._entries.get(key)
+        if current and current.version >= version:
             return
-        if held and held.uid != uid:
-            self._remove(key, held)
-            held = None
+        if current and current.uid != uid:
+            self._remove(key, current)
+            current = None
         try:
-            item = self._parse(_whole(raw))
-        except Exception as error:  # noqa: BLE001 - a border: whatever one object does to `parse`, the others go on
+            item = self._parse(_require_complete(raw))
+        except Exception as error:  # noqa: BLE001 - one object must not break the cache, whatever `parse` raises
             unreadable = Unreadable(
                 namespace=key.namespace, name=key.name, uid=uid, raw=raw, message=f"{type(error).__name__}: {error}"
             )
-            self._hold(key, _Entry(uid, version, held.item if held else None, unreadable, held.words if held else ()))
+            self._put(
+                key,
+                _Entry(uid, version, current.item if current else None, unreadable, current.words if current else ()),
+            )
             self._on_change(unreadable)
         else:
-            previous = held.item if held else None
-            self._hold(key, _Entry(uid, version, item, None, tuple(self._index(item))))
+            previous = current.item if current else None
+            self._put(key, _Entry(uid, version, item, None, tuple(self._index(item))))
             self._on_change(Change(kind="upsert", namespace=key.namespace, name=key.name, item=item, previous=previous))
 
     def delete(self, raw: dict[str, Any]) -> None:
-        """Let go of an object that a watch reports as gone, unless a newer one of its name is held."""
+        """Remove an object that a watch reports as deleted, unless the store has a newer one of that name."""
         key = key_of(raw)
-        held = self._entries.get(key)
-        if held and held.version <= version_of(raw):
-            self._remove(key, held)
+        current = self._entries.get(key)
+        if current and current.version <= version_of(raw):
+            self._remove(key, current)
 
     def advance(self, version: int) -> None:
-        """Note that everything up to this version has been seen."""
+        """Record that everything up to this version has been seen."""
         self.progress = max(self.progress, version)
 
     def settle(self, listed: set[Key], version: int) -> None:
-        """End a list of this version: what is held, is no newer, and was not in it has vanished unseen."""
+        """Finish a list of this version: remove all objects that are not newer and were not listed."""
         gone = [(key, entry) for key, entry in self._entries.items() if key not in listed and entry.version <= version]
         self.advance(version)
         for key, entry in gone:
             self._remove(key, entry)
 
-    def _hold(self, key: Key, entry: _Entry[T]) -> None:
+    def _put(self, key: Key, entry: _Entry[T]) -> None:
         self._forget(key)
         self._entries[key] = entry
         if self._keys_by_uid is not None:
@@ -184,19 +186,19 @@ class Store(Generic[T]):
                 self._keys_by_word.pop(word, None)
 
 
-def _whole(raw: dict[str, Any]) -> dict[str, Any]:
-    """The object itself. Raises ValueError where the decoder had to leave members out."""
+def _require_complete(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the object. Raises ValueError if the decoder could not read all of it."""
     if UNREADABLE in raw:
         raise ValueError(raw[UNREADABLE])
     return raw
 
 
 def key_of(raw: Mapping[str, Any]) -> Key:
-    """Namespace (empty for a cluster-scoped object) and name."""
+    """Return the namespace (empty for a cluster-scoped object) and the name."""
     meta = raw["metadata"]
     return Key(str(meta.get("namespace") or ""), str(meta["name"]))
 
 
 def version_of(raw: Mapping[str, Any]) -> int:
-    """The resourceVersion as the integer that it is."""
+    """Return the resourceVersion as an integer."""
     return int(raw["metadata"]["resourceVersion"])

@@ -1,7 +1,7 @@
-"""The verbs of the Kubernetes API over a transport, with errors as types.
+"""The verbs of the Kubernetes API over a transport, with typed errors.
 
-Reads are repeated, within bounds, while the server is unavailable. Writes never are: after an unclear answer only the
-caller knows how to find out whether the write was carried out.
+Reads are retried for a bounded time while the server is unavailable. Writes are not: after an ambiguous failure only
+the caller can find out whether the write happened.
 """
 
 import random
@@ -28,21 +28,21 @@ WATCH_SECONDS = 290
 
 
 class Page(NamedTuple):
-    """Objects of one list, and the resourceVersion that the whole list is of."""
+    """A page of a list, and the list's resourceVersion."""
 
     items: list[Object]
     resource_version: str
 
 
 class WatchEvent(NamedTuple):
-    """ADDED, MODIFIED, DELETED, or BOOKMARK (whose object has a resourceVersion and nothing else)."""
+    """ADDED, MODIFIED, DELETED, or BOOKMARK, whose object contains a resourceVersion only."""
 
     type: str
     object: Object
 
 
 class Api:
-    """Typed verbs; every one raises `errors.ApiError`."""
+    """The API's verbs. Each raises `errors.ApiError`."""
 
     def __init__(self, transport: Transport, clock: Clock, *, jitter: Callable[[], float] = random.random) -> None:
         self.transport = transport
@@ -51,7 +51,7 @@ class Api:
         self.jitter = jitter
 
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Any:
-        """GET any path; repeated while the server is unavailable, `READ_TRIES` times at most."""
+        """GET any path, up to `READ_TRIES` times while the server is unavailable."""
         for attempt in range(1, READ_TRIES):
             try:
                 return _body(await self.transport.request("GET", path, query=query))
@@ -60,7 +60,7 @@ class Api:
         return _body(await self.transport.request("GET", path, query=query))
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
-        """One object."""
+        """Read one object."""
         return _object(await self.read(resource.path(namespace, name)))
 
     async def pages(
@@ -72,11 +72,11 @@ class Api:
         label_selector: str = "",
         limit: int = PAGE,
     ) -> AsyncGenerator[Page, None]:
-        """A list page by page, all of one resourceVersion; `limit` 0 is one page.
+        """Read a list in pages of one resourceVersion. With `limit` 0 it is a single page.
 
-        Pages become shorter where `limit` objects do not fit into one answer. Raises `errors.TooLarge` where one
-        object, or a list without a limit, does not fit. Raises `errors.Gone` where the server has compacted that
-        version between two pages: what was yielded until then is no whole list.
+        Pages become shorter if `limit` objects do not fit into a response. Raises `errors.TooLarge` if one object, or a
+        list without a limit, does not fit. Raises `errors.Gone` if the server compacts the version between two pages;
+        the pages yielded so far are then incomplete.
         """
         query = _selectors(field_selector, label_selector)
         if limit:
@@ -105,13 +105,13 @@ class Api:
         label_selector: str = "",
         limit: int = PAGE,
     ) -> Page:
-        """All objects as one page, read `limit` at a time, or at once where the pages cannot be finished."""
+        """Read all objects, `limit` at a time; in one response if the version is compacted between pages."""
         try:
-            return await self._whole(resource, namespace, field_selector, label_selector, limit)
+            return await self._list_pages(resource, namespace, field_selector, label_selector, limit)
         except errors.Gone:
-            return await self._whole(resource, namespace, field_selector, label_selector, 0)
+            return await self._list_pages(resource, namespace, field_selector, label_selector, 0)
 
-    async def _whole(
+    async def _list_pages(
         self, resource: Resource, namespace: str | None, field_selector: str, label_selector: str, limit: int
     ) -> Page:
         items: list[Object] = []
@@ -138,7 +138,7 @@ class Api:
         *,
         subresource: str | None = None,
     ) -> Object:
-        """PUT one object; where the body has a resourceVersion, `errors.Conflict` if it is no longer that one."""
+        """PUT one object. Raises `errors.Conflict` if the body has an outdated resourceVersion."""
         return await self._write("PUT", resource.path(namespace, name, subresource), body)
 
     async def patch(
@@ -150,7 +150,7 @@ class Api:
         *,
         subresource: str | None = None,
     ) -> Object:
-        """A JSON Patch, all or nothing; `errors.LostRace` where a `test` in it does not hold."""
+        """Apply a JSON Patch atomically. Raises `errors.LostRace` if a `test` in it fails."""
         return await self._write(
             "PATCH",
             resource.path(namespace, name, subresource),
@@ -159,7 +159,7 @@ class Api:
             query={"fieldManager": constants.FIELD_MANAGER},
         )
 
-    async def delete(  # noqa: PLR0913 - the options of the API's own verb
+    async def delete(  # noqa: PLR0913 - the options of the API
         self,
         resource: Resource,
         namespace: str | None,
@@ -169,7 +169,7 @@ class Api:
         propagation: str = "Background",
         grace_seconds: int | None = None,
     ) -> None:
-        """Delete one object; that there is none is success. With `uid`, `errors.Conflict` if another has its name."""
+        """Delete one object if it exists. With `uid`, raises `errors.Conflict` if another object has its name."""
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
         if uid is not None:
             options["preconditions"] = {"uid": uid}
@@ -179,7 +179,7 @@ class Api:
         if response.status != HTTPStatus.NOT_FOUND:
             _body(response)
 
-    async def watch(  # noqa: PLR0913 - the options of the API's own verb
+    async def watch(  # noqa: PLR0913 - the options of the API
         self,
         resource: Resource,
         namespace: str | None = None,
@@ -189,9 +189,9 @@ class Api:
         label_selector: str = "",
         timeout_seconds: int = WATCH_SECONDS,
     ) -> AsyncGenerator[WatchEvent, None]:
-        """Changes after a resourceVersion, until the server ends the watch.
+        """Yield changes after a resourceVersion until the server ends the watch.
 
-        Raises `errors.Gone` where that version is too old, be it the answer or an ERROR event in the stream.
+        Raises `errors.Gone` if that version is too old, in the response or as an ERROR event.
         """
         query = _selectors(field_selector, label_selector) | {
             "watch": "1",
@@ -204,28 +204,28 @@ class Api:
             async for event in stream:
                 found = _object(event.get("object"))
                 if event.get("type") == "ERROR":
-                    raise errors.of_status(found)
+                    raise errors.from_status(found)
                 yield WatchEvent(str(event.get("type")), found)
 
     async def _write(
         self, method: str, path: str, body: object, content_type: str = JSON, query: Mapping[str, str] | None = None
     ) -> Object:
-        answer = await self.transport.request(method, path, query=query, body=body, content_type=content_type)
-        return _object(_body(answer))
+        response = await self.transport.request(method, path, query=query, body=body, content_type=content_type)
+        return _object(_body(response))
 
 
 def _selectors(field_selector: str, label_selector: str) -> dict[str, str]:
-    given = {"fieldSelector": field_selector, "labelSelector": label_selector}
-    return {key: value for key, value in given.items() if value}
+    selectors = {"fieldSelector": field_selector, "labelSelector": label_selector}
+    return {key: value for key, value in selectors.items() if value}
 
 
 def _body(response: Response) -> Any:
     if response.status >= HTTPStatus.BAD_REQUEST:
-        raise errors.of(response)
+        raise errors.from_response(response)
     return response.body
 
 
 def _object(body: Any) -> Object:
     if not isinstance(body, dict):
-        raise errors.ApiError(f"the API server sent {type(body).__name__} where an object was due")
+        raise errors.ApiError(f"the API server sent {type(body).__name__} instead of an object")
     return body

@@ -62,6 +62,6 @@ class ArchiveClient:
             ):
                 return ArchiveResponse(response.status, await response.content.read(_RESPONSE_MAX))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            # aiohttp's own text has the address of an object in memory, which differs in each attempt.
+            # aiohttp's message contains a memory address, which differs on each attempt.
             cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
             raise OSError(f"the archive cannot be reached: {type(cause).__name__}: {cause}") from error

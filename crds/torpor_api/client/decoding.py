@@ -1,8 +1,8 @@
-"""Decodes what the API server sends, one object at a time, so that one object never fails a whole list or watch.
+"""Decodes responses of the API server object by object, so that one object cannot break a whole list or watch.
 
-`metadata.managedFields` is half of an object's bytes, and any writer of an object may set it to anything. Only the
-entries of who answered a person's wait are kept, which tell when. An object that is nested too deeply keeps its name,
-its version and the members that can be read; `UNREADABLE` says what is missing. Pure: no I/O.
+Of `metadata.managedFields`, which is half of an object's size and writable by any client, only the entries for approval
+annotations are kept: they contain the time of the approval. An object that is nested too deeply keeps its name, version
+and the readable members; `UNREADABLE` lists the others. Pure: no I/O.
 """
 
 import json
@@ -15,17 +15,17 @@ from torpor_wire import constants
 from torpor_api.client import bounded_json
 
 UNREADABLE = "torpor.dev/unreadable"
-"""The member of an object that cannot be read whole: a sentence for people. No API server sends it."""
+"""The member that says why an object is incomplete. The API server never sends it."""
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]+|[\]}]+', re.DOTALL)
 _OPENING = "[{"
-_ANSWER = ("fieldsV1", "f:metadata", "f:annotations", f"f:{constants.APPROVAL}")
+_APPROVAL_PATH = ("fieldsV1", "f:metadata", "f:annotations", f"f:{constants.APPROVAL}")
 
 
 def decode(data: bytes) -> Any:
-    """One object, or a list of objects with `items`. Raises ValueError for text that is not JSON."""
+    """Decode an object, or a list of objects with `items`. Raises ValueError for invalid JSON."""
     if bounded_json.is_too_deep(data):
         return _decode_deep(data.decode())
     body = bounded_json.loads(data)
@@ -37,7 +37,7 @@ def decode(data: bytes) -> Any:
 
 
 def decode_event(line: bytes) -> dict[str, Any]:
-    """One event of a watch: `type` and `object`. Raises ValueError for text that is not such an event."""
+    """Decode a watch event with `type` and `object`. Raises ValueError for anything else."""
     event: Any
     if bounded_json.is_too_deep(line):
         text = line.decode()
@@ -48,39 +48,41 @@ def decode_event(line: bytes) -> dict[str, Any]:
             _reduce_managed_fields(event.get("object"))
     if isinstance(event, dict) and isinstance(event.get("object"), dict):
         return event
-    raise ValueError(f"a watch event without an object: {line[:100]!r}")
+    raise ValueError(f"watch event without an object: {line[:100]!r}")
 
 
 def bounded_event(line: bytes) -> bytes:
-    """The event as one line of JSON that any decoder reads; for a client that decodes watches itself."""
+    """Encode the event as a line of JSON that any decoder can read, for clients with their own decoder."""
     return json.dumps(decode_event(line), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _reduce_managed_fields(body: object) -> None:
     if isinstance(body, dict) and isinstance(metadata := body.get("metadata"), dict):
         entries = metadata.pop("managedFields", None)
-        answers = [_answer(each) for each in entries if _answers(each)] if isinstance(entries, list) else []
-        if answers:
-            metadata["managedFields"] = answers
+        approvals = (
+            [_approval_only(each) for each in entries if _is_approval(each)] if isinstance(entries, list) else []
+        )
+        if approvals:
+            metadata["managedFields"] = approvals
 
 
-def _answers(entry: object) -> bool:
-    """Whether an entry is of who wrote the annotation that answers a person's wait."""
+def _is_approval(entry: object) -> bool:
+    """Return whether a managedFields entry contains the approval annotation."""
     found = entry
-    for name in _ANSWER:
+    for name in _APPROVAL_PATH:
         if not isinstance(found, dict) or name not in found:
             return False
         found = found[name]
     return True
 
 
-def _answer(entry: dict[str, Any]) -> dict[str, Any]:
-    annotations, word = _ANSWER[-2:]
-    return entry | {"fieldsV1": {"f:metadata": {annotations: {word: {}}}}}
+def _approval_only(entry: dict[str, Any]) -> dict[str, Any]:
+    annotations, annotation = _APPROVAL_PATH[-2:]
+    return entry | {"fieldsV1": {"f:metadata": {annotations: {annotation: {}}}}}
 
 
 def _decode_deep(text: str) -> Any:
-    """What `decode` returns, read member by member: only the objects that are too deep lose anything."""
+    """Decode like `decode`, but member by member, so that only objects that are too deep are incomplete."""
     spans = {key: (start, end) for key, start, end in _members(text)}
     if "items" not in spans:
         return _object(text)
@@ -94,7 +96,7 @@ def _value(key: str, text: str) -> Any:
 
 
 def _object(text: str) -> Any:
-    """One object; the members that are too deep are left out, and `UNREADABLE` names them."""
+    """Decode one object without the members that are too deep; `UNREADABLE` names them."""
     if not text.startswith("{"):
         return bounded_json.loads(text.encode())
     body: dict[str, Any] = {}
@@ -119,54 +121,54 @@ def _metadata(text: str) -> Any:
 
 
 def _members(text: str) -> Iterator[tuple[str, int, int]]:
-    """The keys of a JSON object, each with the span of its value. Raises ValueError for text that is no object."""
-    at = _past(text, 0, "{")
-    if text[_skip(text, at)] == "}":
+    """Yield the keys of a JSON object and the spans of their values. Raises ValueError for anything else."""
+    at = _expect(text, 0, "{")
+    if text[_skip_space(text, at)] == "}":
         return
     while True:
-        key, at = _DECODER.raw_decode(text, _skip(text, at))
-        start = _skip(text, _past(text, at, ":"))
+        key, at = _DECODER.raw_decode(text, _skip_space(text, at))
+        start = _skip_space(text, _expect(text, at, ":"))
         end = _end(text, start)
         yield str(key), start, end
-        at = _skip(text, end)
+        at = _skip_space(text, end)
         if text[at : at + 1] != ",":
-            _past(text, at, "}")
+            _expect(text, at, "}")
             return
         at += 1
 
 
 def _elements(text: str, offset: int) -> Iterator[tuple[int, int]]:
-    """The spans of the elements of a JSON array that begins at `offset` of a longer text."""
+    """Yield the spans of the elements of a JSON array that begins at `offset` of a longer text."""
     if text == "null":
         return
-    at = _past(text, 0, "[")
-    if text[_skip(text, at)] == "]":
+    at = _expect(text, 0, "[")
+    if text[_skip_space(text, at)] == "]":
         return
     while True:
-        start = _skip(text, at)
+        start = _skip_space(text, at)
         end = _end(text, start)
         yield offset + start, offset + end
-        at = _skip(text, end)
+        at = _skip_space(text, end)
         if text[at : at + 1] != ",":
-            _past(text, at, "]")
+            _expect(text, at, "]")
             return
         at += 1
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
 
 
-def _past(text: str, at: int, token: str) -> int:
-    at = _skip(text, at)
+def _expect(text: str, at: int, token: str) -> int:
+    at = _skip_space(text, at)
     if text[at : at + 1] != token:
-        raise ValueError(f"{token!r} expected at character {at}")
+        raise ValueError(f"expected {token!r} at character {at}")
     return at + 1
 
 
 def _end(text: str, start: int) -> int:
-    """Where the value that begins at `start` ends: by Python's decoder, or by its brackets where it is too deep."""
+    """Find the end of the value at `start`, by Python's decoder, or by brackets if it is too deep."""
     try:
         return _DECODER.raw_decode(text, start)[1]
     except RecursionError:
@@ -180,4 +182,4 @@ def _end(text: str, start: int) -> int:
             if len(run) >= depth:
                 return token.start() + depth
             depth -= len(run)
-    raise ValueError("a list or an object without an end")
+    raise ValueError("unterminated list or object")

@@ -1,6 +1,6 @@
-"""From `apiVersion` and `kind`, as people write them, to the resource that the API server serves.
+"""Finds the resource for an `apiVersion` and a `kind`.
 
-What was found is kept on the Api for the life of the process; what was not is asked for again, since a CRD may be
+The Api caches what it found for the life of the process. A missing kind is queried again, because its CRD may be
 installed at any time.
 """
 
@@ -12,15 +12,15 @@ from torpor_api.client.resources import Resource, group_path
 
 
 async def resolve(api: Api, api_version: str, kind: str) -> Resource:
-    """The resource of a kind. Raises `errors.NotFound`, with what to check, where the server has none."""
-    found = api.discovered.get((api_version, kind))
-    if found is None:
-        found = await _ask(api, api_version, kind)
-        api.discovered[api_version, kind] = found
-    return found
+    """Return the resource of a kind. Raises `errors.NotFound`, with advice, if the server has none."""
+    resource = api.discovered.get((api_version, kind))
+    if resource is None:
+        resource = await _query(api, api_version, kind)
+        api.discovered[api_version, kind] = resource
+    return resource
 
 
-async def _ask(api: Api, api_version: str, kind: str) -> Resource:
+async def _query(api: Api, api_version: str, kind: str) -> Resource:
     group, _, version = api_version.rpartition("/")
     try:
         served = await api.read(group_path(api_version))

@@ -1,9 +1,9 @@
-"""What can go wrong with a request to the API server, as types that a caller can tell apart.
+"""The errors of requests to the API server, as types.
 
-A lost race (`LostRace`, `Conflict`, `AlreadyExists`, `NotFound`) is an expected outcome; `Refused` and `Forbidden` are
-for people to read; `Unavailable` may be tried again. Nothing here decides whether to.
+A lost race (`LostRace`, `Conflict`, `AlreadyExists`, `NotFound`) is an expected outcome. `Refused` and `Forbidden` need
+a person. `Unavailable` may be retried; the caller decides.
 """
-# ruff: noqa: N818 - the names are those of the API conventions' reasons, and most are outcomes, not errors
+# ruff: noqa: N818 - the names are the reasons of the API conventions, and most are outcomes, not errors
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from torpor_api.client.transport import Response
 
 
 class ApiError(Exception):
-    """The API server did not do what was asked. The base of all errors of this package."""
+    """A failed request. The base of all errors of this package."""
 
     def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class ApiError(Exception):
 
 
 class NotFound(ApiError):
-    """404: no such object, or no such kind."""
+    """404: no such object or kind."""
 
 
 class AlreadyExists(ApiError):
@@ -32,49 +32,49 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """409 otherwise: the object has changed since it was read, or is not the one that was meant."""
+    """409 otherwise: the object has changed since it was read, or is another one."""
 
 
 class LostRace(ApiError):
-    """422 without causes: a `test` of a JSON Patch did not hold, so another writer was first."""
+    """422 without causes: a `test` of a JSON Patch failed, because another client wrote first."""
 
 
 class Refused(ApiError):
-    """422 with causes: the object breaks its schema or a rule; the message says which."""
+    """422 with causes: the object violates its schema or a rule; the message says which."""
 
 
 class Forbidden(ApiError):
-    """401 or 403: not authenticated, or not allowed."""
+    """401 or 403: not authenticated or not allowed."""
 
 
 class Gone(ApiError):
-    """410: the resourceVersion is too old to go on from; list again."""
+    """410: the resourceVersion is too old to continue from; list again."""
 
 
 class Unavailable(ApiError):
-    """429, 5xx or no answer: may be tried again, after `retry_after` seconds where the server says so."""
+    """429, 5xx or no response: retry, after `retry_after` seconds if the server gave them."""
 
 
 class Unreachable(Unavailable):
-    """No answer at all: a write may have been carried out or not."""
+    """No response: a write may or may not have happened."""
 
 
 class TooLarge(ApiError):
-    """The answer is longer than the transport reads: ask for fewer objects at a time."""
+    """The response exceeds the transport's limit: request fewer objects at a time."""
 
 
 class Unconfigured(ApiError):
-    """Nobody said which cluster to talk to, or what was said cannot be used."""
+    """No cluster is configured, or its configuration is unusable."""
 
 
-def of(response: Response) -> ApiError:
-    """The error that a response with a status code of 400 or more is."""
+def from_response(response: Response) -> ApiError:
+    """Build the error for a response with a status code of 400 or more."""
     status = response.body if isinstance(response.body, Mapping) else {"message": str(response.body or "")}
     return _build(response.status, status, response.retry_after)
 
 
-def of_status(status: Mapping[str, Any]) -> ApiError:
-    """The error that a `Status` object is, such as that of an ERROR event in a watch."""
+def from_status(status: Mapping[str, Any]) -> ApiError:
+    """Build the error for a `Status` object, for example from an ERROR event of a watch."""
     code = status.get("code")
     return _build(code if isinstance(code, int) else HTTPStatus.INTERNAL_SERVER_ERROR, status, None)
 

@@ -1,7 +1,7 @@
-"""Events: what `kubectl describe` shows below an object, as bodies to create.
+"""Events, which `kubectl describe` shows below an object.
 
-The name is a hash of what is said of which object, so saying it twice is one Event. An Event is for people: no part of
-Torpor reads one, and failing to post one must not fail anything. Building is pure; `post` is the one request.
+The name is a hash of the object and the text, so the same Event is created once. Events are for people: no part of
+Torpor reads one, and a failure to create one is harmless. Building is pure; `post` sends the request.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ NAME_MAX = 253
 
 
 def reference(resource: Resource, *, namespace: str, name: str, uid: str) -> dict[str, str]:
-    """An ObjectReference to an object of a kind."""
+    """Build an ObjectReference."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -30,25 +30,25 @@ def reference(resource: Resource, *, namespace: str, name: str, uid: str) -> dic
     }
 
 
-def build(  # noqa: PLR0913 - the fields of the API's own Event
+def build(  # noqa: PLR0913 - the fields of the API's Event
     regarding: Mapping[str, str],
     *,
     reason: str,
     message: str,
-    type: Literal["Normal", "Warning"],  # noqa: A002 - the API's own word
+    type: Literal["Normal", "Warning"],  # noqa: A002 - the API's name
     reporting_controller: str,
     now: float,
     action: str | None = None,
     reporting_instance: str | None = None,
 ) -> dict[str, Any]:
-    """An Event about what `reference` made. `reporting_controller` is a qualified name: `torpor.dev/operator`.
+    """Build an Event about a `reference`. `reporting_controller` is a qualified name such as `torpor.dev/operator`.
 
-    `action` is what was being done, in one CamelCase word, the reason where none is given. The message is cut to what
-    the API server takes: 1,024 bytes.
+    `action` is a CamelCase word for the operation; the default is the reason. The message is cut to the API server's
+    limit of 1,024 bytes.
     """
     note = _cut(message)
-    said = "\n".join((regarding["uid"], type, reason, note))
-    suffix = "." + hashlib.sha256(said.encode()).hexdigest()[:16]
+    identity = "\n".join((regarding["uid"], type, reason, note))
+    suffix = "." + hashlib.sha256(identity.encode()).hexdigest()[:16]
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.kind,
@@ -68,7 +68,7 @@ def build(  # noqa: PLR0913 - the fields of the API's own Event
 
 
 async def post(api: Api, body: Mapping[str, Any]) -> None:
-    """Create an Event; that it has been said already is success."""
+    """Create an Event unless it exists."""
     try:
         await api.create(EVENTS, body["metadata"]["namespace"], body)
     except errors.AlreadyExists:

@@ -1,9 +1,9 @@
-"""The transport over HTTPS: the only module of this package that does I/O.
+"""The HTTPS transport: the only module of this package that does network I/O.
 
-Where to connect is found as client-go does: a kubeconfig that was named, else $KUBECONFIG, else the pod's service
-account, else ~/.kube/config. The token of a service account is read again as the kubelet renews it, and an exec
-plugin is run again before its token expires. Every request has a limit; a watch has the one it asks the server for and
-some more, and a peer that died without a word is noticed by TCP keepalive within a minute.
+The configuration is found as in client-go: a named kubeconfig, else $KUBECONFIG, else the pod's service account, else
+~/.kube/config. A service account token is read again when the kubelet may have renewed it; an exec plugin runs again
+before its token expires. Every request has a timeout. A watch has the timeout that it requests plus a margin, and TCP
+keepalive detects a dead peer within a minute.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ CONNECT_SECONDS = 10.0
 WATCH_MARGIN_SECONDS = 15.0
 CLOSE_SECONDS = 0.02
 BODY_BYTES = 8 * 2**20
-"""The longest answer: Python takes up to twenty times as much memory for it. An object is 1.5 MB at most in etcd."""
+"""The maximum response: decoding needs up to twenty times its size. An object in etcd has 1.5 MB at most."""
 KEEPALIVE = (
     (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
     (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 30),
@@ -44,7 +44,7 @@ KEEPALIVE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Which API server, and as whom: `authorization` yields the header of that name, or nothing."""
+    """The API server and the credentials. `authorization` returns the Authorization header, or None."""
 
     host: str
     tls: ssl.SSLContext | None
@@ -54,7 +54,7 @@ class Cluster:
 
 
 class HttpTransport:
-    """Requests to one API server over aiohttp."""
+    """Sends requests to one API server with aiohttp."""
 
     def __init__(self, cluster: Cluster, requests: aiohttp.ClientSession, watches: aiohttp.ClientSession) -> None:
         self._cluster = cluster
@@ -70,7 +70,7 @@ class HttpTransport:
         body: object = None,
         content_type: str = JSON,
     ) -> Response:
-        """Send one request; raises `errors.Unreachable` where there is no answer within `REQUEST_SECONDS`."""
+        """Send one request. Raises `errors.Unreachable` without a response within `REQUEST_SECONDS`."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": JSON} | ({} if data is None else {"Content-Type": content_type})
         timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=CONNECT_SECONDS)
@@ -78,12 +78,12 @@ class HttpTransport:
             async with self._requests.request(
                 method, self._url(path, query), data=data, timeout=timeout, **await self._options(headers)
             ) as response:
-                return await _answer(response)
+                return await _parse_response(response)
         except (aiohttp.ClientError, TimeoutError, OSError) as exc:
             raise self._unreachable(f"{method} {path}", exc) from exc
 
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
-        """Yield watch events; raises `errors.Unreachable` where the connection breaks or outlives what it asked for."""
+        """Yield watch events. Raises `errors.Unreachable` if the connection breaks or exceeds its timeout."""
         limit = float(query.get("timeoutSeconds", "0")) + WATCH_MARGIN_SECONDS
         timeout = aiohttp.ClientTimeout(total=limit, sock_connect=CONNECT_SECONDS)
         try:
@@ -91,12 +91,12 @@ class HttpTransport:
                 self._url(path, query), timeout=timeout, **await self._options({"Accept": JSON})
             ) as response:
                 if response.status != HTTPStatus.OK:
-                    raise errors.of(await _answer(response))
+                    raise errors.from_response(await _parse_response(response))
                 try:
                     async for line in lines(response.content.iter_any()):
                         yield decoding.decode_event(line)
                 finally:
-                    _hang_up(response)
+                    _abort(response)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
             raise self._unreachable(f"watch of {path}", exc) from exc
 
@@ -119,7 +119,7 @@ class HttpTransport:
 
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Lines out of chunks; aiohttp's own reader gives up beyond 128 kB. A last line without an end is dropped.
+    """Split chunks into lines, because aiohttp limits lines to 128 kB. An unterminated last line is dropped.
 
     Raises ValueError for a line of more than `BODY_BYTES`.
     """
@@ -136,19 +136,19 @@ async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             rest = bytearray(tail)
 
 
-def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """Cut a stream that is left in the middle: TLS would wait for the server's goodbye, and outlive the session."""
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Abort an unfinished stream: TLS would wait for the server's close message, beyond the session's end."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
 
 
-async def _answer(response: aiohttp.ClientResponse) -> Response:
+async def _parse_response(response: aiohttp.ClientResponse) -> Response:
     text = await _read(response)
     try:
         body = decoding.decode(text) if response.content_type == JSON else text.decode(errors="replace")
     except ValueError as exc:
-        raise errors.Unreachable(f"{response.status} with a body that cannot be read ({exc}): {text[:200]!r}") from exc
+        raise errors.Unreachable(f"{response.status} with an unreadable body ({exc}): {text[:200]!r}") from exc
     retry_after = response.headers.get("Retry-After", "")
     return Response(response.status, body, float(retry_after) if retry_after.isdecimal() else None)
 
@@ -158,8 +158,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for chunk in response.content.iter_any():
         text += chunk
         if len(text) > BODY_BYTES:
-            _hang_up(response)
-            raise errors.TooLarge(f"an answer of more than {BODY_BYTES} bytes", status=response.status)
+            _abort(response)
+            raise errors.TooLarge(f"a response of more than {BODY_BYTES} bytes", status=response.status)
     return bytes(text)
 
 
@@ -167,12 +167,12 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 async def connect(
     kubeconfig: str | None = None, *, program: str = "torpor", connections: int = 100
 ) -> AsyncIterator[HttpTransport]:
-    """A transport to the cluster that `kubeconfig`, or the surroundings, name.
+    """Open a transport to the cluster of `kubeconfig`, or of the environment.
 
-    `connections` bounds the requests under way at a time; watches have connections of their own, unbounded.
-    Raises `errors.Unconfigured` where nothing names a cluster or what does cannot be used.
+    `connections` limits concurrent requests; watches have separate, unlimited connections. Raises `errors.Unconfigured`
+    if no cluster is configured or its configuration is unusable.
     """
-    cluster = await _find(kubeconfig)
+    cluster = await _find_cluster(kubeconfig)
     headers = {"User-Agent": f"{program}/{version('torpor-api')}"}
     try:
         async with (
@@ -181,7 +181,7 @@ async def connect(
         ):
             yield HttpTransport(cluster, requests, watches)
     finally:
-        # A connection that was given up while it was made is closed by the loop alone, a few turns later.
+        # The event loop closes a connection that was abandoned while it opened, a few iterations later.
         await asyncio.sleep(CLOSE_SECONDS)
 
 
@@ -191,18 +191,18 @@ def _connector(cluster: Cluster, limit: int) -> aiohttp.TCPConnector:
 
 def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
     family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
+    created = socket.socket(family, kind, protocol)
     for level, option, value in KEEPALIVE:
         if hasattr(socket, option):
-            made.setsockopt(level, getattr(socket, option), value)
-    return made
+            created.setsockopt(level, getattr(socket, option), value)
+    return created
 
 
-async def _find(kubeconfig: str | None) -> Cluster:
-    named = kubeconfig or os.environ.get("KUBECONFIG")
-    if not named and os.environ.get("KUBERNETES_SERVICE_HOST"):
+async def _find_cluster(kubeconfig: str | None) -> Cluster:
+    path = kubeconfig or os.environ.get("KUBECONFIG")
+    if not path and os.environ.get("KUBERNETES_SERVICE_HOST"):
         return _in_cluster(SERVICE_ACCOUNT, os.environ)
-    return await _from_kubeconfig(named or str(Path.home() / ".kube" / "config"))
+    return await _from_kubeconfig(path or str(Path.home() / ".kube" / "config"))
 
 
 def _in_cluster(folder: Path, environ: Mapping[str, str]) -> Cluster:
@@ -211,7 +211,7 @@ def _in_cluster(folder: Path, environ: Mapping[str, str]) -> Cluster:
         tls = _tls(str(folder / "ca.crt"))
         token = _TokenFile(folder / "token")
     except (OSError, ValueError) as exc:
-        raise errors.Unconfigured(f"the pod's service account in {folder} cannot be used: {exc}") from exc
+        raise errors.Unconfigured(f"cannot use the pod's service account in {folder}: {exc}") from exc
     return Cluster(
         host=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         tls=tls,
@@ -220,7 +220,7 @@ def _in_cluster(folder: Path, environ: Mapping[str, str]) -> Cluster:
 
 
 class _TokenFile:
-    """A token that somebody else renews in place."""
+    """A token file that the kubelet renews."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -237,19 +237,21 @@ class _TokenFile:
 
 
 async def _from_kubeconfig(path: str) -> Cluster:
-    # Imported here since it takes 1.5 s and 50 MB, and pods do not need it.
+    # Imported here because it takes 1.5 s and 50 MB, and pods do not need it.
     from kubernetes_asyncio.client import Configuration  # noqa: PLC0415
     from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
 
     if not _exists(path):
-        raise errors.Unconfigured(f"there is no kubeconfig at {path}: name one, or set KUBECONFIG")
-    found = Configuration()
+        raise errors.Unconfigured(f"there is no kubeconfig at {path}; name one, or set KUBECONFIG")
+    configuration = Configuration()
     try:
         async with asyncio.timeout(REQUEST_SECONDS):
-            loader = await load_kube_config(config_file=path, client_configuration=found, persist_config=False)
-        tls = _tls(found.ssl_ca_cert, found.cert_file, found.key_file, verify=found.verify_ssl)
-    except Exception as exc:  # a border: the loader checks little, so a broken file surfaces as any exception
-        raise errors.Unconfigured(f"the kubeconfig {path} cannot be used: {type(exc).__name__}: {exc}") from exc
+            loader = await load_kube_config(config_file=path, client_configuration=configuration, persist_config=False)
+        tls = _tls(
+            configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file, verify=configuration.verify_ssl
+        )
+    except Exception as exc:  # the loader validates little, so a broken file raises any exception
+        raise errors.Unconfigured(f"cannot use the kubeconfig {path}: {type(exc).__name__}: {exc}") from exc
 
     async def authorization() -> str | None:
         if hasattr(loader, "exec_plugin_expiry"):
@@ -257,15 +259,15 @@ async def _from_kubeconfig(path: str) -> Cluster:
                 async with asyncio.timeout(REQUEST_SECONDS):
                     await loader.load_from_exec_plugin()
             except (ConfigException, OSError, ValueError, TimeoutError) as exc:
-                raise errors.Unreachable(f"no token from the exec plugin of {path}: {exc}") from exc
+                raise errors.Unreachable(f"the exec plugin of {path} returned no token: {exc}") from exc
         return getattr(loader, "token", None)
 
     return Cluster(
-        host=str(found.host),
-        tls=tls if str(found.host).startswith("https") else None,
+        host=str(configuration.host),
+        tls=tls if str(configuration.host).startswith("https") else None,
         authorization=authorization,
-        server_name=found.tls_server_name,
-        proxy=found.proxy,
+        server_name=configuration.tls_server_name,
+        proxy=configuration.proxy,
     )
 
 
@@ -277,7 +279,7 @@ def _tls(
     ca: str | None, certificate: str | None = None, key: str | None = None, *, verify: bool = True
 ) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=ca)
-    # Python 3.13 made this the default; the CAs of many clusters lack the key identifier that it asks for.
+    # Python 3.13 enables this flag; the CAs of many clusters lack the key identifier that it requires.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not verify:
         context.check_hostname = False

@@ -1,9 +1,9 @@
-"""Leases: who should work, never who may write.
+"""Leases: they decide which process works. They do not protect writes.
 
-A holder renews every third of the duration and gives up after two thirds, well before another may take over. Others
-judge by their own clock, from when they last saw the renewTime change (as client-go does), so the clocks of two
-machines are never compared. Every write is a JSON Patch whose `test` fails where another was first. Decisions are pure
-functions; the verbs below them are one request each; `Leadership` is the loop.
+A holder renews every third of the duration and gives up after two thirds, before another process may take over. Others
+measure expiry by their own clock, from when they last saw renewTime change (as client-go does), so clocks of different
+machines are never compared. Every write is a JSON Patch whose `test` fails if another process wrote first. The
+decisions are pure functions, the verbs send one request each, and `Leadership` is the loop.
 """
 
 import asyncio
@@ -27,12 +27,12 @@ log = logging.getLogger(__name__)
 
 
 class LeaseLost(errors.ApiError):
-    """The Lease was not renewed in time, or another has it: stop working at once."""
+    """The Lease was not renewed in time, or another process holds it: stop immediately."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """Which Lease, as whom, for how long. `identity` is unique to the process; `duration` is in seconds."""
+    """The Lease to hold. `identity` is unique to the process; `duration` is in seconds."""
 
     namespace: str
     name: str
@@ -43,7 +43,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """What a Lease says; `holder` is empty where nobody has it."""
+    """The content of a Lease. `holder` is empty if no process holds it."""
 
     name: str
     holder: str
@@ -56,14 +56,14 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A Lease, and since when (monotonic) it has been seen unchanged."""
+    """A Lease, and the monotonic time since when it has been unchanged."""
 
     lease: Lease
     since: float
 
 
 def parse(raw: Mapping[str, Any]) -> Lease:
-    """A Lease from the API server's JSON."""
+    """Parse a Lease from the API server's JSON."""
     meta, spec = raw["metadata"], raw.get("spec") or {}
     return Lease(
         name=meta["name"],
@@ -77,30 +77,30 @@ def parse(raw: Mapping[str, Any]) -> Lease:
 
 
 def sight(previous: Sighting | None, lease: Lease, now: float) -> Sighting:
-    """Note what was seen at `now` (monotonic): a holder that renewed starts a new period."""
+    """Record a Lease at `now` (monotonic). A renewal starts a new period."""
     if previous and (previous.lease.holder, previous.lease.renewed) == (lease.holder, lease.renewed):
         return Sighting(lease=lease, since=previous.since)
     return Sighting(lease=lease, since=now)
 
 
 def expired(sighting: Sighting, now: float) -> bool:
-    """Whether its holder has had its whole duration to renew, and did not."""
+    """Return whether the holder did not renew for its whole duration."""
     return now - sighting.since >= sighting.lease.duration
 
 
 def live(sightings: Mapping[str, Sighting], now: float) -> list[Lease]:
-    """The Leases that somebody holds, in the order of their names."""
+    """Return the Leases that are held and not expired, sorted by name."""
     held = [seen.lease for seen in sightings.values() if seen.lease.holder and not expired(seen, now)]
     return sorted(held, key=lambda lease: lease.name)
 
 
 def may_acquire(sighting: Sighting, identity: str, now: float) -> bool:
-    """Whether the Lease is free, ours already, or expired."""
+    """Return whether the Lease is free, already ours, or expired."""
     return sighting.lease.holder in {"", identity} or expired(sighting, now)
 
 
 async def fetch(api: Api, terms: Terms) -> Lease | None:
-    """The Lease as it stands, None where there is none yet."""
+    """Read the Lease. Returns None if it does not exist."""
     try:
         return parse(await api.get(LEASES, terms.namespace, terms.name))
     except errors.NotFound:
@@ -108,7 +108,7 @@ async def fetch(api: Api, terms: Terms) -> Lease | None:
 
 
 async def acquire(api: Api, terms: Terms, seen: Lease | None) -> Lease:
-    """Take the Lease as seen. Raises `errors.LostRace` or `errors.AlreadyExists` where another was first."""
+    """Take the Lease as read. Raises `errors.LostRace` or `errors.AlreadyExists` if another process was first."""
     now = timing.text(api.clock.now())
     changed = seen is None or seen.holder != terms.identity
     spec = {
@@ -127,9 +127,9 @@ async def acquire(api: Api, terms: Terms, seen: Lease | None) -> Lease:
 
 
 async def renew(api: Api, terms: Terms) -> Lease:
-    """Renew the Lease. Raises `errors.LostRace` where it is no longer ours, `errors.NotFound` where it is gone.
+    """Renew the Lease. Raises `errors.LostRace` if another process holds it, `errors.NotFound` if it was deleted.
 
-    What is tested is the holder, not the resourceVersion, so that a renewal whose answer was lost can be repeated.
+    The patch tests the holder, not the resourceVersion, so a renewal whose response was lost can be retried.
     """
     now = timing.text(api.clock.now())
     ops = [_test("/spec/holderIdentity", terms.identity), {"op": "add", "path": "/spec/renewTime", "value": now}]
@@ -137,7 +137,7 @@ async def renew(api: Api, terms: Terms) -> Lease:
 
 
 async def release(api: Api, terms: Terms) -> None:
-    """Let another take the Lease at once. Raises as `renew` does."""
+    """Release the Lease, so that another process can take it at once. Raises as `renew` does."""
     ops = [_test("/spec/holderIdentity", terms.identity), {"op": "add", "path": "/spec/holderIdentity", "value": None}]
     await api.patch(LEASES, terms.namespace, terms.name, ops)
 
@@ -147,7 +147,7 @@ def _test(path: str, value: str) -> dict[str, Any]:
 
 
 class Leadership:
-    """Does something for as long as a Lease is held."""
+    """Runs a coroutine while it holds a Lease."""
 
     def __init__(self, api: Api, terms: Terms) -> None:
         self._api = api
@@ -156,13 +156,13 @@ class Leadership:
         self._until = float("-inf")
 
     def holds(self) -> bool:
-        """Whether work may go on right now, by the clock alone."""
+        """Return whether the Lease is held, by the local clock alone."""
         return self._clock.monotonic() < self._until
 
     async def run(self, lead: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Wait for the Lease, then run `lead` while renewing it, and release it after.
+        """Wait for the Lease, run `lead` while renewing it, and release it.
 
-        Raises `LeaseLost` where it is lost before `lead` has ended; `lead` is cancelled then.
+        Raises `LeaseLost`, and cancels `lead`, if the Lease is lost.
         """
         await self._acquire()
         log.info("%s holds the lease %s", self._terms.identity, self._terms.name)
@@ -184,7 +184,7 @@ class Leadership:
             started = self._clock.monotonic()
             try:
                 found = await fetch(self._api, self._terms)
-                # As of the answer: what it tells of may have been written while it was on its way.
+                # The time of the response, because the Lease may have been written while the request was in flight.
                 now = self._clock.monotonic()
                 seen = sight(seen, found, now) if found else None
                 if seen is None or may_acquire(seen, self._terms.identity, now):
@@ -193,13 +193,13 @@ class Leadership:
                 if self.holds():
                     return
             except (errors.LostRace, errors.AlreadyExists):
-                log.debug("another was first to take the lease %s", self._terms.name)
+                log.debug("another process took the lease %s first", self._terms.name)
             except errors.ApiError as error:
                 log.warning("cannot take the lease %s: %s", self._terms.name, error.message)
             await self._clock.sleep(self._pause(seen))
 
     def _pause(self, seen: Sighting | None) -> float:
-        """Until it is looked at again: no longer than until it expires, if its holder stays silent."""
+        """Return the seconds until the next try: at most until the Lease expires."""
         pause = self._terms.duration * RETRY * (0.5 + self._api.jitter())
         left = 0.0 if seen is None else seen.since + seen.lease.duration - self._clock.monotonic()
         return min(pause, left) if left > 0 else pause
@@ -216,7 +216,7 @@ class Leadership:
                 self._until = started + self._terms.duration * GIVE_UP
                 pause = RENEW
             except (errors.LostRace, errors.NotFound) as exc:
-                raise self._lost("another holds it, or it was deleted") from exc
+                raise self._lost("another process holds it, or it was deleted") from exc
             except (errors.ApiError, TimeoutError) as exc:
                 pause = RETRY / 2
                 log.warning("cannot renew the lease %s: %s", self._terms.name, exc)

@@ -1,7 +1,7 @@
-"""Which kinds there are and at which paths the API server has them.
+"""The resources of the API server and their paths.
 
-Names come from users too (a trigger waits for any object), so a path is built only from names that stay one segment:
-a name such as `../secrets/x` must not lead elsewhere.
+Users choose some names (a trigger can wait for any object). A name must be a single path segment, so that
+`../secrets/x` cannot reach another resource.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from torpor_wire import constants
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A kind as the API server serves it; `group` is empty for the core group."""
+    """A resource as the API server serves it. `group` is empty for the core group."""
 
     group: str
     version: str
@@ -21,29 +21,29 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """`group/version`, or the version alone for the core group."""
+        """`group/version`, or only the version for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
-        """The path of one object, or of all in a namespace, or of all.
+        """Return the path of an object, of a namespace's objects, or of all objects.
 
-        Raises ValueError for a name that is no path segment, or a namespaced object without its namespace.
+        Raises ValueError for a name that is not a path segment, or a namespaced object without a namespace.
         """
         if self.namespaced and name is not None and not namespace:
-            raise ValueError(f"a {self.kind} has a namespace; which one is {name!r} in?")
+            raise ValueError(f"a {self.kind} needs a namespace; {name!r} has none")
         parts = ["namespaces", namespace] if self.namespaced and namespace else []
         parts += [part for part in (self.plural, name, subresource) if part is not None]
         return "/".join((group_path(self.api_version), *map(_segment, parts)))
 
 
 def group_path(api_version: str) -> str:
-    """Where the kinds of an apiVersion are. Raises ValueError for what is no `group/version` nor a version."""
+    """Return the path of an apiVersion. Raises ValueError unless it is `group/version` or a version."""
     group, _, version = api_version.rpartition("/")
     return f"/apis/{_segment(group)}/{_segment(version)}" if group else f"/api/{_segment(version)}"
 
 
 def _segment(name: str) -> str:
-    """The API server's own rule for names in paths, and nothing that a URL would read otherwise."""
+    """Apply the API server's rule for names in paths, and reject characters with a meaning in URLs."""
     if (
         not name
         or name in {".", ".."}

@@ -1,7 +1,7 @@
-"""The shape of the door to the API server: one request, one stream of watch events.
+"""The interface of a transport to the API server: one request, or one stream of watch events.
 
-`client` is the real one, the in-memory server of the tests another. It carries paths and JSON and knows no kinds,
-no retries and no meaning of a status code; those are `api` and `errors`.
+`http` implements it; the tests have an in-memory server. It carries paths and JSON. Kinds, retries and the meaning of
+status codes belong to `api` and `errors`.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -12,7 +12,7 @@ JSON_PATCH = "application/json-patch+json"
 
 
 class Response(NamedTuple):
-    """What the server answered: the status code, the parsed body, and `Retry-After` in seconds."""
+    """The status code, the parsed body, and `Retry-After` in seconds."""
 
     status: int
     body: Any
@@ -20,7 +20,7 @@ class Response(NamedTuple):
 
 
 class Transport(Protocol):
-    """Requests to one API server."""
+    """Sends requests to one API server."""
 
     async def request(
         self,
@@ -31,13 +31,13 @@ class Transport(Protocol):
         body: object = None,
         content_type: str = JSON,
     ) -> Response:
-        """Send one request and return the answer, whatever its status code.
+        """Send one request and return the response, whatever its status code.
 
-        Raises `errors.Unreachable` where there is none; a write may then have been carried out or not.
+        Raises `errors.Unreachable` without a response; a write may or may not have happened.
         """
 
     def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield the events of a watch until the server ends it.
 
-        Raises `errors.ApiError` where the answer is not 200, `errors.Unreachable` where the connection breaks.
+        Raises `errors.ApiError` if the status is not 200, `errors.Unreachable` if the connection breaks.
         """

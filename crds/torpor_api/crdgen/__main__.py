@@ -1,7 +1,7 @@
-"""`python -m torpor_api.crdgen`: writes crds/*.yaml from the models; `--check` only says whether they still agree.
+"""`python -m torpor_api.crdgen`: generates crds/*.yaml from the models; `--check` only compares them.
 
-The YAML is committed, so that a change of the API is read in review as what a cluster will see. The only module of the
-generator that touches files.
+The YAML is committed, so that reviewers see an API change as clusters will. Only this module of the generator accesses
+files.
 """
 
 import argparse
@@ -17,24 +17,24 @@ _HEADER = "# Generated from crds/torpor_api by `python -m torpor_api.crdgen`; ed
 
 
 class _Dumper(yaml.SafeDumper):
-    """Values in full where they stand: anchors are legal YAML that people cannot read."""
+    """Writes repeated values in full, without YAML anchors, which are hard to read."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
         return True
 
 
 def documents() -> dict[str, str]:
-    """The YAML of each CRD by its file name."""
+    """Return the YAML of each CRD by file name."""
     return {f"{crd['metadata']['name']}.yaml": _text(crd) for crd in (definitions.workflows(), definitions.taskruns())}
 
 
 def main() -> int:
-    """Write the files, or with `--check` name those that differ and return 1."""
+    """Write the files. With `--check`, print the names of outdated files instead and return 1."""
     arguments = _arguments()
     stale = [name for name, text in documents().items() if _read(arguments.folder / name) != text]
     for name in stale:
         if arguments.check:
-            print(f"{arguments.folder / name} is not what the models say; run make generate", file=sys.stderr)  # noqa: T201
+            print(f"{arguments.folder / name} is outdated; run make generate", file=sys.stderr)  # noqa: T201
         else:
             (arguments.folder / name).write_text(documents()[name])
     return 1 if arguments.check and stale else 0
@@ -42,8 +42,8 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a file differs")
-    parser.add_argument("--folder", type=Path, default=_FOLDER, help="where the YAML stands")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is outdated")
+    parser.add_argument("--folder", type=Path, default=_FOLDER, help="folder of the YAML files")
     return parser.parse_args()
 
 

@@ -1,8 +1,8 @@
-"""The CEL rules that the CRDs carry: what binds every writer, whoever it is.
+"""The CEL validation rules in the CRDs, which apply to every client.
 
-Generated where the wire contract is their source (legal edges, terminal states), so that API server and controllers
-cannot disagree. Each rule must stay within the API server's cost estimate, hence the bounds in the models. What needs
-to look into untyped values (params, args) or to ask who is writing stands in manifests/policies.
+Rules that follow from the wire contract (allowed transitions, terminal states) are generated from it. Each rule must
+stay within the API server's cost budget, which is why the models have bounds. Rules about untyped values (params, args)
+or about the user are in manifests/policies.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from torpor_api.crdgen.openapi import Schema
 
 _BODIES = "[has(self.python), has(self.container), has(self.trigger)].filter(b, b).size()"
 _WITH_BODY = f"{_BODIES} == 1 || (has(self.python) && has(self.trigger) && !has(self.container))"
-_ONLY_WAITS = "(has(self.trigger) && !has(self.python))"
+_TRIGGER_TASK = "(has(self.trigger) && !has(self.python))"
 
 
 def taskrun_status() -> list[Schema]:
-    """Transitions of TaskRun.status: legal edges, counters that only grow, finished is finished."""
-    finished = _texts(state.TERMINAL)
-    edges = _texts(f"{old}>{new}" for old, new in state.EDGES if old != new)
+    """Rules for TaskRun.status: allowed transitions, counters that only grow, and terminal states."""
+    finished = _string_list(state.TERMINAL)
+    edges = _string_list(f"{old}>{new}" for old, new in state.EDGES if old != new)
     return [
         _rule(
             f"self.state == oldSelf.state || (oldSelf.state + '>' + self.state) in {edges}",
@@ -59,13 +59,13 @@ def taskrun_status() -> list[Schema]:
 
 
 def _due() -> str:
-    """CEL: the status of the condition that the state asks for."""
+    """Build the CEL expression for the condition's status in the current state."""
     ends = " : ".join(f"self.state == '{end}' ? '{status}'" for end, status in conditions.STATUS.items())
     return f"({ends} : '{conditions.UNKNOWN}')"
 
 
 def taskrun_spec() -> list[Schema]:
-    """A TaskRun's spec: written once, and one kind of body."""
+    """Rules for a TaskRun's spec: it is immutable and has one body."""
     return [
         _rule(
             "self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow, then clear the task"
@@ -75,7 +75,7 @@ def taskrun_spec() -> list[Schema]:
 
 
 def workflow_spec() -> list[Schema]:
-    """A Workflow's spec: what concerns more than one task."""
+    """Rules for a Workflow's spec that concern several tasks."""
     return [
         _rule(
             "has(self.image) || self.tasks.all(t, has(t.image) || (has(t.trigger) && !has(t.python)))",
@@ -86,23 +86,23 @@ def workflow_spec() -> list[Schema]:
 
 
 def workflow_task() -> list[Schema]:
-    """A task, taken by itself."""
+    """Rules for a single task of a Workflow."""
     return [
         _rule(
             _WITH_BODY,
             message="a task has exactly one body: python, container, or trigger. A trigger may also come before python",
         ),
         _rule(
-            f"{_ONLY_WAITS} || !(has(self.result) || has(self.failWhen))",
+            f"{_TRIGGER_TASK} || !(has(self.result) || has(self.failWhen))",
             message="result and failWhen are for trigger tasks; a function returns its result",
         ),
         _rule(
-            f"!{_ONLY_WAITS} || !has(self.image)",
+            f"!{_TRIGGER_TASK} || !has(self.image)",
             message="a trigger task has no pod, so it takes no image",
             path=".image",
         ),
         _rule(
-            f"!{_ONLY_WAITS} || !has(self.pod)",
+            f"!{_TRIGGER_TASK} || !has(self.pod)",
             message="a trigger task has no pod, so it takes no pod fields",
             path=".pod",
         ),
@@ -120,20 +120,20 @@ def workflow_task() -> list[Schema]:
 
 
 def volume() -> list[Schema]:
-    """A volume of a task's pod: one of the safe kinds."""
-    kinds = "[has(self.emptyDir), has(self.configMap), has(self.secret), has(self.persistentVolumeClaim)]"
+    """Rules for a volume of a task's pod: exactly one of the allowed types."""
+    types = "[has(self.emptyDir), has(self.configMap), has(self.secret), has(self.persistentVolumeClaim)]"
     return [
         _rule(
-            f"{kinds}.filter(k, k).size() == 1",
+            f"{types}.filter(k, k).size() == 1",
             message="a volume is exactly one of emptyDir, configMap, secret and persistentVolumeClaim",
         ),
     ]
 
 
 def _rule(rule: str, *, message: str = "", explain: str = "", path: str = "") -> Schema:
-    said = {"message": message} if message else {"messageExpression": explain}
-    return {"rule": rule, **said} | ({"fieldPath": path} if path else {})
+    text = {"message": message} if message else {"messageExpression": explain}
+    return {"rule": rule, **text} | ({"fieldPath": path} if path else {})
 
 
-def _texts(values: Iterable[str]) -> str:
+def _string_list(values: Iterable[str]) -> str:
     return "[" + ", ".join(f"'{value}'" for value in sorted(values)) + "]"

@@ -1,7 +1,7 @@
-"""The two CustomResourceDefinitions as values: names, columns, selectable fields, rules, and the models' schema.
+"""Builds the two CustomResourceDefinitions: names, printer columns, selectable fields, rules and schema.
 
-Short names stay clear of Argo's (wf, wfs, cwf, wftmpl, ...) and Tekton's (tr, trs, pr, prs, ...); the category is
-`torpor` and not `all`, since a thousand TaskRuns do not belong in `kubectl get all`.
+The short names avoid those of Argo (wf, wfs, cwf, wftmpl, ...) and Tekton (tr, trs, pr, prs, ...). The category is
+`torpor` instead of `all`, so that `kubectl get all` does not list thousands of TaskRuns.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _API_VERSION = {
 
 
 class Column(NamedTuple):
-    """One column of `kubectl get`; priority 1 is shown by `-o wide` only."""
+    """A column of `kubectl get`. Priority 1 shows it with `-o wide` only."""
 
     name: str
     path: str
@@ -31,13 +31,13 @@ class Column(NamedTuple):
     priority: int = 0
 
     def to_json(self) -> Schema:
-        """As it stands in the CRD."""
+        """Return the column as in the CRD."""
         column = {"name": self.name, "type": self.type, "jsonPath": self.path, "description": self.description}
         return column | ({"priority": self.priority} if self.priority else {})
 
 
 class Kind(NamedTuple):
-    """What tells one of our kinds from the other in its CRD."""
+    """The properties in which the two kinds differ."""
 
     name: str
     plural: str
@@ -56,7 +56,7 @@ _TASKRUN = Kind(
     columns=(
         Column("Workflow", ".spec.workflow.name", "Workflow of the TaskRun."),
         Column("Task", ".spec.task", "Task of the Workflow."),
-        # The whole array: kubectl prints it as [2,0], and of `[*]` the first number alone.
+        # The whole array: kubectl prints it as [2,0], but only the first number of `[*]`.
         Column(
             "Group-Indexes",
             ".spec.groupIndexes",
@@ -98,20 +98,20 @@ _WORKFLOW = Kind(
 
 
 def taskruns() -> Schema:
-    """The CRD of TaskRun."""
+    """Build the CRD of TaskRun."""
     schema = _schema(taskrun.TaskRun, _TASKRUN)
     spec, status = schema["properties"]["spec"], schema["properties"]["status"]
     spec["x-kubernetes-validations"] = cel_rules.taskrun_spec()
     # Without a default, the column of an unmapped task is empty.
     del spec["properties"]["mapIndex"]["default"]
     status["x-kubernetes-validations"] = cel_rules.taskrun_status()
-    # Not only a nicety: the API server drops status from a POST, and only a default makes the new TaskRun Scheduled.
+    # Required: the API server drops the status from a POST, and only the default makes a new TaskRun Scheduled.
     status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0}
     return _crd(_TASKRUN, schema)
 
 
 def workflows() -> Schema:
-    """The CRD of Workflow."""
+    """Build the CRD of Workflow."""
     schema = _schema(workflow.Workflow, _WORKFLOW)
     spec = schema["properties"]["spec"]
     spec["x-kubernetes-validations"] = cel_rules.workflow_spec()

@@ -1,8 +1,8 @@
-"""JSON schema as pydantic writes it, made the structural OpenAPI v3 that a CRD takes.
+"""Converts pydantic's JSON schema into the structural OpenAPI v3 schema of a CRD.
 
-A CRD allows no `$ref`, no `anyOf` with null, no `title`; it wants a type on every node, and its CEL cost estimate wants
-a bound on every string, list and map. `kubectl explain` prints the descriptions, so a field without one is an error
-here rather than a blank there. Knows no kind by name: see `crd_objects`.
+A CRD allows no `$ref`, no `anyOf` with null and no `title`. Every node needs a type, and CEL's cost estimate needs a
+bound on every string, list and map. `kubectl explain` prints the descriptions, so a field without one is an error. This
+module knows no kind by name; `definitions` does.
 """
 
 import json
@@ -32,20 +32,20 @@ _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 class SchemaError(ValueError):
-    """A model that makes no good CRD; the message names each field and what it lacks."""
+    """The model cannot become a CRD; the message names each field and what it lacks."""
 
 
 def structural(model: Mapping[str, Any]) -> Schema:
-    """The structural schema of what `model_json_schema` gave. Raises SchemaError with every field that is at fault."""
+    """Convert the output of `model_json_schema`. Raises SchemaError with every invalid field."""
     schema = _node(model, model.get("$defs", {}))
-    faults = [*_faults(schema, "")]
-    if faults:
-        raise SchemaError("\n".join(faults))
+    problems = [*_find_problems(schema, "")]
+    if problems:
+        raise SchemaError("\n".join(problems))
     return schema
 
 
 def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    source = _resolved(source, definitions)
+    source = _resolve(source, definitions)
     if source.get("x-any"):
         return {
             **_description(source),
@@ -76,20 +76,20 @@ def _description(source: Mapping[str, Any]) -> Schema:
     return {"description": source["description"]} if "description" in source else {}
 
 
-def _resolved(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The node with its reference and its `or null` unfolded; what stands beside them wins, as the field's own word."""
+def _resolve(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Resolve the node's reference and its `or null`. The node's own keywords override those of its target."""
     if "$ref" in source:
         target = definitions[source["$ref"].rpartition("/")[2]]
-        return _resolved({**target, **{key: value for key, value in source.items() if key != "$ref"}}, definitions)
+        return _resolve({**target, **{key: value for key, value in source.items() if key != "$ref"}}, definitions)
     if "anyOf" in source:
         present = [option for option in source["anyOf"] if option.get("type") != "null"]
         if len(present) != 1:
-            raise SchemaError(f"a CRD field has one type, not a union: {source['anyOf']}")
-        return _resolved({**present[0], **{key: source[key] for key in source if key != "anyOf"}}, definitions)
+            raise SchemaError(f"a CRD field must have one type, not a union: {source['anyOf']}")
+        return _resolve({**present[0], **{key: source[key] for key in source if key != "anyOf"}}, definitions)
     return source
 
 
-def _faults(node: Schema, path: str) -> Iterator[str]:
+def _find_problems(node: Schema, path: str) -> Iterator[str]:
     kind = node.get("type")
     if kind is None and "x-kubernetes-preserve-unknown-fields" not in node:
         yield f"{path or 'the object'}: no type"
@@ -98,10 +98,10 @@ def _faults(node: Schema, path: str) -> Iterator[str]:
     for name, field in node.get("properties", {}).items():
         if not field.get("description"):
             yield f"{path}.{name}: no description"
-        yield from _faults(field, f"{path}.{name}")
+        yield from _find_problems(field, f"{path}.{name}")
     if "additionalProperties" in node:
         if "maxProperties" not in node:
             yield f"{path}: no maxProperties"
-        yield from _faults(node["additionalProperties"], f"{path}.*")
+        yield from _find_problems(node["additionalProperties"], f"{path}.*")
     if "items" in node:
-        yield from _faults(node["items"], f"{path}[]")
+        yield from _find_problems(node["items"], f"{path}[]")

@@ -200,7 +200,7 @@ class Network:
         if isinstance(said, str):
             raise errors.Unreachable(f"{path}: {said}")
         if said.status >= HTTPStatus.BAD_REQUEST:
-            raise errors.of(said)
+            raise errors.from_response(said)
         async with aclosing(self._events(path, query)) as events:
             async for event in events:
                 yield event

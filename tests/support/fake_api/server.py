@@ -171,12 +171,12 @@ class FakeApi:
         self.requests.append(request)
         await self._clock.sleep(self.latency)
         if fault := self._fault(request):
-            raise errors.of(fault.answer(request))
+            raise errors.from_response(fault.answer(request))
         try:
             route = self._routes.of(path)
             route.selection(query)
         except DeniedError as denied:
-            raise errors.of(Response(denied.code, denied.body)) from denied
+            raise errors.from_response(Response(denied.code, denied.body)) from denied
         async with aclosing(self._watches.open(route, query)) as events:
             async for event in events:
                 yield event

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from torpor_api.cache.reflector import AT_ONCE, Notice, Reflector
+from torpor_api.cache.reflector import BATCH, Notice, Reflector
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
@@ -21,16 +21,16 @@ def name(raw: dict[str, Any]) -> str:
 async def test_a_long_page_gives_others_their_turn() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
-    for number in range(3 * AT_ONCE):
+    for number in range(3 * BATCH):
         fake.put(TASKRUNS, {"metadata": {"name": f"t{number:03}", "namespace": "ns"}, "spec": {}, "status": {}})
     told: list[Notice[str]] = []
     reflector = Reflector(Api(fake, clock), TASKRUNS, name, on_change=told.append, jitter=lambda: 1.0)
     running = asyncio.create_task(reflector.run())
     seen: set[int] = set()
-    while len(told) < 3 * AT_ONCE:
+    while len(told) < 3 * BATCH:
         seen.add(len(told))
         await asyncio.sleep(0)
-    assert {AT_ONCE, 2 * AT_ONCE} <= seen
+    assert {BATCH, 2 * BATCH} <= seen
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 

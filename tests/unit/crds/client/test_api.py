@@ -169,7 +169,7 @@ def test_a_name_cannot_lead_to_another_path(name: str) -> None:
         if path != ("", "x"):
             with pytest.raises(ValueError, match="is not a name"):
                 PODS.path(*path)
-    with pytest.raises(ValueError, match="has a namespace"):
+    with pytest.raises(ValueError, match="needs a namespace"):
         PODS.path(None, "x")
 
 
@@ -194,15 +194,15 @@ def test_every_status_code_is_the_error_that_it_means(
     status: int, reason: str, causes: list[dict[str, str]], expected: type[errors.ApiError]
 ) -> None:
     body = {"kind": "Status", "reason": reason, "message": "why", "details": {"causes": causes}, "code": status}
-    for error in (errors.of(Response(status, body)), errors.of_status(body)):
+    for error in (errors.from_response(Response(status, body)), errors.from_status(body)):
         assert type(error) is expected
         assert (error.status, error.reason, str(error)) == (status, reason, "why")
 
 
 def test_an_answer_that_is_no_status_object_still_says_something() -> None:
-    assert str(errors.of(Response(502, "bad gateway"))) == "bad gateway"
-    assert str(errors.of(Response(503, None))) == "the API server answered 503"
-    assert errors.of(Response(429, {"details": {"retryAfterSeconds": 2}})).retry_after == 2
+    assert str(errors.from_response(Response(502, "bad gateway"))) == "bad gateway"
+    assert str(errors.from_response(Response(503, None))) == "the API server answered 503"
+    assert errors.from_response(Response(429, {"details": {"retryAfterSeconds": 2}})).retry_after == 2
 
 
 async def test_what_an_owner_leaves_behind_is_collected(fake: FakeApi, api: Api) -> None:

@@ -125,7 +125,7 @@ async def test_an_error_status_is_an_answer_and_text_is_text(transport: http.Htt
 
 
 async def test_a_body_that_is_not_json_is_no_answer(transport: http.HttpTransport) -> None:
-    with pytest.raises(errors.Unreachable, match="cannot be read"):
+    with pytest.raises(errors.Unreachable, match="unreadable body"):
         await transport.request("GET", "/broken")
 
 

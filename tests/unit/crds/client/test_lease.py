@@ -140,7 +140,7 @@ async def test_a_leader_whose_lease_was_taken_stops_at_its_next_renewal(fake: Fa
     await settle()
     fake.edit(LEASES, "ns", "leader", {"spec": {"holderIdentity": "another"}})
     await clock.advance(5.1)
-    with pytest.raises(lease.LeaseLost, match="another holds it"):
+    with pytest.raises(lease.LeaseLost, match="another process holds it"):
         await first.task
     assert not first.leadership.holds()
 

@@ -26,7 +26,7 @@ def test_check_names_what_differs_and_writes_nothing(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["crd", "--check", "--folder", str(tmp_path)])
     assert crd.main() == 1
-    assert "workflows.torpor.dev.yaml is not what the models say" in capsys.readouterr().err
+    assert "workflows.torpor.dev.yaml is outdated" in capsys.readouterr().err
     assert not [*tmp_path.iterdir()]
 
 
