@@ -1,4 +1,4 @@
-"""Takes out one guard after the other and looks for a seed that notices: `python -m tests.simulation.mutation_run`."""
+"""Removes one guard at a time and finds the first seed that detects it: `python -m tests.simulation.mutation_run`."""
 # ruff: noqa: T201 - a command
 
 import argparse
@@ -12,12 +12,12 @@ from tests.simulation.mutants import MUTANTS, Mutant, switch
 from tests.simulation.pool import first_breach, played
 
 LIMIT = 2000
-"""Seeds within which each is found: as many as are played with the tests."""
+"""The seeds to try for each guard: as many as the tests run."""
 _SHOWN = 160
 
 
 def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
-    """The first seed that notices, and by which invariant."""
+    """Find the first seed that detects the mutant, and the violated invariant."""
     found = first_breach(played(range(limit), jobs=jobs, prepare=partial(switch, mutant.name)))
     breach = found.breach if found else None
     return {
@@ -30,15 +30,15 @@ def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
 
 
 def report() -> int:
-    """Try them all; 1 if one was not found."""
+    """Run all mutants. Returns 1 if one is not detected."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutation_run", description=__doc__)
-    parser.add_argument("--only", action="append", help="one guard; may be repeated")
+    parser.add_argument("--only", action="append", help="run this guard only; repeatable")
     parser.add_argument("--limit", type=int, default=LIMIT, help="seeds to try")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--json", default="", help="a file for the JSON, which else is printed after the table")
+    parser.add_argument("--json", default="", help="file for the JSON; default: print it after the table")
     options = parser.parse_args()
     rows = []
-    print("| guard | without it | seed | breaks | what was seen |\n|---|---|---:|---|---|")
+    print("| guard | without it | seed | invariant | violation |\n|---|---|---:|---|---|")
     for mutant in MUTANTS:
         if mutant.name in (options.only or [mutant.name]):
             rows.append(find(mutant, limit=options.limit, jobs=options.jobs))
@@ -52,7 +52,7 @@ def report() -> int:
 
 
 def _row(row: dict[str, Any]) -> str:
-    """One line of the table, as Markdown."""
+    """Format a row of the Markdown table."""
     seed = "**none**" if row["seed"] is None else row["seed"]
     what = " ".join((row["what"] or "").split())[:_SHOWN].replace("|", "/")
     return f"| {row['guard']} | {row['without']} | {seed} | {row['invariant'] or ''} | {what} |"

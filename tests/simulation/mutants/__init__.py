@@ -1,7 +1,7 @@
-"""Guards, each with a switch that takes it out; `hunt` looks for the seeds that notice.
+"""The mutants: each removes one guard. `mutation_run` finds the seeds that detect it.
 
-A guard that no seed needs is needless, or the simulation is too weak to show what it is for. The switches replace
-named functions in an interpreter of their own; nothing in the code under test knows of them.
+A guard that no seed needs is unnecessary, or the simulation is too weak. A mutant replaces functions in its own
+interpreter; the tested code does not know of mutants.
 """
 
 from tests.simulation.mutants import frames, knowledge, leases, pods, skips, waits, writes
@@ -21,5 +21,5 @@ MUTANTS = (
 
 
 def switch(name: str) -> None:
-    """Take one guard out of this interpreter."""
+    """Remove one guard from this interpreter."""
     next(one for one in MUTANTS if one.name == name).switch()

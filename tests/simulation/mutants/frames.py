@@ -1,4 +1,4 @@
-"""Guards of mapped groups: each index has its own marks, sees its own results, and is made anew by itself."""
+"""Guards of mapped groups: instances, results and clearing are separate for each group index."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -71,14 +71,32 @@ def _made_by_frame() -> None:
 
 
 MUTANTS = (
-    Mutant(name="marks by frame", without="what was made at one index counts at all", switch=_marks_by_frame),
-    Mutant(name="marks in the status", without="what was made within groups is not read back", switch=_made_by_frame),
-    Mutant(name="sight by frame", without="each index sees what the first one has", switch=_sight_by_frame),
     Mutant(
-        name="all frames",
-        without="who is outside a group awaits only one index of it",
+        name="created instances per group index",
+        without="an instance created at one group index counts at all",
+        switch=_marks_by_frame,
+    ),
+    Mutant(
+        name="created instances in the status",
+        without="instances created within groups are not read from the status",
+        switch=_made_by_frame,
+    ),
+    Mutant(
+        name="results per group index", without="each group index sees the results of the first", switch=_sight_by_frame
+    ),
+    Mutant(
+        name="all group indexes",
+        without="a task outside a group waits for one of its indexes only",
         switch=_all_frames,
     ),
-    Mutant(name="clearing by frame", without="all of a task makes way for one index of it", switch=_old_by_frame),
-    Mutant(name="dependents by frame", without="what depends on one index runs again at all", switch=_cleared_by_frame),
+    Mutant(
+        name="clearing per group index",
+        without="clearing one group index deletes all instances of a task",
+        switch=_old_by_frame,
+    ),
+    Mutant(
+        name="dependents per group index",
+        without="clearing one group index clears dependents at all",
+        switch=_cleared_by_frame,
+    ),
 )

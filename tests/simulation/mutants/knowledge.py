@@ -1,4 +1,4 @@
-"""Guards of what a controller knows: what is old, what is really gone, what was created."""
+"""Guards of the controllers' caches: outdated versions, deletions and created instances."""
 
 from functools import partial
 from typing import Any
@@ -66,17 +66,29 @@ def _confirm(kind: str) -> None:
 
 
 MUTANTS = (
-    Mutant(name="high-water mark", without="what is absent is created", switch=_high_water),
-    Mutant(name="seen creation", without="what was created is known once the status says so", switch=_seen_creation),
-    Mutant(name="sync before planning", without="a leader plans on stores that are not filled", switch=_sync),
+    Mutant(name="created instances", without="an absent instance is created again", switch=_high_water),
+    Mutant(
+        name="own creations",
+        without="a created instance counts only once the status contains it",
+        switch=_seen_creation,
+    ),
+    Mutant(name="cache sync before planning", without="a new leader plans before its caches have synced", switch=_sync),
     Mutant(
         name="fresh list of a new leader",
-        without="a new leader plans on what its watches have brought so far",
+        without="a new leader plans from its watch caches",
         switch=_fresh_list,
     ),
-    Mutant(name="relist diff", without="what vanished unseen stays in the store", switch=_relist_diff),
-    Mutant(name="older word", without="an older version undoes a newer one", switch=_older_word),
-    Mutant(name="resurrection", without="an answer brings back what was seen to go", switch=_resurrection),
-    Mutant(name="confirm pod", without="a pod that the store lacks is gone", switch=partial(_confirm, "_confirm_pod")),
-    Mutant(name="confirm TaskRun", without="a TaskRun it lacks is gone", switch=partial(_confirm, "_confirm_taskrun")),
+    Mutant(name="relist diff", without="an object deleted during a watch gap stays in the cache", switch=_relist_diff),
+    Mutant(name="version order", without="an older version replaces a newer one", switch=_older_word),
+    Mutant(name="deleted objects", without="a late response restores a deleted object", switch=_resurrection),
+    Mutant(
+        name="confirm missing pod",
+        without="a pod that the cache lacks counts as deleted",
+        switch=partial(_confirm, "_confirm_pod"),
+    ),
+    Mutant(
+        name="confirm missing TaskRun",
+        without="a TaskRun that the cache lacks counts as deleted",
+        switch=partial(_confirm, "_confirm_taskrun"),
+    ),
 )

@@ -1,4 +1,4 @@
-"""Guards of leadership: one leads, gives up in time, and asks before each write whether it still does."""
+"""Guards of leader election: a single leader, which stops in time and checks its Lease before each write."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -43,15 +43,15 @@ def _finish() -> None:
 
 MUTANTS = (
     Mutant(name="lease", without="every replica leads", switch=_lease),
-    Mutant(name="lease given up", without="a leader that cannot renew leads on", switch=_given_up),
+    Mutant(name="lease expiry", without="a leader that cannot renew continues to lead", switch=_given_up),
     Mutant(
         name="lease check before write",
-        without="who was stopped writes what it had in its hand",
+        without="a paused leader finishes its pending write after it resumes",
         switch=_asked_before_each_write,
     ),
     Mutant(
-        name="writes end before the release",
-        without="who is told to stop gives up the Lease with writes under way",
+        name="writes before the release",
+        without="a stopping leader releases the Lease during a write",
         switch=_finish,
     ),
 )

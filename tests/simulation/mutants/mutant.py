@@ -1,4 +1,4 @@
-"""One guard with the switch that takes it out, and what the switches have in common."""
+"""A mutant: one guard, and the function that removes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One guard out. `without` says what the code then does."""
+    """One removed guard. `without` describes the behaviour without it."""
 
     name: str
     without: str
@@ -14,5 +14,5 @@ class Mutant:
 
 
 def put(owner: object, name: str, value: object) -> None:
-    """In place of what is there; types are the tests' business, not the mutants'."""
+    """Replace an attribute, without type checks."""
     setattr(owner, name, value)

@@ -1,4 +1,4 @@
-"""Guards of pods: no two of a TaskRun live at a time, and a container's is neither started nor lost unseen."""
+"""Guards of pods: a TaskRun has one live pod, and the operator notices every start and end of a container."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def _former_pod() -> None:
 def _unclear_creation() -> None:
     class Forgetful(dict[str, str]):
         def __setitem__(self, key: str, value: str) -> None:
-            """Nothing is noted."""
+            """Store nothing."""
 
     made = ClusterCache.__init__
 
@@ -73,12 +73,24 @@ def _silent_end() -> None:
 
 
 MUTANTS = (
-    Mutant(name="former pod", without="a segment starts beside the one before it", switch=_former_pod),
-    Mutant(name="unclear creation", without="a pod that may have been made is forgotten", switch=_unclear_creation),
-    Mutant(name="former TaskRun's pod", without="a name still in use fails the launch", switch=_former_taskrun),
-    Mutant(name="gate", without="a container may start before it is claimed", switch=_gate),
-    Mutant(name="claim before gate", without="the gate is lifted without a claim", switch=_claim_before_gate),
-    Mutant(name="finalizer", without="a container's pod may go before its outcome is read", switch=_finalizer),
-    Mutant(name="orphans", without="nobody lets go of a pod without a TaskRun", switch=_orphans),
-    Mutant(name="silent end", without="a pod that ended without a word is waited for", switch=_silent_end),
+    Mutant(name="previous pod", without="a segment starts before the previous pod ends", switch=_former_pod),
+    Mutant(
+        name="ambiguous pod creation",
+        without="a pod whose creation got no response is forgotten",
+        switch=_unclear_creation,
+    ),
+    Mutant(
+        name="pod of a deleted TaskRun",
+        without="a pod name that is still in use fails the launch",
+        switch=_former_taskrun,
+    ),
+    Mutant(name="scheduling gate", without="a container may start before it is claimed", switch=_gate),
+    Mutant(
+        name="claim before scheduling",
+        without="the scheduling gate is removed without a claim",
+        switch=_claim_before_gate,
+    ),
+    Mutant(name="finalizer", without="a container's pod may be deleted before its outcome is read", switch=_finalizer),
+    Mutant(name="orphaned pods", without="the finalizer of a pod without a TaskRun stays", switch=_orphans),
+    Mutant(name="silent pod end", without="a pod that ended without a report stays Running", switch=_silent_end),
 )

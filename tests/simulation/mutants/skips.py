@@ -1,4 +1,4 @@
-"""Guards of TaskRuns that end Skipped: who may say so, that it is final, and what it counts as."""
+"""Guards of TaskRuns that end Skipped: preconditions, finality and counts."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -54,8 +54,8 @@ def _all_of_it() -> None:
 MUTANTS = (
     Mutant(name="skip by a task", without="a task that skips itself fails", switch=_word_of_a_task),
     Mutant(name="end by an event", without="an event that ends its task resumes it", switch=_word_of_an_event),
-    Mutant(name="end for good", without="an event that fails its task has it tried again", switch=_final),
-    Mutant(name="skip fence", without="a trigger skips whatever it finds", switch=_fence),
-    Mutant(name="skip is no success", without="what skipped itself counts as a success", switch=_no_success),
-    Mutant(name="skips counted", without="the status counts only what `when` left out", switch=_all_of_it),
+    Mutant(name="failure by an event", without="a task that its event fails is retried", switch=_final),
+    Mutant(name="skip precondition", without="a trigger's skip has no preconditions", switch=_fence),
+    Mutant(name="skip is no success", without="a task that skipped itself counts as succeeded", switch=_no_success),
+    Mutant(name="skip count", without="the status counts only instances skipped by `when`", switch=_all_of_it),
 )

@@ -1,4 +1,4 @@
-"""Guards of the triggerer: who serves which wait, and what waits that share a trigger do to each other."""
+"""Guards of the triggerer: shard assignment, and waits that share a trigger or a query."""
 
 from typing import Any
 
@@ -90,13 +90,21 @@ def _come_late() -> None:
 
 
 MUTANTS = (
-    Mutant(name="turn", without="a trigger of an earlier segment runs on for the next", switch=_turn),
-    Mutant(name="newcomers", without="a wait joins a trigger that has fired or is being stopped", switch=_newcomers),
-    Mutant(name="the others", without="who leaves a shared trigger stops it for all", switch=_others),
-    Mutant(name="everyone", without="a shared trigger fires for the first of its waits", switch=_everyone),
-    Mutant(name="silent members", without="a replica that died keeps its shards", switch=_silence),
-    Mutant(name="room that frees", without="room that frees is nobody's who queues", switch=_room),
-    Mutant(name="whose answer", without="one query's answers go to the wrong waits", switch=_whose_answer),
-    Mutant(name="who joins a source", without="a source asks for those only who were there first", switch=_come_late),
-    Mutant(name="shards anew", without="a replica serves the shards that it began with", switch=_settled_again),
+    Mutant(name="segment of a trigger", without="a trigger of an earlier segment continues for the next", switch=_turn),
+    Mutant(
+        name="joining a shared trigger",
+        without="a wait joins a trigger that has fired or is stopping",
+        switch=_newcomers,
+    ),
+    Mutant(
+        name="leaving a shared trigger",
+        without="one wait that leaves a shared trigger stops it for all",
+        switch=_others,
+    ),
+    Mutant(name="fire for all members", without="a shared trigger fires for its first wait only", switch=_everyone),
+    Mutant(name="expired members", without="a dead replica keeps its shards", switch=_silence),
+    Mutant(name="freed capacity", without="freed capacity is not passed to queued waits", switch=_room),
+    Mutant(name="query result order", without="a batch query's results go to the wrong waits", switch=_whose_answer),
+    Mutant(name="joining a batch", without="a batch ignores waits that join later", switch=_come_late),
+    Mutant(name="shard reassignment", without="a replica keeps serving its initial shards", switch=_settled_again),
 )

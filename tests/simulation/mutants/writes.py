@@ -1,4 +1,4 @@
-"""Guards of single writes: what a patch tests, whose claim it is, and what is made of an answer that never came."""
+"""Guards of single writes: preconditions, claims and ambiguous responses."""
 
 from collections.abc import Callable
 from functools import partial
@@ -72,15 +72,27 @@ def _uid_of_a_deletion() -> None:
 
 
 MUTANTS = (
-    Mutant(name="claim test", without="a pod claims whatever it finds", switch=_claim_test),
-    Mutant(name="claim nonce", without="any claim is taken for one's own", switch=_claim_nonce),
-    Mutant(name="report test", without="a pod reports whatever has happened since", switch=_report_test),
-    Mutant(name="unclear answer", without="no answer is taken for a lost race", switch=_unclear_answer),
-    Mutant(name="state test", without="no write tests the state", switch=partial(_without_test, "/status/state")),
-    Mutant(name="attempt test", without="no write tests the attempt", switch=partial(_without_test, "/status/attempt")),
-    Mutant(name="segment test", without="no write tests the segment", switch=partial(_without_test, "/status/segment")),
-    Mutant(name="launch test", without="no write tests the launch", switch=partial(_without_test, "/status/launch")),
-    Mutant(name="uid test", without="no write tests the uid", switch=partial(_without_test, "/metadata/uid")),
-    Mutant(name="uid of a deletion", without="what is deleted is whatever has its name", switch=_uid_of_a_deletion),
-    Mutant(name="fire fence", without="a trigger fires whatever it finds", switch=_fire_fence),
+    Mutant(name="claim precondition", without="a pod's claim has no preconditions", switch=_claim_test),
+    Mutant(name="claim nonce", without="a pod accepts any claim as its own", switch=_claim_nonce),
+    Mutant(name="report precondition", without="a pod's report has no preconditions", switch=_report_test),
+    Mutant(name="ambiguous response", without="a missing response counts as a lost race", switch=_unclear_answer),
+    Mutant(
+        name="state precondition", without="no write tests the state", switch=partial(_without_test, "/status/state")
+    ),
+    Mutant(
+        name="attempt precondition",
+        without="no write tests the attempt",
+        switch=partial(_without_test, "/status/attempt"),
+    ),
+    Mutant(
+        name="segment precondition",
+        without="no write tests the segment",
+        switch=partial(_without_test, "/status/segment"),
+    ),
+    Mutant(
+        name="launch precondition", without="no write tests the launch", switch=partial(_without_test, "/status/launch")
+    ),
+    Mutant(name="uid precondition", without="no write tests the uid", switch=partial(_without_test, "/metadata/uid")),
+    Mutant(name="uid of a deletion", without="a deletion does not test the uid", switch=_uid_of_a_deletion),
+    Mutant(name="fire precondition", without="a trigger's fire has no preconditions", switch=_fire_fence),
 )
