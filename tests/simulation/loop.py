@@ -1,7 +1,7 @@
-"""An event loop on virtual time: asyncio's tasks, a seeded choice of who runs next, no sleep and no I/O.
+"""An event loop with virtual time: asyncio's tasks in a seeded order, without sleeping and without I/O.
 
-What one process has scheduled runs in the order in which asyncio would run it. Between processes the seed decides, as
-the machines that they stand for would. Time stands still while anything can run, then jumps to the next timer.
+Callbacks of one process run in asyncio's order; the seed chooses between processes. Time stands still while a callback
+is ready, then jumps to the next timer.
 """
 
 import asyncio

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.simulation.mutants import MUTANTS, Mutant, switch
-from tests.simulation.pool import first_breach, played
+from tests.simulation.pool import first_violation, play_seeds
 
 LIMIT = 2000
 """The seeds to try for each guard: as many as the tests run."""
@@ -18,14 +18,14 @@ _SHOWN = 160
 
 def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
     """Find the first seed that detects the mutant, and the violated invariant."""
-    found = first_breach(played(range(limit), jobs=jobs, prepare=partial(switch, mutant.name)))
-    breach = found.breach if found else None
+    found = first_violation(play_seeds(range(limit), jobs=jobs, prepare=partial(switch, mutant.name)))
+    violation = found.violation if found else None
     return {
         "guard": mutant.name,
         "without": mutant.without,
         "seed": found.seed if found else None,
-        "invariant": breach.invariant if breach else None,
-        "what": breach.what if breach else None,
+        "invariant": violation.invariant if violation else None,
+        "what": violation.what if violation else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Seeds by the thousand: played in processes of their own, where hash order is fixed and nothing else is imported."""
+"""Runs many seeds in parallel, in processes with a fixed hash seed."""
 
 import multiprocessing
 import os
@@ -9,8 +9,8 @@ from tests.simulation.world import Result, play
 REPLAY = "python -m tests.simulation --seed {seed} --trace"
 
 
-def played(seeds: Sequence[int], *, jobs: int, prepare: Callable[[], None] | None = None) -> Iterator[Result]:
-    """The results in the order of the seeds; `prepare` is called in each process first."""
+def play_seeds(seeds: Sequence[int], *, jobs: int, prepare: Callable[[], None] | None = None) -> Iterator[Result]:
+    """Yield the results in the order of the seeds. `prepare` runs first in each process."""
     before = os.environ.get("PYTHONHASHSEED")
     os.environ["PYTHONHASHSEED"] = "0"
     try:
@@ -21,14 +21,14 @@ def played(seeds: Sequence[int], *, jobs: int, prepare: Callable[[], None] | Non
         os.environ.pop("PYTHONHASHSEED") if before is None else os.environ.update(PYTHONHASHSEED=before)
 
 
-def first_breach(results: Iterable[Result]) -> Result | None:
-    """The first seed that broke an invariant."""
-    return next((result for result in results if result.breach is not None), None)
+def first_violation(results: Iterable[Result]) -> Result | None:
+    """Return the first result with a violation."""
+    return next((result for result in results if result.violation is not None), None)
 
 
-def told(result: Result) -> str:
-    """A breach in words, and how to see it again."""
-    breach = result.breach
-    if breach is None:
+def describe(result: Result) -> str:
+    """Describe a violation and how to replay it."""
+    violation = result.violation
+    if violation is None:
         return f"seed {result.seed}: every invariant held"
-    return f"seed {result.seed}: {breach.invariant}: {breach.what}\nreplay it: {REPLAY.format(seed=result.seed)}"
+    return f"seed {result.seed}: {violation.invariant}: {violation.what}\nreplay it: {REPLAY.format(seed=result.seed)}"

@@ -1,4 +1,4 @@
-"""A process as the simulation has it: killed or stopped between any two of its steps, with a clock of its own."""
+"""A simulated process: it can be killed or paused between any two steps, and has its own clock."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -11,7 +11,7 @@ EPOCH = 1_700_000_000.0
 
 
 class Process:
-    """`kind` is whose code it runs; `name` is in the trace. Compared by identity."""
+    """`kind` is the program; `name` appears in the trace. Compared by identity."""
 
     def __init__(self, loop: VirtualLoop, kind: str, name: str, *, offset: float = 0.0) -> None:
         self.kind = kind
@@ -19,7 +19,7 @@ class Process:
         self.alive = True
         self.paused = False
         self.paused_until = 0.0
-        self.cut_until = 0.0  # no request of it arrives before
+        self.cut_until = 0.0  # until then the network drops its requests
         self.loop = loop
         self.offset = offset
         self.context: Context = copy_context()
@@ -29,22 +29,22 @@ class Process:
         self.stopping = False
 
     def start(self, main: Coroutine[Any, Any, Any]) -> None:
-        """Run it; its end is reported once, unless it is killed before."""
+        """Run the program. Its exit is reported once, unless it is killed."""
         task = self.context.run(self.loop.create_task, main)
         task.add_done_callback(self._ended, context=self.context)
         self.on_term = task.cancel
 
     def call_later(self, delay: float, callback: Callable[..., Any], *args: Any) -> None:
-        """Do something as this process, in a while."""
+        """Call a function as this process after a delay."""
         self.loop.call_later(delay, callback, *args, context=self.context)
 
     def terminate(self) -> None:
-        """SIGTERM: it is cancelled, or does what it has set `on_term` to."""
+        """Send SIGTERM: cancels the program, or calls `on_term`."""
         self.stopping = True
         self.context.run(self.on_term)
 
     def kill(self) -> None:
-        """SIGKILL: not one more step, no `finally`."""
+        """Send SIGKILL: no further step, not even `finally`."""
         self.alive = False
         self.loop.forget(self)
 
@@ -55,7 +55,7 @@ class Process:
 
 
 class ProcessClock:
-    """Time as one process sees it: its wall clock may be off by seconds."""
+    """The clock of a process. Its wall clock may be off by seconds."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

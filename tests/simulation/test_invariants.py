@@ -1,4 +1,4 @@
-"""I1 to I11 over many seeds. How many: TORPOR_SEEDS; each failing one is told with the command that replays it."""
+"""Checks I1 to I11 over TORPOR_SEEDS seeds. A failure prints the command that replays its seed."""
 
 import os
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.simulation.checks.invariants import INVARIANTS
-from tests.simulation.pool import played, told
+from tests.simulation.pool import describe, play_seeds
 
 SEEDS = int(os.environ.get("TORPOR_SEEDS", "2000"))
 PARTS = [*range(4), *(pytest.param(part, marks=pytest.mark.long) for part in range(4, 8))]
@@ -17,10 +17,10 @@ KNOWN: dict[int, str] = {}
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_invariant_holds_whatever_happens_and_much_happens(part: int) -> None:
-    results = list(played(range(SEEDS * part // 8, SEEDS * (part + 1) // 8), jobs=1))
-    broken = [told(result) for result in results if result.breach is not None and result.seed not in KNOWN]
+    results = list(play_seeds(range(SEEDS * part // 8, SEEDS * (part + 1) // 8), jobs=1))
+    broken = [describe(result) for result in results if result.violation is not None and result.seed not in KNOWN]
     assert not broken, "\n".join(broken)
-    fixed = [result.seed for result in results if result.seed in KNOWN and result.breach is None]
+    fixed = [result.seed for result in results if result.seed in KNOWN and result.violation is None]
     assert fixed == [], "take them off the list of known bugs"
     checks = sum((result.checks for result in results), Counter[str]())
     assert [one for one in INVARIANTS if checks[one] < len(results) // 30] == []
@@ -30,6 +30,6 @@ def test_every_invariant_holds_whatever_happens_and_much_happens(part: int) -> N
 def test_a_seed_plays_the_same_in_another_process() -> None:
     seeds = range(20, 32)
     first, second = (
-        [(one.changes, one.requests, one.moment, one.executions) for one in played(seeds, jobs=1)] for _ in range(2)
+        [(one.changes, one.requests, one.moment, one.executions) for one in play_seeds(seeds, jobs=1)] for _ in range(2)
     )
     assert first == second

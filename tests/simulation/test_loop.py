@@ -1,4 +1,4 @@
-"""The ground that the simulation stands on: virtual time, processes that stop and die, and what spins."""
+"""The simulation's event loop: virtual time, paused and killed processes, and busy loops."""
 
 import asyncio
 import random

@@ -1,6 +1,6 @@
-"""Random graphs with random outcomes, by seed: runs end, and they end alike however events and crashes fall.
+"""Random graphs with random outcomes: runs end, and end alike for any order of events and crashes.
 
-To see one again: `TORPOR_SEED=17 pytest tests/simulation/test_random_graphs.py`.
+To replay a seed: `TORPOR_SEED=17 pytest tests/simulation/test_random_graphs.py`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What the invariants are judged by: who comes after whom, and what depends on what, as a spec says it."""
+"""The order and the dependencies of tasks, which the invariants derive from the spec."""
 
 import random
 

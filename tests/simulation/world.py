@@ -1,7 +1,7 @@
-"""One seed, played: the processes, the troubles, the people, and how it all must end.
+"""Plays one seed: processes, faults, user actions, and the final checks.
 
-`play` is the whole of it. Faults stop at a moment the seed chooses; from there on every run must end within a bound,
-and nothing may be left behind.
+`play` runs it all. Faults stop at a random time; afterwards every run must end within a bound, and nothing may be left
+over.
 """
 
 import asyncio
@@ -26,34 +26,34 @@ from tests.simulation.actors import controllers
 from tests.simulation.actors.api_server import Server
 from tests.simulation.actors.kubelet import Kubelet
 from tests.simulation.actors.tasks import Pods
-from tests.simulation.actors.worker import quiet
+from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
-from tests.simulation.checks.invariants import Audit, Breach
+from tests.simulation.checks.invariants import InvariantChecker, Violation
 from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, fault_moments, random_workflows
-from tests.simulation.scenarios.faults import Climate, Sky
+from tests.simulation.scenarios.faults import FaultProfile, RandomFaults
 from tests.support.fake_api import Request
 from tests.support.fake_api.history import Entry
 
 BOUND = 200.0
-"""Seconds after the last fault within which every run has ended."""
+"""Seconds after the last fault within which every run must end."""
 REST = 25.0
-"""Seconds after that until nothing is left over: pods linger, orphans are found, runs reach their time to live."""
+"""Further seconds for cleanup: lingering pods, orphans and TTLs."""
 _SAME_NAME = 0.6
 _GRACE = 30.0
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
 
-_SHOWN = tuple("state attempt segment launch phase reason message event cancel pod progress".split())  # noqa: SIM905 - one line
+_SHOWN = ("state", "attempt", "segment", "launch", "phase", "reason", "message", "event", "cancel", "pod", "progress")
 
 
 @dataclass(slots=True, kw_only=True)
 class Result:
-    """What a seed came to."""
+    """The result of a seed."""
 
     seed: int
-    breach: Breach | None
+    violation: Violation | None
     checks: Counter[str] = field(default_factory=Counter)
     changes: int = 0
     requests: int = 0
@@ -64,63 +64,63 @@ class Result:
 
 
 class World:
-    """All that a seed needs."""
+    """All processes and state of a seed."""
 
     def __init__(
         self, seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None
     ) -> None:
         self.rng = random.Random(seed)
-        self.climate = Climate.drawn(self.rng)
+        self.fault_profile = FaultProfile.draw(self.rng)
         if kinds is not None:
-            self.climate.kinds, self.climate.often = kinds, 2.0
+            self.fault_profile.kinds, self.fault_profile.rate = kinds, 2.0
         self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
-        self.sky = Sky(self.climate, random.Random(self.rng.getrandbits(32)))
-        self.server = Server(self.loop, self.sky)
+        self.faults = RandomFaults(self.fault_profile, random.Random(self.rng.getrandbits(32)))
+        self.server = Server(self.loop, self.faults)
         self.fake = self.server.fake
-        self.audit = Audit()
-        self.audit.creations.prompt = "late" not in self.climate.kinds
-        self.audit.creations.ordered = not self.climate.kinds & {"late", "stale"}
-        self.audit.order.ordered = self.audit.creations.ordered
-        self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.audit)
-        self.audit.boxes = self.kubelet.boxes
-        self.kubelet.lingering = 8.0 if "slow" in self.climate.kinds else 2.2
+        self.checker = InvariantChecker()
+        self.checker.creations.prompt = "late" not in self.fault_profile.kinds
+        self.checker.creations.ordered = not self.fault_profile.kinds & {"late", "stale"}
+        self.checker.order.ordered = self.checker.creations.ordered
+        self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.checker)
+        self.checker.running_pods = self.kubelet.running_pods
+        self.kubelet.lingering = 8.0 if "slow" in self.fault_profile.kinds else 2.2
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
-        self.gone: set[str] = set()  # replicas that have another in their place
+        self.gone: set[str] = set()  # replaced replicas
         self.requests = 0
         self.expected = 0
-        self._revive: dict[str, Callable[[float | None], None]] = {}
+        self._restart: dict[str, Callable[[float | None], None]] = {}
         self.say = say
-        self.server.audits.append(self.audit.changed)
-        self.server.on_request = self._asked
+        self.server.observers.append(self.checker.changed)
+        self.server.on_request = self._on_request
         self.server.crash = self.crash
-        self.server.on_late = partial(fault_moments.meanwhile, self)
-        self.loop.on_error = self._bug
-        self.server.audits.append(partial(fault_moments.seize, self))
+        self.server.on_late = partial(fault_moments.disrupt_request, self)
+        self.loop.on_error = self._on_error
+        self.server.observers.append(partial(fault_moments.disrupt_commit, self))
         if say is not None:
-            self.server.audits.append(self._told)
+            self.server.observers.append(self._on_change)
 
     def start(self, name: str, main: Main, *, offset: float = 0.0) -> None:
-        """A replica, and its successors for ever after; a triggerer's may have another name, as in a Deployment."""
+        """Start a replica, and restart it whenever it exits. A triggerer may get a new name, as in a Deployment."""
         process = Process(self.loop, main.__name__, name, offset=offset)
         self.controllers[name] = process
         self.note(f"{name} starts")
 
         def ended(error: BaseException | None) -> None:
-            self.audit.expect("I7", _lawful(error, process), f"{name} ended by a bug: {error!r}")
+            self.checker.expect("I7", _is_expected_exit(error, process), f"{name} ended by a bug: {error!r}")
             self.note(f"{name} ends: {error!r}")
             again()
 
         def again(away: float | None = None) -> None:
             delay = self.rng.choice((0.3, 1.0, 3.0)) if away is None else away
-            follower = self._follower(name)
+            follower = self._successor_name(name)
             self.person.call_later(delay, lambda: self.start(follower, main, offset=offset))
 
         process.on_exit = ended
-        self._revive[name] = again
+        self._restart[name] = again
         process.start(main(self.server, process, random.Random(self.rng.getrandbits(32))))
 
-    def _follower(self, name: str) -> str:
+    def _successor_name(self, name: str) -> str:
         if not name.startswith("triggerer") or self.rng.random() < _SAME_NAME:
             return name
         del self.controllers[name]
@@ -128,30 +128,30 @@ class World:
         return f"triggerer-{len(self.gone) + 1}"
 
     def crash(self, process: Process, away: float | None = None) -> None:
-        """SIGKILL for a replica or what runs in a pod."""
+        """Send SIGKILL to a replica or a pod's process."""
         if not process.alive:
             return
         self.note(f"{process.name} is killed")
         if process.kind == "pod":
-            box = self.kubelet.box_of(process)
-            if box is not None:
-                self.kubelet.die(box)
+            pod_process = self.kubelet.running_pod_of(process)
+            if pod_process is not None:
+                self.kubelet.die(pod_process)
             return
         process.kill()
-        self._revive[process.name](away)
+        self._restart[process.name](away)
 
     def stop(self, process: Process) -> None:
-        """SIGTERM for a replica, SIGKILL when its grace is over."""
-        self.note(f"{process.name} is told to stop")
+        """Send SIGTERM to a replica, and SIGKILL after its grace period."""
+        self.note(f"{process.name} is description to stop")
         process.terminate()
         self.person.call_later(_GRACE, self.crash, process)
 
-    def run(self) -> Breach | None:
-        """Play it."""
+    def run(self) -> Violation | None:
+        """Play the seed."""
         names = ("operator-0", "operator-1", "triggerer-0", "triggerer-1")
         for name in names:
             main: Main = controllers.operator if name.startswith("operator") else controllers.triggerer
-            off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.climate.kinds else 0.0
+            off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.fault_profile.kinds else 0.0
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
             body = random_workflows.workflow(self.rng, f"run-{number}")
@@ -163,23 +163,26 @@ class World:
         try:
             self._play()
         except HotLoopError as error:
-            self.audit.expect("I9", False, str(error))
-        return self.audit.breach
+            self.checker.expect("I9", False, str(error))
+        return self.checker.violation
 
     def apply(self, body: dict[str, Any]) -> None:
-        """As with kubectl."""
+        """Create a Workflow, as with `kubectl apply`."""
         self.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
         self.server.act(self.person, lambda: self.fake.objects.create(WORKFLOWS, random_workflows.NAMESPACE, body))
         self.expected -= 1
 
     def close(self) -> None:
-        """Let go of what is still under way; nothing of it may run, and what it says to being closed is not news."""
+        """Close all unfinished tasks without running them."""
         sys.unraisablehook = lambda _: None
-        for box in self.kubelet.boxes.values():
-            if box.program is not None:
+        for pod_process in self.kubelet.running_pods.values():
+            if pod_process.program is not None:
                 with contextlib.suppress(BaseException):
-                    box.program.discard()
-        for process in [*self.controllers.values(), *(box.process for box in self.kubelet.boxes.values())]:
+                    pod_process.program.discard()
+        for process in [
+            *self.controllers.values(),
+            *(pod_process.process for pod_process in self.kubelet.running_pods.values()),
+        ]:
             if process is not None:
                 process.alive = False
         for task in self.loop.tasks:
@@ -189,36 +192,36 @@ class World:
                     task.get_coro().close()
 
     def _play(self) -> None:
-        calm = self.climate.until
+        calm = self.fault_profile.until
         self._until(calm)
         disruptions.calm(self)
-        self.sky.calm = True
+        self.faults.calm = True
         end = calm + BOUND
-        while self.loop.time() < end and self.audit.breach is None and not final_state.all_over(self):
+        while self.loop.time() < end and self.checker.violation is None and not final_state.is_finished(self):
             self._until(self.loop.time() + 2.0)
-        if self.audit.breach is None:
-            final_state.judge_progress(self)
-        if self.audit.breach is None:
+        if self.checker.violation is None:
+            final_state.check_progress(self)
+        if self.checker.violation is None:
             self._until(self.loop.time() + REST)
-            final_state.judge_leaks(self)
+            final_state.check_leaks(self)
 
     def _until(self, end: float) -> None:
-        while self.loop.time() < end and self.audit.breach is None:
+        while self.loop.time() < end and self.checker.violation is None:
             self.loop.run_until(min(end, self.loop.time() + 1.0))
 
-    def _asked(self, process: Process, request: Request, said: Response | str) -> None:
+    def _on_request(self, process: Process, request: Request, said: Response | str) -> None:
         self.requests += 1
-        self.audit.asked(process, request, said)
+        self.checker.asked(process, request, said)
         if self.say is not None and ("leases" not in request.path):
-            told = said if isinstance(said, str) else str(said.status)
-            self.note(f"{process.name}: {request.method} {request.path.partition('v1')[2]} -> {told}")
+            description = said if isinstance(said, str) else str(said.status)
+            self.note(f"{process.name}: {request.method} {request.path.partition('v1')[2]} -> {description}")
 
-    def _bug(self, actor: Any, error: BaseException | None, message: str) -> None:
+    def _on_error(self, actor: Any, error: BaseException | None, message: str) -> None:
         if isinstance(error, asyncio.CancelledError | LeaseLost) or error is None:
             return
         raise error
 
-    def _told(self, writer: Process, entry: Entry) -> None:
+    def _on_change(self, writer: Process, entry: Entry) -> None:
         if "leases" in entry.address.kind or "events" in entry.address.kind:
             return
         self.note(f"{entry.version} {_change(entry)} by {writer.name}")
@@ -234,49 +237,49 @@ def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[s
     Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED.
     """
     started = time.process_time()
-    quiet()
+    silence_logs()
     controllers.few_shards()
-    controllers.Odd.numbers = itertools.count(1)
+    controllers.ScriptedTrigger.numbers = itertools.count(1)
     gc.disable()
     world = World(seed, say, kinds)
-    bugs = _Bugs(world.audit)
+    bugs = _Bugs(world.checker)
     logging.getLogger().handlers = [bugs]
     logging.getLogger().setLevel(logging.ERROR)
     try:
-        breach = world.run()
+        violation = world.run()
     finally:
         world.close()
         gc.enable()
         Pods.here = None  # type: ignore[assignment]
     return Result(
         seed=seed,
-        breach=breach,
-        checks=world.audit.checks,
+        violation=violation,
+        checks=world.checker.checks,
         changes=world.fake.history.version,
         requests=world.requests,
         moment=world.loop.time(),
-        executions=world.audit.executions,
-        kinds=world.climate.kinds,
+        executions=world.checker.executions,
+        kinds=world.fault_profile.kinds,
         seconds=time.process_time() - started,
     )
 
 
 class _Bugs(logging.Handler):
-    """What the code under test logs with a traceback is a bug that it has put off."""
+    """Reports every logged traceback as a bug."""
 
-    def __init__(self, audit: Audit) -> None:
+    def __init__(self, checker: InvariantChecker) -> None:
         super().__init__(logging.ERROR)
-        self._audit = audit
+        self._checker = checker
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        self._audit.expect("I7", error is None, f"{record.getMessage()} {error!r}")
+        self._checker.expect("I7", error is None, f"{record.getMessage()} {error!r}")
 
 
-def _lawful(error: BaseException | None, process: Process) -> bool:
-    """Whether a controller may end so: it loses its Lease, or was told to stop, and nothing else."""
+def _is_expected_exit(error: BaseException | None, process: Process) -> bool:
+    """Whether a controller may exit so: only because it lost its Lease or was stopped."""
     if isinstance(error, BaseExceptionGroup):
-        return all(_lawful(one, process) for one in error.exceptions)
+        return all(_is_expected_exit(one, process) for one in error.exceptions)
     return isinstance(error, LeaseLost) or (error is None and process.stopping)
 
 
@@ -287,5 +290,5 @@ def _change(entry: Entry) -> str:
     status = entry.after.get("status") or {}
     meta = entry.after["metadata"]
     marks = [mark for mark in ("deletionTimestamp",) if mark in meta] + list(meta.get("finalizers", []))
-    told = " ".join(f"{key}={status[key]}" for key in _SHOWN if key in status)
-    return f"{kind} {name} {'changes' if entry.before else 'is created'}: {told} {' '.join(marks)}".rstrip()
+    description = " ".join(f"{key}={status[key]}" for key in _SHOWN if key in status)
+    return f"{kind} {name} {'changes' if entry.before else 'is created'}: {description} {' '.join(marks)}".rstrip()

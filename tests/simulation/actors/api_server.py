@@ -1,7 +1,7 @@
-"""The API server of a simulation: the one in memory, at the end of a network that delays, loses and lies.
+"""The API server of a simulation: the in-memory one, behind a network with delays, losses and errors.
 
-A request and its answer each take time. What is done to them is the weather's to say (`Fate`); every change that is
-committed goes to the watches, each behind by a lag of its own, and to the audit before anything else happens.
+Requests and responses take time. The `FaultPolicy` decides on the faults of each. Every committed change goes to the
+observers first, and then to the watches, each with its own lag.
 """
 
 import asyncio
@@ -24,33 +24,33 @@ from tests.support.fake_api.selection import Selection
 
 
 @dataclass(slots=True, kw_only=True)
-class Fate:
-    """What becomes of one request. Times in seconds."""
+class RequestFault:
+    """The fault of one request. Delays are in seconds."""
 
     there: float = 0.01
     back: float = 0.01
-    status: int | None = None  # answered so, and not carried out
-    lost: bool = False  # no answer
-    late: float | None = None  # carried out so long after it was answered (or not)
-    dropped: bool = False  # never carried out
-    crash: str = ""  # of the sender: "before" it arrives, or "after" it was carried out
-    stale: int = 0  # a list is this many changes old
+    status: int | None = None  # respond with it, without executing the request
+    lost: bool = False  # no response
+    late: float | None = None  # execute it after this delay
+    dropped: bool = False  # never execute it
+    crash: str = ""  # crash the sender "before" or "after" execution
+    stale: int = 0  # return a list that is this many changes old
 
 
-class Weather(Protocol):
-    """Decides what befalls requests and watches."""
+class FaultPolicy(Protocol):
+    """Decides on the faults of requests and watches."""
 
-    def fate(self, process: Process, request: Request) -> Fate:
-        """Of one request."""
+    def request_fault(self, process: Process, request: Request) -> RequestFault:
+        """Return the fault of a request."""
 
     def lag(self, process: Process, collection: str) -> float:
-        """Seconds until one event of a watch arrives."""
+        """Return the delay of a watch event in seconds."""
 
     def behind(self) -> float:
-        """Seconds until a new watch brings its first event."""
+        """Return the delay of a new watch's first event in seconds."""
 
     def coalesces(self) -> bool:
-        """Whether a watch skips versions that a newer one has overtaken."""
+        """Return whether a watch skips superseded versions."""
 
 
 class _Watcher:
@@ -69,17 +69,17 @@ class _Watcher:
 
 
 class Server:
-    """All that the processes share."""
+    """The shared state of all processes."""
 
-    def __init__(self, loop: VirtualLoop, weather: Weather) -> None:
+    def __init__(self, loop: VirtualLoop, fault_policy: FaultPolicy) -> None:
         self.loop = loop
         self.process = Process(loop, "server", "apiserver")
         self.fake = FakeApi(ProcessClock(self.process))
         self.fake.objects.graceful_pods = self.fake.objects.nodes = True
         self.fake.objects.collects_at_once = False
         self.fake.history.on_change = self._changed
-        self.weather = weather
-        self.audits: list[Callable[[Process, Entry], None]] = []
+        self.fault_policy = fault_policy
+        self.observers: list[Callable[[Process, Entry], None]] = []
         self.on_request: Callable[[Process, Request, Response | str], None] = lambda *_: None
         self.on_late: Callable[[Process], None] = lambda _: None
         self.crash: Callable[[Process], None] = lambda _: None
@@ -87,11 +87,11 @@ class Server:
         self.watchers: dict[str, list[_Watcher]] = {}
 
     def transport(self, process: Process) -> "Network":
-        """The door of one process."""
+        """Return the transport of a process."""
         return Network(self, process)
 
     def act(self, process: Process, change: Callable[[], Any]) -> Any:
-        """A change made by something that talks to no network, such as a kubelet or a person."""
+        """Apply a change without the network, for a kubelet or a user."""
         before, self.writer = self.writer, process
         try:
             return change()
@@ -104,31 +104,37 @@ class Server:
             watcher.ended, watcher.over = error, True
             watcher.poke()
 
-    def arrive(self, process: Process, request: Request, fate: Fate, answer: "asyncio.Future[Response | str]") -> None:
-        """The request is at the server, unless it never gets there."""
-        if fate.crash == "before":
+    def arrive(
+        self, process: Process, request: Request, request_fault: RequestFault, answer: "asyncio.Future[Response | str]"
+    ) -> None:
+        """Deliver the request, unless it is dropped."""
+        if request_fault.crash == "before":
             self.crash(process)
             return
-        if fate.late is not None:
-            self.process.call_later(fate.late, self._carry_out, process, request, fate)
+        if request_fault.late is not None:
+            self.process.call_later(request_fault.late, self._carry_out, process, request, request_fault)
             self.on_late(process)
             said: Response | str = "no answer in time"
-        elif fate.status is not None:
-            said = _denied(fate.status)
-        elif fate.dropped:
+        elif request_fault.status is not None:
+            said = _denied(request_fault.status)
+        elif request_fault.dropped:
             said = "the connection broke"
         else:
-            said = self._carry_out(process, request, fate)
-            if fate.lost:
+            said = self._carry_out(process, request, request_fault)
+            if request_fault.lost:
                 said = "the answer was lost"
         self.on_request(process, request, said)
-        if fate.crash == "after":
+        if request_fault.crash == "after":
             self.crash(process)
             return
-        self.process.call_later(fate.back, _reply, answer, said)
+        self.process.call_later(request_fault.back, _reply, answer, said)
 
-    def _carry_out(self, process: Process, request: Request, fate: Fate) -> Response:
-        if fate.stale and request.method == "GET" and (found := self._stale(request, fate.stale)) is not None:
+    def _carry_out(self, process: Process, request: Request, request_fault: RequestFault) -> Response:
+        if (
+            request_fault.stale
+            and request.method == "GET"
+            and (found := self._stale(request, request_fault.stale)) is not None
+        ):
             return found
         response: Response = self.act(process, lambda: self.fake._answer(request))
         return response
@@ -147,14 +153,14 @@ class Server:
     def _changed(self, entry: Entry) -> None:
         for watcher in self.watchers.get(entry.address.kind, ()):
             self.offer(watcher, entry)
-        for audit in self.audits:
-            audit(self.writer, entry)
+        for checker in self.observers:
+            checker(self.writer, entry)
 
     def offer(self, watcher: _Watcher, entry: Entry, behind: float = 0.0) -> None:
-        """Let a watcher see a change, in its time."""
+        """Queue a change for a watcher, with its lag."""
         if not watcher.process.alive or (event := _seen(entry, watcher)) is None:
             return
-        due = self.loop.time() + behind + self.weather.lag(watcher.process, entry.address.kind)
+        due = self.loop.time() + behind + self.fault_policy.lag(watcher.process, entry.address.kind)
         if watcher.pending:
             due = max(due, watcher.pending[-1][0])
         watcher.pending.append((due, event))
@@ -180,8 +186,8 @@ class Network:
         server, process = self._server, self._process
         request = Request(method=method, path=path, query=query or {}, body=copied(body))
         answer: asyncio.Future[Response | str] = server.loop.create_future()
-        fate = server.weather.fate(process, request)
-        server.process.call_later(fate.there, server.arrive, process, request, fate, answer)
+        request_fault = server.fault_policy.request_fault(process, request)
+        server.process.call_later(request_fault.there, server.arrive, process, request, request_fault, answer)
         said = await answer
         if isinstance(said, str):
             raise errors.Unreachable(f"{method} {path}: {said}")
@@ -191,10 +197,12 @@ class Network:
         server, process = self._server, self._process
         request = Request(method="WATCH", path=path, query=query, body=None)
         opened: asyncio.Future[Response | str] = server.loop.create_future()
-        fate = server.weather.fate(process, request)
-        said: Response | str = Response(HTTPStatus.OK, None) if fate.status is None else _denied(fate.status)
-        said = "the connection broke" if fate.dropped or fate.lost else said
-        server.process.call_later(fate.there, _reply, opened, said)
+        request_fault = server.fault_policy.request_fault(process, request)
+        said: Response | str = (
+            Response(HTTPStatus.OK, None) if request_fault.status is None else _denied(request_fault.status)
+        )
+        said = "the connection broke" if request_fault.dropped or request_fault.lost else said
+        server.process.call_later(request_fault.there, _reply, opened, said)
         said = await opened
         server.on_request(process, request, said)
         if isinstance(said, str):
@@ -213,7 +221,7 @@ class Network:
         if version < history.compacted:
             yield {"type": "ERROR", "object": _denied(HTTPStatus.GONE).body}
             return
-        behind = server.weather.behind()
+        behind = server.fault_policy.behind()
         for entry in history.after(version):
             if entry.address.kind == kind:
                 server.offer(watcher, entry, behind)
@@ -236,12 +244,12 @@ class Network:
             watchers.remove(watcher)
 
     def _overtaken(self, watcher: _Watcher, event: Object) -> bool:
-        """Whether the next event is of the same object, and this one need not be seen."""
+        """Whether the next event concerns the same object, so that this one may be skipped."""
         if not watcher.pending or watcher.pending[0][0] > self._server.loop.time() + 1e-9:
             return False
         after = watcher.pending[0][1]
         same = after["object"]["metadata"]["uid"] == event["object"]["metadata"]["uid"]
-        return same and event["type"] == after["type"] == "MODIFIED" and self._server.weather.coalesces()
+        return same and event["type"] == after["type"] == "MODIFIED" and self._server.fault_policy.coalesces()
 
     @staticmethod
     def _time_out(watcher: _Watcher) -> None:
@@ -255,7 +263,7 @@ def _seen(entry: Entry, watcher: _Watcher) -> Object | None:
     was = entry.before is not None and watcher.selection.matches(entry.before)
     now = entry.after is not None and watcher.selection.matches(entry.after)
     if now:
-        # Objects of the history are never altered, so what is seen need not be a copy.
+        # The history's objects never change, so no copy is needed.
         return {"type": "MODIFIED" if was else "ADDED", "object": entry.after}
     return event_of(entry, watcher.selection) if was else None
 

@@ -1,7 +1,7 @@
-"""The controllers of a simulation: the real code of operator and triggerer, put together as their `__main__` does.
+"""The controllers of a simulation: the real code of operator and triggerer, built as in their `__main__`.
 
-What is not theirs is replaced: kopf by a loop that reports Workflows as kopf does (what vanished while a watch was
-broken it never reports), the evaluator's child processes by evaluation in place, HTTP by nothing at all.
+Replaced are kopf (by a loop that reports Workflows in the same way, and misses deletions during a watch gap), the child
+processes of the expression evaluator (by evaluation in place), and HTTP (by errors).
 """
 
 import asyncio
@@ -121,7 +121,7 @@ _ENDING = {"ends": TaskSuccessEvent, "fails": TaskFailedEvent, "skips": TaskSkip
 """Words of a trigger whose event ends the task."""
 
 
-class Odd(BaseTrigger):
+class ScriptedTrigger(BaseTrigger):
     """Fires after so many looks, with an event that no other run of it yields; or raises, or ends."""
 
     shareable = True
@@ -140,10 +140,10 @@ class Odd(BaseTrigger):
         if self._word == "mute":
             return
         kind = _ENDING.get(self._word, TriggerEvent)
-        yield kind({"number": next(Odd.numbers), "token": self._token})
+        yield kind({"number": next(ScriptedTrigger.numbers), "token": self._token})
 
 
-class OddMany(BaseTrigger):
+class ScriptedBatchTrigger(BaseTrigger):
     """Fires from a moment on; all of them are asked for at once."""
 
     shareable = True
@@ -155,16 +155,20 @@ class OddMany(BaseTrigger):
         self.token = token
 
     @classmethod
-    async def poll_many(cls, waits: Sequence["OddMany"], services: Services) -> Sequence[TriggerEvent | None]:
+    async def poll_many(
+        cls, waits: Sequence["ScriptedBatchTrigger"], services: Services
+    ) -> Sequence[TriggerEvent | None]:
         await services.sleep(0.01)
         return [
-            TriggerEvent({"number": next(Odd.numbers), "token": wait.token}) if services.now() >= wait.at else None
+            TriggerEvent({"number": next(ScriptedTrigger.numbers), "token": wait.token})
+            if services.now() >= wait.at
+            else None
             for wait in waits
         ]
 
 
 async def triggerer(server: Server, process: Process, rng: random.Random) -> None:
-    """One replica, until it crashes or is told to stop."""
+    """One replica. Runs until it crashes or stops."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
     settings = TriggererSettings(
         identity=process.name,
@@ -184,4 +188,4 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
 def _registry() -> registry.Registry:
     loaded = registry.load({})
     known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration")}
-    return registry.Registry(known | {"odd": Odd, "odd_many": OddMany})
+    return registry.Registry(known | {"odd": ScriptedTrigger, "odd_many": ScriptedBatchTrigger})

@@ -1,7 +1,7 @@
-"""Nodes: what binds pods, starts their processes, and says how they ended, each after the time that it takes.
+"""The nodes, the scheduler and the garbage collector. They bind pods, run their processes and report their ends.
 
-As the real ones do: a pod lingers 1.4 to 2.2 s after its process, a deleted one gets SIGTERM and ten seconds, a pod of
-no node goes at once, and a node that does not answer confirms nothing. The garbage collector is here too.
+The delays are realistic: a pod remains for 1.4 to 2.2 s after its process, a deleted pod gets SIGTERM and ten seconds,
+a pod without a node is deleted at once, and an unreachable node confirms nothing.
 """
 
 import random
@@ -31,7 +31,7 @@ class Machine:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Box:
+class RunningPod:
     """A pod on a node."""
 
     uid: str
@@ -52,53 +52,59 @@ class Kubelet:
     def __init__(self, server: Server, rng: random.Random, watcher: Watcher, nodes: int = 2) -> None:
         self.process = Process(server.loop, "kubelet", "kubelet")
         self.machines = [Machine(name=f"node-{number}") for number in range(nodes)]
-        self.boxes: dict[str, Box] = {}
+        self.running_pods: dict[str, RunningPod] = {}
         self.lingering = 2.2  # seconds at most from a process's end until that is said of its pod
         self._server = server
         self._fake = server.fake
         self._rng = rng
         self._watcher = watcher
         self._collecting = False
-        server.audits.append(self._note)
+        server.observers.append(self._note)
 
-    def box_of(self, process: Process) -> Box | None:
+    def running_pod_of(self, process: Process) -> RunningPod | None:
         """The pod that a process is in."""
-        return next((box for box in self.boxes.values() if box.process is process), None)
+        return next((pod_process for pod_process in self.running_pods.values() if pod_process.process is process), None)
 
-    def evict(self, box: Box) -> None:
+    def evict(self, pod_process: RunningPod) -> None:
         """A drain: the pod is marked and deleted with its grace."""
         condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
-        self._edit(box, {"status": {"conditions": [condition]}})
-        self.delete(box)
+        self._edit(pod_process, {"status": {"conditions": [condition]}})
+        self.delete(pod_process)
 
-    def delete(self, box: Box, grace: int | None = None) -> None:
+    def delete(self, pod_process: RunningPod, grace: int | None = None) -> None:
         """As a person would."""
         options = {} if grace is None else {"gracePeriodSeconds": grace}
-        if self._standing(box.namespace, box.name, box.uid) is not None:
-            self._act(lambda: self._fake.objects.delete(self._address(box.namespace, box.name), options))
+        if self._standing(pod_process.namespace, pod_process.name, pod_process.uid) is not None:
+            self._act(
+                lambda: self._fake.objects.delete(self._address(pod_process.namespace, pod_process.name), options)
+            )
 
-    def die(self, box: Box, code: int = KILLED) -> None:
+    def die(self, pod_process: RunningPod, code: int = KILLED) -> None:
         """The process ends without a word: out of memory, say."""
-        if box.process is not None and box.process.alive:
-            box.process.kill()
-            self._exited(box, Exit(code))
+        if pod_process.process is not None and pod_process.process.alive:
+            pod_process.process.kill()
+            self._exited(pod_process, Exit(code))
 
     def lose(self, machine: Machine, *, dead: bool) -> None:
         """The node does not answer; `dead`: nothing on it runs any more either."""
         machine.answers = False
-        for box in self.boxes.values():
-            if dead and box.machine is machine and box.process is not None:
-                box.process.kill()
-                if box.ended is None and box.program is not None:
-                    self._watcher.left({}, box.program.execution)
-                box.ended = box.ended or Exit(KILLED)
+        for pod_process in self.running_pods.values():
+            if dead and pod_process.machine is machine and pod_process.process is not None:
+                pod_process.process.kill()
+                if pod_process.ended is None and pod_process.program is not None:
+                    self._watcher.left({}, pod_process.program.execution)
+                pod_process.ended = pod_process.ended or Exit(KILLED)
 
     def give_up(self, machine: Machine, force: bool) -> None:
         """The control plane deletes what is on a node that has not answered for long; or somebody does, by force."""
-        for box in [box for box in self.boxes.values() if box.machine is machine and not machine.answers]:
-            self.evict(box)
+        for pod_process in [
+            pod_process
+            for pod_process in self.running_pods.values()
+            if pod_process.machine is machine and not machine.answers
+        ]:
+            self.evict(pod_process)
             if force:
-                self.delete(box, 0)
+                self.delete(pod_process, 0)
 
     def mend(self, machine: Machine) -> None:
         """The node answers again, and its kubelet catches up."""
@@ -106,8 +112,12 @@ class Kubelet:
         waiting, machine.waiting = machine.waiting, []
         for act in waiting:
             self._later(0.1, 1.0, act)
-        for box in [box for box in self.boxes.values() if box.machine is machine and box.ended is not None]:
-            self._later(0.1, 1.0, partial(self._finish, box))
+        for pod_process in [
+            pod_process
+            for pod_process in self.running_pods.values()
+            if pod_process.machine is machine and pod_process.ended is not None
+        ]:
+            self._later(0.1, 1.0, partial(self._finish, pod_process))
 
     # what happens to pods
 
@@ -123,20 +133,20 @@ class Kubelet:
 
     def _changed(self, body: Object) -> None:
         meta = body["metadata"]
-        box = self.boxes.get(meta["uid"])
+        pod_process = self.running_pods.get(meta["uid"])
         deleting = "deletionTimestamp" in meta
-        if box is None and deleting:
+        if pod_process is None and deleting:
             self._later(5.0, 10.0, lambda: self._sweep(meta["namespace"], meta["name"], meta["uid"]))
-        elif box is None and not body["spec"].get("schedulingGates"):
+        elif pod_process is None and not body["spec"].get("schedulingGates"):
             self._later(0.05, 0.5, lambda: self._bind(meta["namespace"], meta["name"], meta["uid"]))
-        elif box is not None and deleting and not box.deleting:
-            box.deleting = True
-            self._later(0.05, 0.3, lambda: self._stop(box))
+        elif pod_process is not None and deleting and not pod_process.deleting:
+            pod_process.deleting = True
+            self._later(0.05, 0.3, lambda: self._stop(pod_process))
 
     def _sweep(self, namespace: str, name: str, uid: str) -> None:
         """The pod collector: what is being deleted and has no node never ran."""
         found = self._standing(namespace, name, uid)
-        if found is not None and uid not in self.boxes:
+        if found is not None and uid not in self.running_pods:
             address = self._address(namespace, name)
             if found["status"].get("phase") != "Failed":
                 self._act(lambda: self._fake.objects.edit(address, {"status": {"phase": "Failed"}}))
@@ -144,56 +154,56 @@ class Kubelet:
 
     def _bind(self, namespace: str, name: str, uid: str) -> None:
         body = self._standing(namespace, name, uid)
-        if body is None or uid in self.boxes or "deletionTimestamp" in body["metadata"]:
+        if body is None or uid in self.running_pods or "deletionTimestamp" in body["metadata"]:
             return
         machine = self._rng.choice([one for one in self.machines if one.answers] or self.machines)
-        box = self.boxes[uid] = Box(uid=uid, namespace=namespace, name=name, machine=machine)
-        self._edit(box, {"spec": {"nodeName": machine.name}})
-        self._later(0.1, 0.8, lambda: self._start(box))
+        pod_process = self.running_pods[uid] = RunningPod(uid=uid, namespace=namespace, name=name, machine=machine)
+        self._edit(pod_process, {"spec": {"nodeName": machine.name}})
+        self._later(0.1, 0.8, lambda: self._start(pod_process))
 
-    def _start(self, box: Box) -> None:
-        if self._unanswered(box, lambda: self._start(box)):
+    def _start(self, pod_process: RunningPod) -> None:
+        if self._unanswered(pod_process, lambda: self._start(pod_process)):
             return
-        body = self._standing(box.namespace, box.name, box.uid)
-        if body is None or box.deleting or box.process is not None:
+        body = self._standing(pod_process.namespace, pod_process.name, pod_process.uid)
+        if body is None or pod_process.deleting or pod_process.process is not None:
             return
         if self._rng.random() < 0.03:
             waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "a registry's bad day"}}
-            self._edit(box, {"status": {"containerStatuses": [{"name": "main", "state": waiting}]}})
-            self._later(1.0, 5.0, lambda: self._start(box))
+            self._edit(pod_process, {"status": {"containerStatuses": [{"name": "main", "state": waiting}]}})
+            self._later(1.0, 5.0, lambda: self._start(pod_process))
             return
-        box.process = process = Process(
-            self._server.loop, "pod", box.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0))
+        pod_process.process = process = Process(
+            self._server.loop, "pod", pod_process.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0))
         )
-        process.on_exit = lambda error: self._broken(box, error)
+        process.on_exit = lambda error: self._broken(pod_process, error)
         network = self._server.transport(process)
         if body["spec"]["containers"][0]["command"][0] == "python":
             seed = self._rng.getrandbits(32)
-            box.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
+            pod_process.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
         else:
-            box.program = ContainerPod(process, body, self._watcher)
-        self._edit(box, {"status": {"phase": "Running", "containerStatuses": []}})
-        process.start(self._conducted(box, box.program))
+            pod_process.program = ContainerPod(process, body, self._watcher)
+        self._edit(pod_process, {"status": {"phase": "Running", "containerStatuses": []}})
+        process.start(self._conducted(pod_process, pod_process.program))
 
-    async def _conducted(self, box: Box, program: PythonPod | ContainerPod) -> None:
-        self._exited(box, await program.main())
+    async def _conducted(self, pod_process: RunningPod, program: PythonPod | ContainerPod) -> None:
+        self._exited(pod_process, await program.main())
 
-    def _broken(self, box: Box, error: BaseException | None) -> None:
+    def _broken(self, pod_process: RunningPod, error: BaseException | None) -> None:
         if error is not None:
             raise error
 
-    def _exited(self, box: Box, ended: Exit) -> None:
-        if box.ended is None:
-            box.ended, box.lingers = ended, True
-            if box.program is not None:
-                self._watcher.left({}, box.program.execution)
-            self._later(1.4, self.lingering, lambda: self._finish(box))
+    def _exited(self, pod_process: RunningPod, ended: Exit) -> None:
+        if pod_process.ended is None:
+            pod_process.ended, pod_process.lingers = ended, True
+            if pod_process.program is not None:
+                self._watcher.left({}, pod_process.program.execution)
+            self._later(1.4, self.lingering, lambda: self._finish(pod_process))
 
-    def _finish(self, box: Box) -> None:
+    def _finish(self, pod_process: RunningPod) -> None:
         """Say how it ended; a pod that is to be deleted goes after that."""
-        if self._unanswered(box, lambda: self._finish(box)):
+        if self._unanswered(pod_process, lambda: self._finish(pod_process)):
             return
-        ended, box.lingers = box.ended or Exit(KILLED), False
+        ended, pod_process.lingers = pod_process.ended or Exit(KILLED), False
         terminated = {
             "exitCode": ended.code,
             "reason": "Error" if ended.code else "Completed",
@@ -201,47 +211,47 @@ class Kubelet:
         }
         state = [{"name": "main", "state": {"terminated": terminated}}]
         phase = "Failed" if ended.code else "Succeeded"
-        self._edit(box, {"status": {"phase": phase, "containerStatuses": state}})
-        if box.deleting:
-            self._later(0.01, 0.1, lambda: self.delete(box, 0))
+        self._edit(pod_process, {"status": {"phase": phase, "containerStatuses": state}})
+        if pod_process.deleting:
+            self._later(0.01, 0.1, lambda: self.delete(pod_process, 0))
 
-    def _stop(self, box: Box) -> None:
-        if self._unanswered(box, lambda: self._stop(box)):
+    def _stop(self, pod_process: RunningPod) -> None:
+        if self._unanswered(pod_process, lambda: self._stop(pod_process)):
             return
-        if box.process is None:
+        if pod_process.process is None:
             # Since 1.27 a kubelet lets no pod go before its phase is terminal, also where nothing was started.
-            self._edit(box, {"status": {"phase": "Failed"}})
-            self.delete(box, 0)
-        elif box.ended is None and box.program is not None:
-            box.process.call_later(0.0, box.program.terminated)
-            self.process.call_later(GRACE, self.die, box)
+            self._edit(pod_process, {"status": {"phase": "Failed"}})
+            self.delete(pod_process, 0)
+        elif pod_process.ended is None and pod_process.program is not None:
+            pod_process.process.call_later(0.0, pod_process.program.terminated)
+            self.process.call_later(GRACE, self.die, pod_process)
 
     def _vanished(self, entry: Entry) -> None:
         uid = (entry.before or {})["metadata"]["uid"]
-        box = self.boxes.get(uid)
-        if box is not None and box.process is not None and box.ended is None:
-            box.abandoned = True
-            self._later(0.2, 2.0, lambda: self._reap(box))
+        pod_process = self.running_pods.get(uid)
+        if pod_process is not None and pod_process.process is not None and pod_process.ended is None:
+            pod_process.abandoned = True
+            self._later(0.2, 2.0, lambda: self._reap(pod_process))
 
-    def _reap(self, box: Box) -> None:
+    def _reap(self, pod_process: RunningPod) -> None:
         """The kubelet finds a process whose pod is no more."""
-        if not self._unanswered(box, lambda: self._reap(box)):
-            self.die(box)
+        if not self._unanswered(pod_process, lambda: self._reap(pod_process)):
+            self.die(pod_process)
 
     # means
 
-    def _unanswered(self, box: Box, act: Callable[[], None]) -> bool:
-        if not box.machine.answers:
-            box.machine.waiting.append(act)
-        return not box.machine.answers
+    def _unanswered(self, pod_process: RunningPod, act: Callable[[], None]) -> bool:
+        if not pod_process.machine.answers:
+            pod_process.machine.waiting.append(act)
+        return not pod_process.machine.answers
 
     def _standing(self, namespace: str, name: str, uid: str) -> Object | None:
         found = self._fake.history.get(self._address(namespace, name))
         return found if found is not None and found["metadata"]["uid"] == uid else None
 
-    def _edit(self, box: Box, merge: Object) -> None:
-        if self._standing(box.namespace, box.name, box.uid) is not None:
-            self._act(lambda: self._fake.objects.edit(self._address(box.namespace, box.name), merge))
+    def _edit(self, pod_process: RunningPod, merge: Object) -> None:
+        if self._standing(pod_process.namespace, pod_process.name, pod_process.uid) is not None:
+            self._act(lambda: self._fake.objects.edit(self._address(pod_process.namespace, pod_process.name), merge))
 
     def _act(self, change: Callable[[], Any]) -> None:
         self._server.act(self.process, change)

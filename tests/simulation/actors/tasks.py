@@ -1,14 +1,16 @@
-"""What workflows of the simulation run: functions that do as their script says, in the pod that the driver tells.
+"""The task functions of simulated workflows. Each follows a script.
 
-A script is a list of attempts, each a list of segments, each one word: `ok`, `work:2`, `raise`, `final`, `skip`,
-`exit`, `vanish`, `hang`, or `defer:3` (until so many seconds from now), `poll:2` (until a trigger has looked twice),
-`share:2` (likewise, by one that all waits of that number share), `brief:12` (that one, but no longer than 3 s),
-`many:3` (as `defer`, by one query for all), `bad` (a trigger that raises), `ends:2`, `fails:2`, `skips:2` (a trigger
-that has looked twice, and whose event ends the task), `wide` (a list that is longer or shorter in another TaskRun),
-`pick` (one of `names`, as a branch does). The last attempt stands for all after it.
+A script is a list of attempts, and an attempt is a list of segments. The last attempt also applies to later ones. A
+segment is one word:
 
-A task within groups is told `at` which indexes it runs and returns that, so that those who are given its result as
-`rows` can tell whether it comes from where they stand: from the same indexes of the first `shared` groups.
+- `ok`, `work:2` (seconds), `raise`, `final`, `skip`, `exit`, `vanish`, `hang`;
+- `defer:3` (seconds), `poll:2` (a trigger polls twice), `share:2` (the same, shared by all waits of this number),
+  `brief:12` (the same, with a timeout of 3 s), `many:3` (as `defer`, in a batch), `bad` (a trigger that raises);
+- `ends:2`, `fails:2`, `skips:2` (a trigger polls twice, and its event ends the task);
+- `wide` (a list whose length depends on the TaskRun), `pick` (one of `names`, as a branch does).
+
+A task within groups receives its group indexes as `at` and returns them. A task that receives such results as `rows`
+checks that they come from the same indexes of the first `shared` groups.
 """
 
 import sys

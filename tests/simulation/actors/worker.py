@@ -1,7 +1,7 @@
-"""What runs inside pods: the real runtime of a python task, or a program that knows nothing of Torpor.
+"""The processes in pods: the real runtime of a python task, or a container that does not know Torpor.
 
-The runtime is synchronous. It runs in a greenlet, and each request, each pause and each bit of work switches back to
-here, so that between any two of them anything else may happen, its own end included.
+The runtime is synchronous, so it runs in a greenlet. Each request, pause and piece of work switches back to the event
+loop, so that anything can happen in between, including the end of the process.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class _Vanish(NamedTuple):
 
 
 class Watcher:
-    """What is told of user code: that it begins, and that it has ended."""
+    """The callbacks at the start and the end of user code."""
 
     def entered(self, pod: Object, execution: Execution, event: object) -> None:
         """User code begins, with an event if it is a resume."""
@@ -237,7 +237,7 @@ class ContainerPod:
         """Nothing is left of it."""
 
 
-def quiet() -> None:
+def silence_logs() -> None:
     """Failures of tasks are the point here; their tracebacks are not."""
     for module, name in ((tracebacks, "show"), (main, "_say")):
         setattr(module, name, lambda _: None)

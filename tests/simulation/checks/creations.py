@@ -1,7 +1,7 @@
-"""Which instances of a run were created, deleted and cleared: the part of the audit that watches over I2's second half.
+"""Checks which instances of a run are created, deleted and cleared: the second half of invariant I2.
 
-It counts what was committed and what each process was answered, not what the status of a Workflow says of it; from the
-status it takes what is promised there (which instances were made) and what a clearing lets happen again.
+It counts committed changes and the responses that each process received. From the Workflow's status it only takes which
+instances exist and which were cleared.
 """
 
 from collections import defaultdict
@@ -60,11 +60,11 @@ class Creations:
         known = before != uid and self.prompt and instance in self._made[writer]
         self._expect("I2", not known, f"{name} is created again by {writer.name}, who created it before")
         again = before != uid and self.ordered and instance.path in self._marks.get(instance[:2], ())
-        told = written(self._marks.get(instance[:2], frozenset()))
-        self._expect("I2", not again, f"{name} is created again, and the status says that {told} were made")
+        description = written(self._marks.get(instance[:2], frozenset()))
+        self._expect("I2", not again, f"{name} is created again, and the status says that {description} were made")
 
     def answered(self, process: Process, request: Request, said: Response | str) -> None:
-        """What a process knows for certain: that which it created itself, and was told so."""
+        """Instances that a process created itself, with a response."""
         created = isinstance(said, Response) and said.status == HTTPStatus.CREATED
         if created and request.path.endswith(f"/{TASKRUNS.plural}"):
             self._made[process].add(Instance.of(request.body))
@@ -111,8 +111,8 @@ class Creations:
         """What is named runs again, and what depends on it; within a group only the same indexes."""
         for one in there:
             meant = below(one.path, wanted.get(one.task, ()))
-            told = f"{one.task}/{written([one.path])} is {'not ' if meant else ''}cleared by clearing {clears}"
-            self._expect("I2", meant == (clears in self._clearings(one)), told)
+            description = f"{one.task}/{written([one.path])} is {'not ' if meant else ''}cleared by clearing {clears}"
+            self._expect("I2", meant == (clears in self._clearings(one)), description)
 
     def _clearings(self, instance: Instance) -> list[int]:
         """The numbers of the clearings that an instance was meant by."""
@@ -121,8 +121,8 @@ class Creations:
     def _deleted(self, uid: str, task: Mapping[str, Any]) -> None:
         there = sum(instance[:2] == (uid, task["name"]) for instance in self._standing)
         made = sum(instance[:2] == (uid, task["name"]) for instance in self._uids)
-        told = f"{task['name']} is said to miss TaskRuns, and all {there} are there"
-        self._expect("I5", there < min(made, task["created"]), told)
+        description = f"{task['name']} is said to miss TaskRuns, and all {there} are there"
+        self._expect("I5", there < min(made, task["created"]), description)
 
 
 def made(task: Mapping[str, Any], shape: Shape) -> frozenset[Path]:
@@ -147,8 +147,8 @@ def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
     if task.get("indexes") is not None:
         return frozenset((index,) for index in task["indexes"])
     if task.get("within") is not None:
-        boxes = task["within"].split(",")  # of one level or more
-        return frozenset(path for box in boxes for path in instance_paths.parse_paths(box, box.count(".") + 1))
+        groups = task["within"].split(",")  # of one level or more
+        return frozenset(path for group in groups for path in instance_paths.parse_paths(group, group.count(".") + 1))
     return frozenset({()})
 
 

@@ -1,4 +1,4 @@
-"""What must be true once faults have stopped: every run has ended (I5), and nothing is left over (I6)."""
+"""Checks the state after the last fault: every run has ended (I5), and nothing is left over (I6)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-def all_over(world: "World") -> bool:
+def is_finished(world: "World") -> bool:
     """Whether every Workflow has ended, or stands still for a reason that is said."""
     flows = world.fake.history.of_kind(collection(WORKFLOWS))
     return all(_over(world, flow) for flow in flows) and not world.expected
 
 
-def judge_progress(world: "World") -> None:
+def check_progress(world: "World") -> None:
     """I5."""
     for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
         name, status = flow["metadata"]["name"], flow.get("status", {})
         open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
-        world.audit.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
+        world.checker.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
         if status.get("completionTime"):
-            world.audit.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
+            world.checker.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
         if status.get("state") == "Succeeded":
             _judge_frames(world, flow)
         if status.get("completionTime"):
@@ -42,16 +42,16 @@ def judge_progress(world: "World") -> None:
 def _judge_hook(world: "World", flow: Object) -> None:
     """The hook of a run that was stopped has run, whatever became of it; that of one that was cancelled need not."""
     status = flow["status"]
-    told = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
+    description = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
     hooks = {task["name"] for task in flow["spec"]["tasks"] if "hook" in task}
-    if told == "spec.stop was set":
+    if description == "spec.stop was set":
         idle = [entry["name"] for entry in status["tasks"] if entry["name"] in hooks and not entry["created"]]
-        world.audit.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
+        world.checker.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
 
 
 def _judge_frames(world: "World", flow: Object) -> None:
     """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
-    shape = world.audit.order.shape(flow)
+    shape = world.checker.order.shape(flow)
     ran: defaultdict[str, set[Path]] = defaultdict(set)
     skipped: defaultdict[str, set[Path]] = defaultdict(set)
     for run in _runs(world, flow):
@@ -61,8 +61,8 @@ def _judge_frames(world: "World", flow: Object) -> None:
             skipped[run["spec"]["task"]].add(path_of(run))
     for task, before in shape.unhindered():
         for frame in _due(shape, task, before, ran):
-            told = f"{task} did not run at {frame}, where all before it succeeded"
-            world.audit.expect("I5", frame in ran[task] | skipped[task], told)
+            description = f"{task} did not run at {frame}, where all before it succeeded"
+            world.checker.expect("I5", frame in ran[task] | skipped[task], description)
     for task in flow["status"]["tasks"]:
         _judge_skips(world, task, ran[task["name"]], skipped[task["name"]])
 
@@ -70,13 +70,13 @@ def _judge_frames(world: "World", flow: Object) -> None:
 def _judge_skips(world: "World", task: Object, ran: set[Path], skipped: set[Path]) -> None:
     """What skipped itself is counted so, and a task of which nothing succeeded is no success."""
     name, counted = task["name"], task.get("skipped", 0)
-    world.audit.expect("I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were")
+    world.checker.expect("I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were")
     succeeded = task["state"] == TaskState.SUCCEEDED
-    world.audit.expect("I5", not (succeeded and skipped and not ran), f"{name} succeeded, and all of it was skipped")
+    world.checker.expect("I5", not (succeeded and skipped and not ran), f"{name} succeeded, and all of it was skipped")
 
 
 def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[Path]]) -> Iterable[Path]:
-    """The frames of a task that can be told from those of another that stands in the same groups, or from its list."""
+    """The group indexes of a task, as far as another task of its groups or its list determines them."""
     chain = shape.chains[task]
     if not before and len(chain) == 1:
         return ((index,) for index in range(shape.width(chain[0]) or 0))
@@ -85,9 +85,9 @@ def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[
     return set[Path].intersection(*(ran[other] for other in before)) if before else ()
 
 
-def judge_leaks(world: "World") -> None:
+def check_leaks(world: "World") -> None:
     """I6."""
-    expect = world.audit.expect
+    expect = world.checker.expect
     flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
     runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(collection(TASKRUNS))}
     for flow in flows.values():
@@ -110,13 +110,13 @@ def judge_leaks(world: "World") -> None:
 def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
     name = pod["metadata"]["name"]
     owner = next((ref["uid"] for ref in pod["metadata"].get("ownerReferences", [])), "")
-    box = world.kubelet.boxes.get(pod["metadata"]["uid"])
-    if box is not None and (box.lingers or not box.machine.answers):
+    pod_process = world.kubelet.running_pods.get(pod["metadata"]["uid"])
+    if pod_process is not None and (pod_process.lingers or not pod_process.machine.answers):
         return  # where a run stalls, what else it has goes on to this moment
     over = owner not in runs or runs[owner]["status"]["state"] in TERMINAL
     live = pod["status"].get("phase") not in {"Succeeded", "Failed"}
-    world.audit.expect("I6", not (over and live), f"{name} lives on after its TaskRun")
-    world.audit.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
+    world.checker.expect("I6", not (over and live), f"{name} lives on after its TaskRun")
+    world.checker.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
 
 
 def _over(world: "World", flow: Object) -> bool:
@@ -138,13 +138,19 @@ def _stalled(world: "World", run: Object) -> bool:
 def _kept(world: "World", flow: Object) -> bool:
     """A clearing waits for a TaskRun that cannot go, and the Workflow says why."""
     conditions = flow.get("status", {}).get("conditions", [])
-    told = next((entry for entry in conditions if entry["type"] == "Stalled" and entry["status"] == "True"), None)
-    return told is not None and told["reason"] == Reason.NODE_LOST and _names_a_lost_pod(world, told["message"])
+    description = next(
+        (entry for entry in conditions if entry["type"] == "Stalled" and entry["status"] == "True"), None
+    )
+    return (
+        description is not None
+        and description["reason"] == Reason.NODE_LOST
+        and _names_a_lost_pod(world, description["message"])
+    )
 
 
 def _names_a_lost_pod(world: "World", message: str) -> bool:
-    lost = [box for box in world.kubelet.boxes.values() if not box.machine.answers]
-    return any(f"pod {box.name} " in message for box in lost)
+    lost = [pod_process for pod_process in world.kubelet.running_pods.values() if not pod_process.machine.answers]
+    return any(f"pod {pod_process.name} " in message for pod_process in lost)
 
 
 def _runs(world: "World", flow: Object) -> list[Object]:

@@ -1,7 +1,7 @@
-"""The invariants, checked at every change that the API server commits and at every step of a task's process.
+"""Checks the invariants at every committed change and at every step of a task's process.
 
-It reads what is committed and what user code does, and nothing of what the code under test believes. The first breach
-ends the run. What can only be judged at the end (I5, I6) is in `ending`.
+The checks use committed changes and the behaviour of user code only, never the state of the tested code. The first
+violation ends the run. `final_state` has the checks that are possible at the end only (I5, I6).
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.support.fake_api import Request
 from tests.support.fake_api.history import Entry, Object, collection
 
 if TYPE_CHECKING:
-    from tests.simulation.actors.kubelet import Box
+    from tests.simulation.actors.kubelet import RunningPod
 
 REQUESTS_A_SECOND = 120
 """Of one process, in a world of a dozen TaskRuns."""
@@ -41,18 +41,18 @@ _OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
 }
 
 
-class Breach(NamedTuple):
+class Violation(NamedTuple):
     """An invariant that did not hold."""
 
     invariant: str
     what: str
 
 
-class Audit(Watcher):
+class InvariantChecker(Watcher):
     """One for a world."""
 
     def __init__(self) -> None:
-        self.breach: Breach | None = None
+        self.violation: Violation | None = None
         self.checks: Counter[str] = Counter()
         self.creations = Creations(self.expect)
         self.order = Order(self.expect)
@@ -61,7 +61,7 @@ class Audit(Watcher):
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
         self._inside: dict[str, dict[Execution, str]] = {}
-        self.boxes: Mapping[str, Box] = {}
+        self.running_pods: Mapping[str, RunningPod] = {}
         self._fires: dict[tuple[str, int, int], str] = {}
         self._fired: set[tuple[str, int, int]] = set()
         self._pods: dict[str, set[str]] = {}
@@ -70,8 +70,8 @@ class Audit(Watcher):
     def expect(self, invariant: str, holds: bool, what: str) -> None:
         """Note that an invariant was checked, and the first that does not hold."""
         self.checks[invariant] += 1
-        if not holds and self.breach is None:
-            self.breach = Breach(invariant, what)
+        if not holds and self.violation is None:
+            self.violation = Violation(invariant, what)
 
     @property
     def executions(self) -> int:
@@ -133,56 +133,64 @@ class Audit(Watcher):
         name, uid = after["metadata"]["name"], after["metadata"]["uid"]
         old, new = (was["attempt"], was["segment"], was["launch"]), (now["attempt"], now["segment"], now["launch"])
         edge = (State(was["state"]), State(now["state"]))
-        told = f"{name}: {edge[0]} {old} -> {edge[1]} {new} by {writer.name}"
+        description = f"{name}: {edge[0]} {old} -> {edge[1]} {new} by {writer.name}"
         terminal = edge[0] in TERMINAL
         stays = edge[0] is edge[1] and old == new and not terminal
-        self.expect("I4", stays or edge in EDGES, f"{told} is no edge")
-        self.expect("I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{told} goes back")
-        self._theirs(writer, before, edge, told)
-        self.ends.moved(writer, before, after, told)
+        self.expect("I4", stays or edge in EDGES, f"{description} is no edge")
+        self.expect(
+            "I4", new >= old and (new != old or edge[1] is not State.SCHEDULED or stays), f"{description} goes back"
+        )
+        self._theirs(writer, before, edge, description)
+        self.ends.moved(writer, before, after, description)
         if edge[1] is State.RUNNING:
             self._claims[Execution(uid, *old)] = (now.get("pod") or {}).get("uid", "")
         if edge == (State.DEFERRED, State.SCHEDULED):
-            self._fire(uid, was, now, told)
+            self._fire(uid, was, now, description)
         if now.get("reason") == Reason.LOST != was.get("reason") and edge[0] is State.RUNNING:
-            self._given_up(was, told)
+            self._given_up(was, description)
         blamed = now.get("reason") == Reason.LAUNCH_FAILED != was.get("reason")
-        self.expect("I5", not blamed, f"{told}: {now.get('message')}: but nothing hinders its pod")
+        self.expect("I5", not blamed, f"{description}: {now.get('message')}: but nothing hinders its pod")
 
-    def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], told: str) -> None:
+    def _theirs(self, writer: Process, run: Object, edge: tuple[State, State], description: str) -> None:
         was, stays = run["status"], edge[0] is edge[1] and edge[0] not in TERMINAL
         match writer.kind:
             case "pod":
                 own = Execution(run["metadata"]["uid"], was["attempt"], was["segment"], was["launch"])
                 theirs = own == self._execution(writer) and edge in POD_EDGES
-                self.expect("I10", theirs, f"{told} is not this pod's to write")
+                self.expect("I10", theirs, f"{description} is not this pod's to write")
             case "triggerer":
                 explains = stays and edge[0] is State.DEFERRED
-                self.expect("I10", explains or edge in TRIGGERER_EDGES, f"{told} is not a triggerer's to write")
+                self.expect("I10", explains or edge in TRIGGERER_EDGES, f"{description} is not a triggerer's to write")
             case "operator":
                 container = run["spec"].get("container") is not None
                 theirs = edge in _OPERATOR_EDGES and (container or edge != (State.RUNNING, State.SUCCEEDED))
-                self.expect("I10", theirs or stays, f"{told} is not the operator's to write")
+                self.expect("I10", theirs or stays, f"{description} is not the operator's to write")
             case _:
-                self.expect("I10", False, f"{told} is nobody's to write")
+                self.expect("I10", False, f"{description} is nobody's to write")
 
     def _execution(self, process: Process) -> Execution | None:
         """What the pod that a process is in was made for."""
-        box = next((box for box in self.boxes.values() if box.process is process), None)
-        return box.program.execution if box and box.program else None
+        pod_process = next(
+            (pod_process for pod_process in self.running_pods.values() if pod_process.process is process), None
+        )
+        return pod_process.program.execution if pod_process and pod_process.program else None
 
-    def _given_up(self, was: Object, told: str) -> None:
+    def _given_up(self, was: Object, description: str) -> None:
         """A task is Lost only where its process really ended without a report, or nobody can say any more."""
-        box = self.boxes.get((was.get("pod") or {}).get("uid", ""))
-        if box is None or box.abandoned or box.process is None:
+        pod_process = self.running_pods.get((was.get("pod") or {}).get("uid", ""))
+        if pod_process is None or pod_process.abandoned or pod_process.process is None:
             return
-        silent = box.ended is not None and box.ended.code not in {main.DONE, main.FAILED}
-        ran = "its process runs" if box.ended is None else f"its process ended with exit code {box.ended.code}"
-        self.expect("I5", silent, f"{told}: Lost, but {ran}")
+        silent = pod_process.ended is not None and pod_process.ended.code not in {main.DONE, main.FAILED}
+        ran = (
+            "its process runs"
+            if pod_process.ended is None
+            else f"its process ended with exit code {pod_process.ended.code}"
+        )
+        self.expect("I5", silent, f"{description}: Lost, but {ran}")
 
-    def _fire(self, uid: str, was: Object, now: Object, told: str) -> None:
+    def _fire(self, uid: str, was: Object, now: Object, description: str) -> None:
         wait = (uid, was["attempt"], was["segment"])
-        self.expect("I1", wait not in self._fired, f"{told}: fired before")
+        self.expect("I1", wait not in self._fired, f"{description}: fired before")
         self._fired.add(wait)
         self._fires[uid, now["attempt"], now["segment"]] = now["event"]
         asked, event = was["trigger"], json.loads(now["event"])
@@ -191,7 +199,7 @@ class Audit(Watcher):
             right = wanted["at"] == event
         else:
             right = isinstance(event, dict) and wanted["token"] == event["token"]
-        self.expect("I8", right, f"{told}: fired {event}, which is not what {asked['kwargs']} waits for")
+        self.expect("I8", right, f"{description}: fired {event}, which is not what {asked['kwargs']} waits for")
 
     def _pod(self, entry: Entry) -> None:
         body = entry.after or entry.before or {}
@@ -228,8 +236,8 @@ class Audit(Watcher):
 
     def _abandoned(self, pod_uid: str) -> bool:
         """Whether somebody has said, by deleting it by force, that nobody need wait for this pod's process."""
-        box = self.boxes.get(pod_uid)
-        return box is not None and box.abandoned
+        pod_process = self.running_pods.get(pod_uid)
+        return pod_process is not None and pod_process.abandoned
 
     def asked(self, process: Process, request: Request, said: Response | str) -> None:
         """One request: counted, since an answer must never be waited for by asking again and again."""

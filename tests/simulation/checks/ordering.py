@@ -1,4 +1,4 @@
-"""Who comes after whom, by path: the part of the audit that watches over I11.
+"""Checks the order of tasks by path (I11).
 
 Within a group an instance awaits those of the same indexes; whoever stands outside awaits all. Judged where TaskRuns
 are created, as they then stand committed: one that comes later than what awaits it is as wrong as one that still runs.
@@ -44,7 +44,7 @@ class Order:
         return self._shapes[uid]
 
     def workflow(self, before: Object | None, after: Object) -> None:
-        """How often a Workflow was cleared by now, and whether it has ended."""
+        """How often a Workflow was cleared, and whether it has ended."""
         status, uid = after.get("status", {}), after["metadata"]["uid"]
         self._clears[uid] = status.get("clears", 0)
         ended = "completionTime" in status and "completionTime" not in (before or {}).get("status", {})
@@ -76,8 +76,8 @@ class Order:
         if shape.awaits(one.task, other.task):
             self._expect("I11", other.over, f"{one.name} at {one.path} begins before {other.name} has ended")
         if first and other.over and shape.asks_success(one.task, other.task):
-            told = f"{one.name} at {one.path} begins, though {other.name} before it ended {other.state}"
-            self._expect("I11", other.state == State.SUCCEEDED, told)
+            description = f"{one.name} at {one.path} begins, though {other.name} before it ended {other.state}"
+            self._expect("I11", other.state == State.SUCCEEDED, description)
         if first and shape.awaits(other.task, one.task) and other.clears >= one.clears:
             self._expect("I11", False, f"{one.name} at {one.path} comes later than {other.name}, which awaits it")
 
@@ -96,8 +96,8 @@ class Order:
 
 def _cut_short(flow: Object) -> bool:
     """Whether somebody or its time limit ended a run; what was then under way ends a moment later."""
-    told = next((entry["reason"] for entry in flow["status"]["conditions"] if entry["type"] == "Succeeded"), "")
-    return told in {Reason.CANCELLED, Reason.TIMEOUT}
+    description = next((entry["reason"] for entry in flow["status"]["conditions"] if entry["type"] == "Succeeded"), "")
+    return description in {Reason.CANCELLED, Reason.TIMEOUT}
 
 
 def _of(run: Object) -> _Standing:

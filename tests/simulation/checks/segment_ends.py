@@ -1,4 +1,4 @@
-"""How a segment or a wait may end, by what its script says: the part of the audit that watches over skips (I8).
+"""Checks that segments and waits end as their script says (I8).
 
 A task that raises TaskSkipped ends Skipped, and no other does; an event that ends its task ends it so, once and for
 all. Both are judged by what was written into the workflow, where each commit changes a TaskRun.
@@ -26,37 +26,37 @@ class Ends:
     def __init__(self, expect: Callable[[str, bool, str], None]) -> None:
         self._expect = expect
 
-    def moved(self, writer: Process, before: Object, after: Object, told: str) -> None:
+    def moved(self, writer: Process, before: Object, after: Object, description: str) -> None:
         """One change of a TaskRun's status."""
         was, now = State(before["status"]["state"]), State(after["status"]["state"])
         conditions: list[Object] = after["status"].get("conditions", [])
         condition = next((one for one in conditions if one["type"] == "Succeeded"), {})
         right = condition.get("status") == _HOLDS.get(now, "Unknown") or not condition
-        self._expect("I4", right, f"{told}: the condition Succeeded is {condition.get('status')}")
+        self._expect("I4", right, f"{description}: the condition Succeeded is {condition.get('status')}")
         match writer.kind:
             case "pod" if was is State.RUNNING:
-                self._of_code(before, after["status"], now, told)
+                self._of_code(before, after["status"], now, description)
             case "triggerer" if was is State.DEFERRED is not now:
-                self._of_event(before, after["status"], now, told)
+                self._of_event(before, after["status"], now, description)
 
-    def _of_code(self, run: Object, status: Object, now: State, told: str) -> None:
+    def _of_code(self, run: Object, status: Object, now: State, description: str) -> None:
         word = _word(run)
         if now is State.SKIPPED:
-            self._expect("I8", word == "skip", f"{told}: but its code says {word}")
+            self._expect("I8", word == "skip", f"{description}: but its code says {word}")
         elif word == "skip":
             # It may fail before it says so, over what it is given.
             failed = now in {State.FAILED, State.UP_FOR_RETRY} and "TaskSkipped" not in status.get("message", "")
-            self._expect("I8", failed, f"{told}: but its code skips itself")
+            self._expect("I8", failed, f"{description}: but its code skips itself")
 
-    def _of_event(self, run: Object, status: Object, now: State, told: str) -> None:
+    def _of_event(self, run: Object, status: Object, now: State, description: str) -> None:
         word = json.loads(run["status"]["trigger"]["kwargs"]).get("word", "")
         wanted = BY_EVENT.get(word)
         if wanted is None:
-            self._expect("I8", now is not State.SKIPPED, f"{told}: but no event says so")
+            self._expect("I8", now is not State.SKIPPED, f"{description}: but no event says so")
             return
         late = status.get("reason") in {Reason.TIMEOUT, Reason.DEFERRAL_TIMEOUT}
         over = now is wanted or now is State.CANCELLED or late
-        self._expect("I8", over, f"{told}: but its event {word} the task")
+        self._expect("I8", over, f"{description}: but its event {word} the task")
 
 
 def _word(run: Object) -> str:

@@ -1,4 +1,4 @@
-"""Who is killed, stopped, cut off or edited, and when: the part of a world's trouble that is not about requests."""
+"""Schedules the disruptions that do not concern requests: killed, paused and disconnected processes, and edits."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from torpor_wire.instance_paths import written
 from torpor_wire.state import TERMINAL
 
 from tests.simulation.actors.controllers import SYSTEM
-from tests.simulation.actors.kubelet import Box
+from tests.simulation.actors.kubelet import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 from tests.support.fake_api.history import Object, collection
@@ -24,7 +24,7 @@ _WEIGHTS = (1, 1, 2, 1, 4, 1, 1)
 
 def schedule(world: "World") -> None:
     """Draw the troubles of a world; each finds its victim when its moment has come."""
-    rng, until = world.rng, world.climate.until
+    rng, until = world.rng, world.fault_profile.until
     acts: dict[str, Callable[[World], None]] = {
         "breaks": _break_watches,
         "pause": _pause,
@@ -37,7 +37,7 @@ def schedule(world: "World") -> None:
         "clear": clear,
     }
     for kind, act in acts.items():
-        for _ in range(rng.choice((1, 2, 4)) if kind in world.climate.kinds else 0):
+        for _ in range(rng.choice((1, 2, 4)) if kind in world.fault_profile.kinds else 0):
             world.person.call_later(0.5 + (until - 1.5) * rng.random() ** 1.5, act, world)
 
 
@@ -142,15 +142,15 @@ def _kill(world: "World") -> None:
 
 
 def _evict(world: "World") -> None:
-    if box := _box(world):
-        world.note(f"{box.name} is evicted")
-        world.server.act(world.person, lambda: world.kubelet.evict(box))
+    if pod_process := _choose_pod(world):
+        world.note(f"{pod_process.name} is evicted")
+        world.server.act(world.person, lambda: world.kubelet.evict(pod_process))
 
 
 def _oom(world: "World") -> None:
-    if box := _box(world):
-        world.note(f"{box.name} runs out of memory")
-        world.kubelet.die(box)
+    if pod_process := _choose_pod(world):
+        world.note(f"{pod_process.name} runs out of memory")
+        world.kubelet.die(pod_process)
 
 
 def _lose_node(world: "World") -> None:
@@ -173,10 +173,10 @@ def _edit(world: "World") -> None:
     live = [run for run in runs if run["status"]["state"] not in TERMINAL]
     what = world.rng.choices(_EDITS, _WEIGHTS)[0]
     if what == "delete pod":
-        if box := _box(world):
+        if pod_process := _choose_pod(world):
             grace = world.rng.choice((None, None, 0))
-            world.note(f"a person deletes pod {box.name}{' by force' if grace == 0 else ''}")
-            world.server.act(world.person, lambda: world.kubelet.delete(box, grace))
+            world.note(f"a person deletes pod {pod_process.name}{' by force' if grace == 0 else ''}")
+            world.server.act(world.person, lambda: world.kubelet.delete(pod_process, grace))
     elif what == "delete run" and (live or runs):
         delete_run(world, world.rng.choice(live or runs))
     elif flows:
@@ -210,10 +210,14 @@ def _controller(world: "World") -> Process:
     return world.rng.choice([process for _, process in sorted(world.controllers.items())])
 
 
-def _box(world: "World") -> Box | None:
+def _choose_pod(world: "World") -> RunningPod | None:
     standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(collection(PODS))}
-    boxes = [box for box in world.kubelet.boxes.values() if box.uid in standing and box.ended is None]
-    return world.rng.choice(boxes) if boxes else None
+    pod_processes = [
+        pod_process
+        for pod_process in world.kubelet.running_pods.values()
+        if pod_process.uid in standing and pod_process.ended is None
+    ]
+    return world.rng.choice(pod_processes) if pod_processes else None
 
 
 def _merge(world: "World", item: Object, merge: Object) -> None:

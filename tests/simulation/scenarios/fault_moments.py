@@ -1,6 +1,6 @@
-"""Trouble at the worst moment: just after something was committed, before those whom it concerns have heard of it.
+"""Injects faults at the worst moment: after a commit, before its watchers see it.
 
-What `events` lets happen at any moment seldom meets the few milliseconds in which it hurts.
+The random times of `disruptions` seldom hit these few milliseconds.
 """
 
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torpor_api.client.resources import PODS, TASKRUNS
 from torpor_wire.instance_paths import written
 
-from tests.simulation.actors.kubelet import Box
+from tests.simulation.actors.kubelet import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions
@@ -22,10 +22,10 @@ _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06,
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
 
-def seize(world: "World", writer: Process, entry: Entry) -> None:
+def disrupt_commit(world: "World", writer: Process, entry: Entry) -> None:
     """One commit: perhaps the moment for one of the troubles that this world has."""
-    kinds = world.climate.kinds & _KINDS
-    if world.sky.calm or not kinds or entry.address.kind not in {collection(TASKRUNS), collection(PODS)}:
+    kinds = world.fault_profile.kinds & _KINDS
+    if world.faults.calm or not kinds or entry.address.kind not in {collection(TASKRUNS), collection(PODS)}:
         return
     if "kill" in kinds and world.rng.random() < _KILL:
         world.person.call_later(0.0, _kill_leader, world)
@@ -42,27 +42,27 @@ def _pause(kinds: frozenset[str], entry: Entry) -> float:
     return _PAUSE_IN_A_FAN_OUT if "edits" in kinds and _begins_a_fan_out(entry) else _PAUSE
 
 
-def meanwhile(world: "World", process: Process) -> None:
+def disrupt_request(world: "World", process: Process) -> None:
     """While a request of a pod is under way, the pod may be disrupted, or its TaskRun be made anew.
 
     What then arrives is of a launch before, or of another TaskRun of the same name.
     """
-    box = world.kubelet.box_of(process) if process.kind == "pod" else None
-    if box is None:
+    pod_process = world.kubelet.running_pod_of(process) if process.kind == "pod" else None
+    if pod_process is None:
         return
-    if "evict" in world.climate.kinds and world.rng.random() < 0.5:
-        world.note(f"{box.name} is evicted while its request is under way")
-        world.person.call_later(0.1, world.kubelet.evict, box)
-    if "oom" in world.climate.kinds and world.rng.random() < 0.5:
-        world.note(f"{box.name} runs out of memory while its request is under way")
-        world.person.call_later(0.1, world.kubelet.die, box)
-    if "clear" in world.climate.kinds and world.rng.random() < 0.5:
-        world.person.call_later(0.1, _make_anew, world, box)
+    if "evict" in world.fault_profile.kinds and world.rng.random() < 0.5:
+        world.note(f"{pod_process.name} is evicted while its request is under way")
+        world.person.call_later(0.1, world.kubelet.evict, pod_process)
+    if "oom" in world.fault_profile.kinds and world.rng.random() < 0.5:
+        world.note(f"{pod_process.name} runs out of memory while its request is under way")
+        world.person.call_later(0.1, world.kubelet.die, pod_process)
+    if "clear" in world.fault_profile.kinds and world.rng.random() < 0.5:
+        world.person.call_later(0.1, _recreate, world, pod_process)
 
 
-def _make_anew(world: "World", box: Box) -> None:
+def _recreate(world: "World", pod_process: RunningPod) -> None:
     """A person clears what a pod runs, half of the time after deleting its TaskRun, so that nothing is waited for."""
-    owner = box.program.execution.uid if box.program else ""
+    owner = pod_process.program.execution.uid if pod_process.program else ""
     run = next(
         (run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["metadata"]["uid"] == owner), None
     )
@@ -103,7 +103,7 @@ def _pause_leader(world: "World", entry: Entry) -> None:
         return
     seconds = world.rng.choice((9.0, 12.0))
     disruptions.pause(world, process, seconds)
-    if "edits" in world.climate.kinds and _begins_a_fan_out(entry) and entry.after is not None:
+    if "edits" in world.fault_profile.kinds and _begins_a_fan_out(entry) and entry.after is not None:
         world.person.call_later(seconds - 0.1, _delete_latest, world, entry.after["spec"]["task"])
 
 

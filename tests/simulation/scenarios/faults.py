@@ -1,6 +1,6 @@
-"""What goes wrong, by seed. A world has a few kinds of trouble rather than all at once: rare meetings get their chance.
+"""The faults of a seed. A world has few kinds of faults at a time, so that rare combinations occur.
 
-`Trouble` is what may befall requests and watches; who is killed, stopped or edited, and when, is `events`'.
+`RandomFaults` decides on requests and watches; `disruptions` decides who is killed, paused or edited.
 """
 
 import random
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torpor_api.client.resources import PODS, TASKRUNS
 
-from tests.simulation.actors.api_server import Fate
+from tests.simulation.actors.api_server import RequestFault
 from tests.simulation.process import Process
 from tests.support.fake_api import Request
 from tests.support.fake_api.history import collection
@@ -34,8 +34,8 @@ KINDS = (
     "edits",
     "clear",
 )
-_MEET = 1 / 3
-_MEETINGS = (
+_COMBINATION_RATE = 1 / 3
+_COMBINATIONS = (
     ("late", "evict"),
     ("late", "oom"),
     ("late", "clear"),
@@ -56,81 +56,81 @@ _MEETINGS = (
     ("edits", "pause"),
     ("edits", "lag"),
 )
-"""Kinds that show together what each alone hides."""
+"""Combinations that reveal bugs which single kinds do not."""
 _OF_REQUESTS = ("lost", "dropped", "late", "errors", "crash")
 _BEHIND = 15.0
 _STATUSES = (429, 500, 503, 504)
 
 
 @dataclass(slots=True, kw_only=True)
-class Climate:
-    """The kinds of trouble of a world, how often they come (the fewer there are, the oftener), and until when."""
+class FaultProfile:
+    """The kinds of faults of a world, their rate (higher for few kinds), and the time of the last."""
 
     kinds: frozenset[str]
     until: float
-    often: float = 1.0
+    rate: float = 1.0
 
     @classmethod
-    def drawn(cls, rng: random.Random) -> "Climate":
-        """Some worlds have no kinds, some nearly all; in a third, those meet that make each other worse."""
+    def draw(cls, rng: random.Random) -> "FaultProfile":
+        """Draw the kinds: none to nearly all, or in a third of the worlds a known combination."""
         until = rng.uniform(10.0, 30.0)
-        if rng.random() < _MEET:
-            return cls(kinds=frozenset(rng.choice(_MEETINGS)), until=until, often=2.0)
+        if rng.random() < _COMBINATION_RATE:
+            return cls(kinds=frozenset(rng.choice(_COMBINATIONS)), until=until, rate=2.0)
         likely = rng.choice((0.0, 0.2, 0.4, 0.6, 0.6, 0.9))
         return cls(kinds=frozenset(kind for kind in KINDS if rng.random() < likely), until=until)
 
 
-class Sky:
-    """The `Weather` of a server."""
+class RandomFaults:
+    """The `FaultPolicy` of a server."""
 
-    def __init__(self, climate: Climate, rng: random.Random) -> None:
-        self._climate = climate
+    def __init__(self, fault_profile: FaultProfile, rng: random.Random) -> None:
+        self._profile = fault_profile
         self._rng = rng
-        self._ill = [kind for kind in _OF_REQUESTS if kind in climate.kinds]
+        self._request_faults = [kind for kind in _OF_REQUESTS if kind in fault_profile.kinds]
         self.calm = False
         self._slow: dict[tuple[Process, str], float] = {}
         self._stale: dict[Process, int] = {}
-        self._deaf_until: dict[Process, float] = {}
+        self._unresponsive_until: dict[Process, float] = {}
 
-    def fate(self, process: Process, request: Request) -> Fate:
-        rng, kinds = self._rng, self._climate.kinds
-        fate = Fate(there=rng.choice((0.002, 0.01, 0.03)), back=rng.choice((0.002, 0.01, 0.03)))
+    def request_fault(self, process: Process, request: Request) -> RequestFault:
+        rng, kinds = self._rng, self._profile.kinds
+        request_fault = RequestFault(there=rng.choice((0.002, 0.01, 0.03)), back=rng.choice((0.002, 0.01, 0.03)))
         if self.calm:
-            return fate
+            return request_fault
         if rng.random() < 0.02 and kinds & {"late", "pause"}:
-            fate.there = rng.choice((0.5, 2.0))
+            request_fault.there = rng.choice((0.5, 2.0))
         if "stale" in kinds and request.method == "GET":
-            fate.stale = self._staleness(process)
-        if max(process.cut_until, self._deaf_to(process, request)) > process.loop.time():
-            fate.dropped = True
-        elif self._ill and rng.random() < self._climate.often * (0.15 if _matters(request) else 0.04):
-            self._befall(process, fate, rng.choice(self._ill), request)
-        return fate
+            request_fault.stale = self._staleness(process)
+        if max(process.cut_until, self._unresponsive_to(process, request)) > process.loop.time():
+            request_fault.dropped = True
+        elif self._request_faults and rng.random() < self._profile.rate * (0.15 if _is_critical(request) else 0.04):
+            self._apply(process, request_fault, rng.choice(self._request_faults), request)
+        return request_fault
 
-    def _befall(self, process: Process, fate: Fate, kind: str, request: Request) -> None:
+    def _apply(self, process: Process, request_fault: RequestFault, kind: str, request: Request) -> None:
         match kind:
             case "lost":
                 # Or it comes when nobody counts on it any more.
-                fate.lost, fate.back = self._rng.random() < 0.6, self._rng.choice((0.5, 4.0))
-                if "lag" in self._climate.kinds and request.path.endswith(f"/{PODS.plural}"):
+                request_fault.lost, request_fault.back = self._rng.random() < 0.6, self._rng.choice((0.5, 4.0))
+                if "lag" in self._profile.kinds and request.path.endswith(f"/{PODS.plural}"):
                     # The same trouble holds up the stream that would tell, and who asks again; not the other streams.
                     self._slow[process, collection(PODS)], self._slow[process, collection(TASKRUNS)] = _BEHIND, 0.01
-                    self._deaf_until[process] = process.loop.time() + self._rng.choice((0.0, 3.0, 6.0))
+                    self._unresponsive_until[process] = process.loop.time() + self._rng.choice((0.0, 3.0, 6.0))
             case "dropped":
-                fate.dropped = True
+                request_fault.dropped = True
             case "late" if request.method in {"PATCH", "POST", "PUT", "DELETE"}:
-                fate.late = self._rng.choice((0.5, 2.0, 8.0))
+                request_fault.late = self._rng.choice((0.5, 2.0, 8.0))
             case "errors":
-                fate.status = self._rng.choice(_STATUSES)
+                request_fault.status = self._rng.choice(_STATUSES)
             case "crash":
-                fate.crash = self._rng.choice(("before", "after"))
+                request_fault.crash = self._rng.choice(("before", "after"))
 
-    def _deaf_to(self, process: Process, request: Request) -> float:
+    def _unresponsive_to(self, process: Process, request: Request) -> float:
         """Until when nothing comes of such a request."""
-        return self._deaf_until.get(process, 0.0) if f"/{PODS.plural}" in request.path else 0.0
+        return self._unresponsive_until.get(process, 0.0) if f"/{PODS.plural}" in request.path else 0.0
 
     def lag(self, process: Process, collection: str) -> float:
-        rng, kinds = self._rng, self._climate.kinds
+        rng, kinds = self._rng, self._profile.kinds
         if self.calm or "lag" not in kinds:
             return 0.01
         stream = (process, collection)
@@ -140,19 +140,19 @@ class Sky:
         return self._slow[stream] * rng.random() + 0.005
 
     def _staleness(self, process: Process) -> int:
-        """How many changes old a list is. One server answers a process for a while: its lists are old together."""
+        """Return the age of a list in changes. It stays the same for a while, as with one stale API server."""
         if process not in self._stale or self._rng.random() < 0.1:
             self._stale[process] = self._rng.choice((0, 0, 0, 1, 3, 10, 30))
         return self._stale[process]
 
     def behind(self) -> float:
-        """Seconds until a watch begins to bring what a stale list lacked."""
-        return self._rng.choice((0.0, 0.0, 1.0, 6.0)) if "stale" in self._climate.kinds and not self.calm else 0.0
+        """Return the delay of a watch after a stale list."""
+        return self._rng.choice((0.0, 0.0, 1.0, 6.0)) if "stale" in self._profile.kinds and not self.calm else 0.0
 
     def coalesces(self) -> bool:
-        return "coalesce" in self._climate.kinds and self._rng.random() < 0.5
+        return "coalesce" in self._profile.kinds and self._rng.random() < 0.5
 
 
-def _matters(request: Request) -> bool:
+def _is_critical(request: Request) -> bool:
     """Whether somebody's next step depends on it: transitions, creations, deletions; not Leases and lists."""
     return request.path.endswith("/status") or request.method in {"POST", "DELETE"}

@@ -1,6 +1,6 @@
-"""Random workflows of mapped groups: one, or one in another, over every kind of list, and tasks outside that reduce.
+"""Random workflows with mapped groups, nested up to two levels, over lists of all kinds, and tasks that reduce them.
 
-What a task in a group returns says where it stands, and who is given it checks that: `tests.simulation.actors.tasks`.
+A task in a group returns its group indexes; the tasks that receive the result check them: `actors.tasks`.
 """
 
 import random
@@ -106,7 +106,7 @@ class _Drawn:
         return task | ({"after": [before]} if before is not None else {})
 
     def _told(self, group: str | None, before: str | None) -> Object:
-        """A function that is told where it stands and, where that can be, given the results of one before it."""
+        """A function that receives its group indexes and, if possible, the results of an earlier task."""
         task = self._python(self._rng, [])
         task.pop("expand", None)
         if self._rng.random() < 0.6:  # or little would ever be reached

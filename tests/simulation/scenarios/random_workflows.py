@@ -1,4 +1,4 @@
-"""Random small workflows: every kind of task, every way to end, and few enough that a second plays hundreds."""
+"""Random small workflows with all kinds of tasks and outcomes."""
 
 import copy
 import json

@@ -1,6 +1,6 @@
-"""Random graphs in clusters that lag, delete, terminate slowly and cancel, by seed: every run comes to an end.
+"""Random graphs in clusters that lag, delete pods, terminate slowly and cancel: every run ends.
 
-To see one again: `TORPOR_SEED=17 pytest tests/simulation/test_rude_clusters.py`.
+To replay a seed: `TORPOR_SEED=17 pytest tests/simulation/test_slow_clusters.py`.
 """
 
 import os
