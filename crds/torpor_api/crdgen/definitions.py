@@ -117,6 +117,7 @@ def workflows() -> Schema:
     spec["x-kubernetes-validations"] = cel_rules.workflow_spec()
     spec["properties"]["tasks"]["items"]["x-kubernetes-validations"] = cel_rules.workflow_task()
     task = spec["properties"]["tasks"]["items"]["properties"]
+    task["python"]["x-kubernetes-validations"] = cel_rules.python_function()
     task["pod"]["properties"]["volumes"]["items"]["x-kubernetes-validations"] = cel_rules.volume()
     del schema["properties"]["status"]["default"]
     return _crd(_WORKFLOW, schema)

@@ -31,6 +31,7 @@ Moment = Annotated[Time | None, BeforeValidator(lambda value: value if _is_time(
 # Patterns of what the API server alone refuses: an object that was stored without them can still be read.
 PRINTABLE = {"pattern": text.PRINTABLE_PATTERN}
 PRINTABLE_LINE = {"pattern": text.PRINTABLE_LINE_PATTERN}
+FUNCTION = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$"
 WORD = {"pattern": r"^[A-Za-z][A-Za-z0-9_]*$"}
 CLASS = {"pattern": r"^[A-Za-z_][A-Za-z0-9_.:/-]*$"}
 OBJECT_NAME = {"pattern": names.OBJECT_NAME_PATTERN}

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from torpor_api.models.base import CLASS, Duration, Expression, Identifier, Model, Name, Retries
+from torpor_api.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
 from torpor_api.models.pod_fields import PodFields
 from torpor_api.models.taskrun import Command
 
@@ -59,7 +59,7 @@ class TriggerTask(Model):
     )
 
 
-Mapper = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$")]
+Mapper = Annotated[str, Field(max_length=253, pattern=FUNCTION)]
 
 
 class Expansion(Model):
@@ -92,7 +92,11 @@ class Group(Model):
     """Tasks that are mapped together (AIP-42). They run once for each item, and no index waits for another."""
 
     name: Annotated[
-        Identifier, Field(description="Name of the group, a lower-case identifier. No task may have the same name.")
+        Identifier,
+        Field(
+            description="Name of the group: lower-case letters, digits and underscores, no hyphens, because "
+            "expressions use it (`groups.cities.value`). No task may have the same name."
+        ),
     ]
     in_: Annotated[
         Identifier | None,
@@ -121,7 +125,13 @@ class Group(Model):
 class Task(Model):
     """A task: a Python function in a pod, a container, or a trigger without a pod."""
 
-    name: Annotated[Identifier, Field(description="Name of the task, a lower-case identifier, unique in the Workflow.")]
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Name of the task: lower-case letters, digits and underscores, no hyphens, because "
+            "expressions use it (`tasks.load_all.result`). Unique in the Workflow."
+        ),
+    ]
     after: Annotated[
         tuple[Identifier, ...],
         Field(
@@ -140,7 +150,7 @@ class Task(Model):
         str | None,
         Field(
             max_length=253,
-            pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$",
+            pattern=FUNCTION,
             description="Function or operator class to run in a pod: `package.module:name`.",
         ),
     ] = None

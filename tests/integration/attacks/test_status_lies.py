@@ -107,7 +107,7 @@ def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(liar: St
     token = liar.operator if who == "operator" else liar.pod(State.RUNNING)
     answer = liar.server.patch_status(liar.namespace, "running", patch, token=token, dryRun="All")
     assert answer.status == 422
-    assert "condition Succeeded of a TaskRun that is Failed is False" in answer.message
+    assert "the condition Succeeded of a TaskRun in state Failed must be False" in answer.message
 
 
 @pytest.mark.parametrize("state", [state for state in State if state not in conditions.STATUS])
@@ -119,7 +119,7 @@ def test_what_has_not_ended_is_not_called_a_success(liar: Stage, state: State) -
     patch: transitions.Patch = [{"op": "add", "path": "/status/conditions", "value": [said]}]
     answer = liar.server.patch_status(liar.namespace, state.lower(), patch, dryRun="All")
     assert answer.status == 422
-    assert "is Unknown" in answer.message
+    assert "must be Unknown" in answer.message
 
 
 CONDITIONS: dict[str, Any] = {

@@ -80,7 +80,7 @@ def test_a_run_is_suspended_cancelled_throttled_and_mended(
     [
         ({"params": {"day": None}}, "a param cannot be removed"),
         ({"params": {"true": 1}}, "a param is named true or false"),
-        ({"tasks": [_TRIGGER | {"image": "y"}, _PYTHON]}, "a trigger task has no pod, so it takes no image"),
+        ({"tasks": [_TRIGGER | {"image": "y"}, _PYTHON]}, "a trigger task has no pod: remove image"),
     ],
     ids=str,
 )
