@@ -138,7 +138,7 @@ control-plane: ## etcd and an API server as plain processes, for integration tes
 control-plane-down:
 	@$(DEV) control-plane-down
 
-venv: .venv/synced
+venv: .venv/synced ## the packages and tools of the checkout, in .venv; most targets make it
 
 .venv/synced: uv.lock pyproject.toml $(wildcard */pyproject.toml examples/*/pyproject.toml) | $(UV)
 	@$(UV) sync --quiet --frozen --all-packages
