@@ -149,7 +149,7 @@ class Membership:
             return
         live = frozenset(one.name for one in lease.live(self._sightings, now)) | {self.name}
         if live != self._members:
-            log.info("Members: %s", ", ".join(sorted(live)))
+            log.info("members: %s", ", ".join(sorted(live)))
             self._members = live
             self._on_members(live)
 
