@@ -33,7 +33,7 @@ ATTACKER = "torpor-attacker"
 _TOKEN_SECONDS = "7200s"
 _PATIENCE = 120.0
 _LOOK = 0.1
-_MEMBER = " of the shards are this replica's"
+_MEMBER = "This replica owns "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ CAPACITY = 25_000
 _LOOK = 0.2
 _PATIENCE = 300.0
 _CLASSES = ("sleeps=Sleeps", "counts=Counts")
-_MEMBER = " of the shards are this replica's"
+_MEMBER = "This replica owns "
 _PORT = re.compile(r"health on port (\d+)")
 _RUNNING = re.compile(r"^torpor_triggers_running(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 

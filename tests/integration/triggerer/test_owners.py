@@ -13,7 +13,7 @@ from torpor_wire import times
 pytestmark = pytest.mark.integration
 
 WAITS = 40
-OVER = "the wait was over already"
+OVER = "The wait has already ended"
 
 
 def lines(replica: Any, name: str, words: str) -> list[str]:
@@ -39,7 +39,7 @@ def test_of_two_that_own_every_shard_one_fires_each_wait_and_the_other_hears_tha
     hold_leases(pool)
     replicas = pool.start(), pool.start(leases_in=pool.namespace)
     for replica in replicas:
-        pool.until(lambda one=replica: "256 of the shards are this replica's" in one.text(), "it owns all", replica)
+        pool.until(lambda one=replica: "This replica owns 256 shards" in one.text(), "it owns all", replica)
     moment = times.rfc3339(time.time() + 5)
     names = [pool.deferred("time", {"at": moment}) for _ in range(WAITS)]
     ended = [pool.ends(name) for name in names]
