@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.taskrun import parse as parse_taskrun
 from torpor_api.models.workflow import parse as parse_workflow
@@ -12,7 +13,6 @@ from torpor_operator.model.pod import parse_pod
 from torpor_operator.model.snapshot import Answer, Pool, Snapshot
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import assert_never
 
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_cel.evaluator import evaluate_here
 from torpor_cel.value import Value
@@ -32,7 +33,6 @@ from torpor_operator.model.actions import (
 )
 from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Pool, Presence
 from torpor_wire import constants, times
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.transitions import Patch

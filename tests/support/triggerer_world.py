@@ -17,6 +17,7 @@ from torpor_api.client.api import Api
 from torpor_api.client.archive import ArchiveResponse
 from torpor_api.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
 from torpor_api.client.transport import Response
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_cel.evaluator import InProcess
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.trigger_log import TriggerLog
@@ -26,10 +27,9 @@ from torpor_triggerer.services.services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_wire import constants, times, trigger
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 
-from tests.support.bad_triggers import Log, Odd, OddClock
 from tests.support.fake_api import FakeApi, VirtualClock, settle
+from tests.support.triggers.bad_triggers import Log, Odd, OddClock
 
 NAMESPACE = "workflows"
 

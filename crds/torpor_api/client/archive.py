@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import aiohttp
 from torpor_wire import constants
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 
 TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 _TIMEOUT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)

@@ -15,8 +15,8 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
 from torpor_api.client.archive import ArchiveClient, find_endpoint
 from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_wire import constants, names
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 _LOG = logging.getLogger(__name__)
 _DISCOVERY_INTERVAL = 10.0

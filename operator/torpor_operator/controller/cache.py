@@ -17,10 +17,10 @@ from torpor_api.client.api import Api
 from torpor_api.client.decoding import UNREADABLE
 from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.models import workflow as workflows
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.state import TERMINAL

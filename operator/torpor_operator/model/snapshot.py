@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 

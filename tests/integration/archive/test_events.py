@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from torpor_api.client.archive import ArchiveClient
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_wire import constants, names
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.integration.archive.conftest import OCTETS, Task, account
 from tests.integration.archive.process import Archive, Response

@@ -14,8 +14,8 @@ from torpor.runtime import result_encoding
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.archive import ArchiveResponse, find_endpoint
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_wire import constants, stored_event
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 

@@ -12,10 +12,10 @@ import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.archive import ArchiveClient
 from torpor_api.client.resources import CONFIG_MAPS
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_archive import tls
 from torpor_operator.controller.archive import Archive, ArchiveUploader, NotArchivedError
 from torpor_wire import constants
-from torpor_wire.archive_endpoint import ArchiveEndpoint
 
 from tests.support.fake_api import FakeApi, VirtualClock
 

@@ -10,7 +10,7 @@ from torpor.triggers.support.polling import BusyError
 from torpor_triggerer.batching import results
 
 from tests.support import trigger_services
-from tests.support.batch_triggers import Row, crowd
+from tests.support.triggers.batch_triggers import Row, crowd
 
 
 class UnspeakableError(OSError):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 from torpor_triggerer.usercode import attribution
 
-from tests.support.batch_triggers import Crowd, Row, crowd
+from tests.support.triggers.batch_triggers import Crowd, Row, crowd
 
 
 async def test_all_waits_on_a_source_are_one_poll_an_interval() -> None:

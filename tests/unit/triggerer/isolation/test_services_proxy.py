@@ -15,8 +15,8 @@ from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.model.outcome import Fired
 from torpor_triggerer.services.services import TriggerServices
 
-from tests.support.thread_triggers import replace_class, thread, until
 from tests.support.trigger_services import services
+from tests.support.triggers.thread_triggers import replace_class, thread, until
 
 KEY = ("noting", "key")
 

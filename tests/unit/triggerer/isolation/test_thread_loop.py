@@ -15,8 +15,8 @@ from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_triggerer.usercode.registry import Registry, TriggerClass
 
-from tests.support.thread_triggers import replace_class, thread, until
 from tests.support.trigger_services import backends, services
+from tests.support.triggers.thread_triggers import replace_class, thread, until
 
 
 class Noting(BaseTrigger):

@@ -6,8 +6,8 @@ import pytest
 from torpor_wire import stored_event, typed_json
 from torpor_wire.secret_ref import SecretRef
 
-from tests.support.bad_triggers import YIELDED
 from tests.support.triggerer_world import begun, world
+from tests.support.triggers.bad_triggers import YIELDED
 
 LARGE = "yields 16 kB"
 WAIT = {"trigger": {"class": "odd"}}
