@@ -20,7 +20,7 @@ from torpor_api.models import taskrun
 from torpor_demo import images
 from torpor_wire import times
 
-from benchmarks.course import NAMESPACE, Course, course
+from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
 
 _POLL = 0.05
 _POD_LIMIT = 120.0
@@ -52,14 +52,14 @@ def text(steps: list[float], pods: list[float]) -> str:
 async def _measure(steps: int, rounds: int) -> tuple[list[float], list[float]]:
     chain: list[float] = []
     bare: list[float] = []
-    async with course(list(images.ALL)) as on:
+    async with bench_cluster(list(images.ALL)) as on:
         for _ in range(rounds):
             chain += await _chain(on, steps)
             bare += [await _bare(on) for _ in range(steps // 2)]
     return chain, bare
 
 
-async def _chain(on: Course, steps: int) -> list[float]:
+async def _chain(on: BenchCluster, steps: int) -> list[float]:
     names = [f"step_{number}" for number in range(steps)]
     tasks: list[dict[str, Any]] = [
         {"name": name, "python": "census.tasks:sections", "args": {"largest": 1}, "after": before}
@@ -74,7 +74,7 @@ async def _chain(on: Course, steps: int) -> list[float]:
     return [later - sooner for sooner, later in itertools.pairwise(ends)]
 
 
-async def _bare(on: Course) -> float:
+async def _bare(on: BenchCluster) -> float:
     name = f"bare-{secrets.token_hex(4)}"
     started = time.monotonic()
     await on.api.create(PODS, NAMESPACE, _pod(name))
@@ -85,7 +85,7 @@ async def _bare(on: Course) -> float:
     return took
 
 
-async def _succeeded(on: Course, name: str) -> None:
+async def _succeeded(on: BenchCluster, name: str) -> None:
     while True:
         pod = await on.api.get(PODS, NAMESPACE, name)
         if pod["status"].get("phase") == "Succeeded":

@@ -22,7 +22,7 @@ from torpor_demo.install import SYSTEM, roll_out
 from torpor_demo.kubectl import Kubectl
 from torpor_wire import times
 
-from benchmarks.course import NAMESPACE, Course, course
+from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
 from tests.e2e.support import node
 
 GOAL = 20.0
@@ -91,14 +91,14 @@ def _spread(takeovers: Sequence[Takeover]) -> dict[str, float]:
 
 async def _measure(rounds: int) -> dict[str, list[Takeover]]:
     found: dict[str, list[Takeover]] = {way: [] for way in WAYS}
-    async with course(list(images.ALL)) as on:
+    async with bench_cluster(list(images.ALL)) as on:
         for _ in range(rounds):
             for way in WAYS:
                 found[way].append(await _round(on, way))
     return found
 
 
-async def _round(on: Course, way: str) -> Takeover:
+async def _round(on: BenchCluster, way: str) -> Takeover:
     leader = await _fresh_leader(on)
     where, processes = await asyncio.to_thread(node.running, on.kubectl, leader, _PROGRAM)
     run = await on.start(_SPEC)
@@ -116,7 +116,7 @@ async def _round(on: Course, way: str) -> Takeover:
     return Takeover(seconds=resumed - begun, another=another)
 
 
-async def _fresh_leader(on: Course) -> str:
+async def _fresh_leader(on: BenchCluster) -> str:
     """A leader whose container was never started again: one that was is left to wait before it is the next time."""
     while True:
         await asyncio.to_thread(roll_out, on.kubectl, _DEPLOYMENT)
@@ -131,7 +131,7 @@ async def _fresh_leader(on: Course) -> str:
             return leader
 
 
-async def _leader(on: Course) -> str:
+async def _leader(on: BenchCluster) -> str:
     holder: str = (await on.api.get(LEASES, SYSTEM, "torpor-operator"))["spec"]["holderIdentity"]
     return holder
 
@@ -169,7 +169,7 @@ class Creations:
 
 
 @asynccontextmanager
-async def _watching(on: Course) -> AsyncIterator[Creations]:
+async def _watching(on: BenchCluster) -> AsyncIterator[Creations]:
     created = Creations()
     version = (await on.api.list(PODS, NAMESPACE)).resource_version
 

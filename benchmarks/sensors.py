@@ -22,9 +22,9 @@ from torpor_demo.images import Image
 from torpor_wire import times
 
 from benchmarks import samples
+from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
 from benchmarks.cgroups import Meter, entered
 from benchmarks.chart import Line, Mark, Panel, draw
-from benchmarks.course import NAMESPACE, Course, course
 from benchmarks.samples import MIB, Run, Sample
 from benchmarks.watch import Watch
 
@@ -94,13 +94,13 @@ def picture(runs: dict[str, list[Sample]], *, waits: int, opened: float) -> str:
 
 
 async def _measure(waits: int, after: float) -> list[Run]:
-    async with course([*images.ALL, IMAGE]) as on, AsyncExitStack() as stack:
+    async with bench_cluster([*images.ALL, IMAGE]) as on, AsyncExitStack() as stack:
         nodes = [node["metadata"]["name"] for node in (await on.api.list(NODES)).items]
         meter = Meter([await stack.enter_async_context(entered(name)) for name in nodes])
         return [await _run(on, meter, sensor, waits, after) for sensor in SENSORS]
 
 
-async def _run(on: Course, meter: Meter, sensor: str, waits: int, after: float) -> Run:
+async def _run(on: BenchCluster, meter: Meter, sensor: str, waits: int, after: float) -> Run:
     async with _store(on, after) as opens:
         watch = await Watch.begin(on.api, meter)
         name = await on.start(spec(sensor, waits))
@@ -123,7 +123,7 @@ def spec(sensor: str, waits: int) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def _store(on: Course, after: float) -> AsyncIterator[float]:
+async def _store(on: BenchCluster, after: float) -> AsyncIterator[float]:
     """What the sensors ask; gives the moment, in seconds since the epoch, from when the keys are there."""
     pod, service = yaml.safe_load_all((IMAGE.context / "store.yaml").read_text())
     pod["spec"]["containers"][0]["args"] = ["--port=8000", f"--after={after}"]
@@ -137,7 +137,7 @@ async def _store(on: Course, after: float) -> AsyncIterator[float]:
         await on.api.delete(PODS, NAMESPACE, "store", grace_seconds=0)
 
 
-async def _started(on: Course) -> float:
+async def _started(on: BenchCluster) -> float:
     while True:
         (status,) = (await on.api.get(PODS, NAMESPACE, "store"))["status"].get("containerStatuses", [{}])
         if status.get("ready"):

@@ -15,7 +15,7 @@ from torpor_api.client.resources import PODS
 from torpor_demo import images
 from torpor_wire import constants
 
-from benchmarks.course import NAMESPACE, Course, course
+from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
 
 _FIGURES = ("startup_ms", "cpu_ms")
 _REPORT = {"name": "TORPOR_STARTUP_REPORT", "value": "1"}
@@ -54,7 +54,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 
 async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:
-    async with course(list(images.ALL)) as on:
+    async with bench_cluster(list(images.ALL)) as on:
         found = await on.run(
             {
                 "image": images.CENSUS.name,
@@ -74,7 +74,7 @@ async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:
     return reports
 
 
-async def _reports(on: Course, workflow: str) -> list[dict[str, Any]]:
+async def _reports(on: BenchCluster, workflow: str) -> list[dict[str, Any]]:
     """The line that each pod printed right before it imported the user's code."""
     found = await on.api.list(PODS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={workflow}")
     logs = [await on.api.read(PODS.path(NAMESPACE, pod["metadata"]["name"], "log")) for pod in found.items]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from torpor_demo import images
 
-from benchmarks.course import course
+from benchmarks.bench_cluster import bench_cluster
 
 _LINE = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -79,7 +79,7 @@ def parse(metrics: str) -> Counter[Kind]:
 
 
 async def _measure(tasks: int) -> Counter[Kind]:
-    async with course(list(images.ALL)) as on:
+    async with bench_cluster(list(images.ALL)) as on:
         await asyncio.sleep(_SETTLE)
         before = parse(await on.api.read("/metrics"))
         found = await on.run(

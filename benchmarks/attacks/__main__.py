@@ -22,10 +22,10 @@ from torpor_wire import times
 
 from benchmarks.attacks import memory, report
 from benchmarks.attacks.attempts import ATTACKS, SECONDS, Attack
-from benchmarks.attacks.innocent import latencies
-from benchmarks.attacks.report import Phase, Taken
+from benchmarks.attacks.bystander import latencies
+from benchmarks.attacks.environment import Environment, environment
+from benchmarks.attacks.report import Measurement, Phase
 from benchmarks.attacks.results import results
-from benchmarks.attacks.scene import Scene, scene
 from benchmarks.workflow.plane import NAMESPACE
 
 _RUNS = 10
@@ -37,7 +37,7 @@ def main() -> int:
     """Measure, print and write; 1 where an attack could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), help="these attacks alone")
-    parser.add_argument("--runs", type=int, default=_RUNS, help="runs of the innocent namespace, before and during it")
+    parser.add_argument("--runs", type=int, default=_RUNS, help="runs of the bystander namespace, before and during it")
     parser.add_argument(
         "--into", type=Path, default=ROOT / "docs/design/figures/attacks.json", help="where the JSON goes"
     )
@@ -48,7 +48,7 @@ def main() -> int:
     return 0 if len(taken) == len(given.only) else 1
 
 
-def _measured(name: str, runs: int) -> Taken | None:
+def _measured(name: str, runs: int) -> Measurement | None:
     began = time.monotonic()
     try:
         taken = asyncio.run(_attacked(name, ATTACKS[name], runs))
@@ -61,27 +61,27 @@ def _measured(name: str, runs: int) -> Taken | None:
     return taken
 
 
-async def _attacked(name: str, attack: Attack, runs: int) -> Taken:
+async def _attacked(name: str, attack: Attack, runs: int) -> Measurement:
     _end_with_a_word()
-    async with scene() as on, _runs(on, attack) as run:
+    async with environment() as on, _runs(on, attack) as run:
         await asyncio.sleep(_SETTLE)
         quiet = await _phase(on, run, runs)
         async with attack.begin(on) as said:
             attacked = await _phase(on, run, runs)
         said += [f"the {one} has ended" for one, pid in on.pids.items() if not memory.alive(pid)]
-        return Taken(name=name, what=attack.what, quiet=quiet, attacked=attacked, said=tuple(said))
+        return Measurement(name=name, what=attack.what, quiet=quiet, attacked=attacked, said=tuple(said))
 
 
 @asynccontextmanager
-async def _runs(on: Scene, attack: Attack) -> AsyncIterator[Run]:
+async def _runs(on: Environment, attack: Attack) -> AsyncIterator[Run]:
     if attack.on_results:
         async with results(on, NAMESPACE) as made:
             yield made.run
     else:
-        yield on.innocent.run
+        yield on.bystander.run
 
 
-async def _phase(on: Scene, run: Run, runs: int) -> Phase:
+async def _phase(on: Environment, run: Run, runs: int) -> Phase:
     foreign = memory.Foreign()
     async with memory.peaks(on.pids) as peaks:
         found = await latencies(run, runs, SECONDS)

@@ -17,13 +17,13 @@ from torpor_api.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_demo.install import SYSTEM
 from torpor_wire import constants as keys
 
-from benchmarks.attacks import scene
+from benchmarks.attacks import environment
 from benchmarks.attacks.clients import IDLE, UPLOADS
+from benchmarks.attacks.environment import ATTACKER, Environment
 from benchmarks.attacks.pod import NEVER
 from benchmarks.attacks.results import holder
-from benchmarks.attacks.scene import ATTACKER, Scene
 from benchmarks.attacks.servers import HOST, SILENT_HOSTS
-from benchmarks.workflow import crew
+from benchmarks.workflow import processes
 
 SECONDS = 40.0
 """For which an attack goes on at most, from when it is under way."""
@@ -48,13 +48,13 @@ class Attack:
     """`begin` yields once the attack is under way, with a list of sentences that is complete when it closes."""
 
     what: str
-    begin: Callable[[Scene], AbstractAsyncContextManager[list[str]]]
+    begin: Callable[[Environment], AbstractAsyncContextManager[list[str]]]
     on_results: bool = False
-    """Whether the innocent namespace puts and gets results rather than run Workflows."""
+    """Whether the bystander namespace puts and gets results rather than run Workflows."""
 
 
 @asynccontextmanager
-async def answers(on: Scene) -> AsyncIterator[list[str]]:
+async def answers(on: Environment) -> AsyncIterator[list[str]]:
     """Round after round of waits on servers that answer with more than there is memory for."""
     async with _servers() as (ports, _):
         asked = [_large(ports, number) for number in range(_LARGE_WAITS)]
@@ -63,7 +63,7 @@ async def answers(on: Scene) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def silent(on: Scene) -> AsyncIterator[list[str]]:
+async def silent(on: Environment) -> AsyncIterator[list[str]]:
     """Waits on servers that say nothing, and on names that no DNS server answers for."""
     async with _servers() as (ports, counts):
         hosts = [f"{SILENT_HOSTS[number % len(SILENT_HOSTS)]}:{ports['silent']}" for number in range(_SILENT)]
@@ -79,7 +79,7 @@ async def silent(on: Scene) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def constants(on: Scene) -> AsyncIterator[list[str]]:
+async def constants(on: Environment) -> AsyncIterator[list[str]]:
     """Round after round of Workflows whose large constant would be copied to each of many instances."""
     task = _python("copies", "x" * _CONSTANT, _COPIES)
     async with _rounds(on, {"image": "bench", "tasks": [task]}) as said:
@@ -87,10 +87,10 @@ async def constants(on: Scene) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def mapped(on: Scene) -> AsyncIterator[list[str]]:
+async def mapped(on: Environment) -> AsyncIterator[list[str]]:
     """As many TaskRuns as a task may have by default, each with as much as each may have; their pods are played."""
     said: list[str] = []
-    async with crew.nodes(on.plane):
+    async with processes.nodes(on.plane):
         task = _python("each", "x" * _ARGUMENT, _MAPPED)
         began = time.monotonic()
         await _create(on, "mapped", {"image": "bench", "parallelism": _MAPPED, "tasks": [task]})
@@ -101,7 +101,7 @@ async def mapped(on: Scene) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def expressions(on: Scene) -> AsyncIterator[list[str]]:
+async def expressions(on: Environment) -> AsyncIterator[list[str]]:
     """Round after round of expressions that each end the child that evaluates them."""
     wait = {"class": "duration", "kwargs": {"duration": "1s"}}
     tasks = [{"name": f"t{number}", "when": _COSTLY, "trigger": wait} for number in range(_EXPRESSIONS)]
@@ -110,12 +110,12 @@ async def expressions(on: Scene) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def connections(on: Scene) -> AsyncIterator[list[str]]:
+async def connections(on: Environment) -> AsyncIterator[list[str]]:
     """Connections to the archive that say nothing, and uploads that hardly go on."""
     task = await holder(on, ATTACKER)
     published = (await on.api.get(CONFIG_MAPS, SYSTEM, "torpor-archive"))["data"]
     words = ("-m", "benchmarks.attacks.clients", str(on.archive_port), task.path)
-    async with scene.child(*words) as process, _counted(process) as counts:
+    async with environment.child(*words) as process, _counted(process) as counts:
         given = {"token": task.token, "authority": published["ca.crt"]}
         _given(process.stdin).write(json.dumps(given).encode() + b"\n")
         await _until(lambda: bool(counts) and counts[-1]["idle"] >= IDLE * _MOST)
@@ -152,7 +152,7 @@ ATTACKS: Mapping[str, Attack] = {
 @asynccontextmanager
 async def _servers() -> AsyncIterator[tuple[Mapping[str, int], Counts]]:
     """The ports of the attacker's servers, and how many connections they have."""
-    async with scene.child("-m", "benchmarks.attacks.servers") as process:
+    async with environment.child("-m", "benchmarks.attacks.servers") as process:
         ports = json.loads(await _given(process.stdout).readline())
         async with _counted(process) as counts:
             yield ports, counts
@@ -190,13 +190,13 @@ def _python(name: str, constant: str, count: int) -> Object:
     return {"name": name, "python": "bench:step", "args": {"constant": constant}, "expand": expand}
 
 
-async def _create(on: Scene, name: str, spec: Mapping[str, Any]) -> None:
+async def _create(on: Environment, name: str, spec: Mapping[str, Any]) -> None:
     body = {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": {"name": name}, "spec": dict(spec)}
     await on.api.create(WORKFLOWS, ATTACKER, body)
 
 
 @asynccontextmanager
-async def _rounds(on: Scene, spec: Mapping[str, Any], *, warm: bool = False) -> AsyncIterator[list[str]]:
+async def _rounds(on: Environment, spec: Mapping[str, Any], *, warm: bool = False) -> AsyncIterator[list[str]]:
     """A Workflow of this spec, and another whenever it has ended, as long as this is open.
 
     `warm`: it is under way with the second, since during the first the triggerer imports what these waits take.
@@ -214,7 +214,7 @@ async def _rounds(on: Scene, spec: Mapping[str, Any], *, warm: bool = False) -> 
     said += await _became(on)
 
 
-async def _repeat(on: Scene, spec: Mapping[str, Any], names: list[str]) -> None:
+async def _repeat(on: Environment, spec: Mapping[str, Any], names: list[str]) -> None:
     end = time.monotonic() + SECONDS
     for number in range(_ROUNDS):
         await _create(on, f"round-{number}", spec)
@@ -225,7 +225,7 @@ async def _repeat(on: Scene, spec: Mapping[str, Any], names: list[str]) -> None:
         await asyncio.sleep(_LOOK)
 
 
-async def _deferred(on: Scene, count: int) -> None:
+async def _deferred(on: Environment, count: int) -> None:
     selector, found = "status.state=Deferred", 0
     async with asyncio.timeout(_PATIENCE):
         while found < count:
@@ -239,7 +239,7 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(_LOOK)
 
 
-async def _end(on: Scene, name: str, seconds: float) -> bool:
+async def _end(on: Environment, name: str, seconds: float) -> bool:
     """Whether the Workflow ends in time."""
     try:
         async with asyncio.timeout(seconds):
@@ -252,7 +252,7 @@ async def _end(on: Scene, name: str, seconds: float) -> bool:
     return True
 
 
-async def _became(on: Scene) -> list[str]:
+async def _became(on: Environment) -> list[str]:
     """What the attacker's Workflows and TaskRuns say of themselves."""
     found: list[str] = []
     for resource in (WORKFLOWS, TASKRUNS):

@@ -15,7 +15,7 @@ LIMITS: Mapping[str, int] = {"operator": 512, "triggerer": 512, "archive": 768}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latencies:
-    """Seconds of each run of the innocent namespace; the last `unfinished` of them were given up."""
+    """Seconds of each run of the bystander namespace; the last `unfinished` of them were given up."""
 
     seconds: tuple[float, ...]
     unfinished: int = 0
@@ -33,7 +33,7 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """The innocent namespace's runs, and the most MiB that each process had meanwhile, its children among it."""
+    """The bystander namespace's runs, and the most MiB that each process had meanwhile, its children among it."""
 
     latencies: Latencies
     memory: Mapping[str, float]
@@ -42,7 +42,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Measurement:
     """One attack: before it, during it, and what became of it."""
 
     name: str
@@ -62,7 +62,7 @@ class Taken:
         return self.attacked.latencies.p95 / self.quiet.latencies.p95
 
 
-def table(taken: Sequence[Taken]) -> str:
+def table(taken: Sequence[Measurement]) -> str:
     """Markdown, a row for each attack."""
     memory = [f"{name}, MiB of {most}" for name, most in LIMITS.items()]
     heads = (
@@ -78,20 +78,20 @@ def table(taken: Sequence[Taken]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
-def written(taken: Sequence[Taken], *, commit: str, at: str) -> str:
+def written(taken: Sequence[Measurement], *, commit: str, at: str) -> str:
     """JSON."""
     rows = [_figures(one) | asdict(one) for one in taken]
     return json.dumps({"bench": "attacks", "commit": commit, "taken": at, "goal": GOAL, "attacks": rows}, indent=1)
 
 
-def _figures(one: Taken) -> dict[str, Any]:
+def _figures(one: Measurement) -> dict[str, Any]:
     found = {"ratio": one.ratio, "p95_ratio": one.p95_ratio}
     for name, phase in {"quiet": one.quiet, "attacked": one.attacked}.items():
         found |= {f"{name}_median": phase.latencies.median, f"{name}_p95": phase.latencies.p95}
     return {name: round(value, 4) for name, value in found.items()}
 
 
-def _row(one: Taken) -> tuple[str, ...]:
+def _row(one: Measurement) -> tuple[str, ...]:
     memory = (f"{one.attacked.memory[name]:.0f} (quiet {one.quiet.memory[name]:.0f})" for name in LIMITS)
     ratio = f"{one.ratio:.2f} ({one.p95_ratio:.2f})"
     shown = f"**{ratio}**" if one.ratio >= GOAL else ratio

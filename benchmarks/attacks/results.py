@@ -1,4 +1,4 @@
-"""Results in the archive as a task's pod puts and reads them: the innocent namespace's runs where that is attacked."""
+"""Results in the archive as a task's pod puts and reads them: the bystander namespace's runs where that is attacked."""
 
 import asyncio
 import ssl
@@ -12,7 +12,7 @@ from torpor_api.client.resources import CONFIG_MAPS, PODS, TASKRUNS
 from torpor_demo.install import SYSTEM
 from torpor_wire import constants
 
-from benchmarks.attacks.scene import Scene
+from benchmarks.attacks.environment import Environment
 
 _LIMIT = aiohttp.ClientTimeout(total=60.0)
 _CONTENT = b'"' + b"x" * 1000 + b'"'
@@ -53,7 +53,7 @@ class Results:
 
 
 @asynccontextmanager
-async def results(on: Scene, namespace: str) -> AsyncIterator[Results]:
+async def results(on: Environment, namespace: str) -> AsyncIterator[Results]:
     """Of one task in this namespace."""
     published = (await on.api.get(CONFIG_MAPS, SYSTEM, "torpor-archive"))["data"]
     found = await holder(on, namespace)
@@ -66,7 +66,7 @@ async def results(on: Scene, namespace: str) -> AsyncIterator[Results]:
         yield made
 
 
-async def holder(on: Scene, namespace: str) -> Holder:
+async def holder(on: Environment, namespace: str) -> Holder:
     """A task that runs, of nobody's Workflow; its pod is an object only."""
     name = f"t-{uuid.uuid4().hex[:8]}"
     spec = {"workflow": {"name": "run", "uid": uuid.uuid4().hex}, "task": "task", "image": "x", "python": "a:b"}

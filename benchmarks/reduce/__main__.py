@@ -23,9 +23,9 @@ from torpor_demo.images import Image
 from torpor_dev.progress import say
 from torpor_wire import constants, times
 
-from benchmarks.course import NAMESPACE, Course, course
+from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
 from benchmarks.reduce import peaks, rows
-from benchmarks.reduce.rows import Taken
+from benchmarks.reduce.rows import Measurement
 
 IMAGE = Image(name="torpor-reduce:dev", context=Path(__file__).parent / "image")
 LIMIT = "64Mi"
@@ -63,12 +63,12 @@ def spec(results: int, size: int, parallelism: int) -> dict[str, Any]:
     }
 
 
-async def _measure(several: list[int], size: int, parallelism: int) -> list[Taken]:
-    async with course([*images.ALL, IMAGE]) as on:
+async def _measure(several: list[int], size: int, parallelism: int) -> list[Measurement]:
+    async with bench_cluster([*images.ALL, IMAGE]) as on:
         return [await _run(on, results, size, parallelism) for results in several]
 
 
-async def _run(on: Course, results: int, size: int, parallelism: int) -> Taken:
+async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> Measurement:
     processes = await asyncio.to_thread(peaks.find, on.kubectl)
     await asyncio.to_thread(peaks.reset, processes)
     before = await asyncio.to_thread(peaks.read, processes)
@@ -81,7 +81,7 @@ async def _run(on: Course, results: int, size: int, parallelism: int) -> Taken:
     say(f"{results} results of {size} bytes took {wall:.0f} s")
     if (reduced["results"], reduced["whole"]) != (results, results):
         raise SystemExit(f"of {results} results {reduced['results']} were read, {reduced['whole']} of them whole")
-    return Taken(
+    return Measurement(
         results=results,
         size=size,
         wall=wall,
@@ -93,7 +93,7 @@ async def _run(on: Course, results: int, size: int, parallelism: int) -> Taken:
     )
 
 
-async def _reduced(on: Course, found: Workflow) -> dict[str, Any]:
+async def _reduced(on: BenchCluster, found: Workflow) -> dict[str, Any]:
     """What the reducing task told."""
     selector = f"{constants.LABEL_WORKFLOW}={found.metadata.name},{constants.LABEL_TASK}=reduce"
     (body,) = (await on.api.list(TASKRUNS, NAMESPACE, label_selector=selector)).items

@@ -9,7 +9,7 @@ _HEAD = ("results", "MB", "whole run", "the reducing task", "its peak", "operato
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Measurement:
     """A run. `wall` and `reducing` are seconds; peaks are bytes, of Torpor's parts also before, just after a reset."""
 
     results: int
@@ -22,20 +22,20 @@ class Taken:
     peaks: Mapping[str, int]
 
 
-def table(taken: Sequence[Taken]) -> str:
+def table(taken: Sequence[Measurement]) -> str:
     """Markdown, a row for each run."""
     rows = [_HEAD, tuple("---" for _ in _HEAD), *map(_row, taken)]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
-def written(taken: Sequence[Taken], *, commit: str, at: str, limit: str) -> str:
+def written(taken: Sequence[Measurement], *, commit: str, at: str, limit: str) -> str:
     """JSON; `limit` is the memory that the reducing pod may have."""
     runs = [asdict(one) for one in taken]
     body = {"bench": "reduce", "commit": commit, "taken": at, "worker_limit": limit, "runs": runs}
     return json.dumps(body, indent=1) + "\n"
 
 
-def _row(one: Taken) -> tuple[str, ...]:
+def _row(one: Measurement) -> tuple[str, ...]:
     megabytes = one.results * one.size / 1e6
     parts = (_memory(one.before[part], one.peaks[part]) for part in ("operator", "archive"))
     times = (f"{one.wall:,.0f} s", f"{one.reducing:.1f} s")

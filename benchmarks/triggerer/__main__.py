@@ -18,10 +18,10 @@ from torpor_dev.progress import say
 from torpor_wire import times
 
 from benchmarks.triggerer import airflow, blocked, churn, figures, fires, moves, plane, shares, starts, waits
+from benchmarks.triggerer.environment import Environment, Sizes
 from benchmarks.triggerer.figures import Figure
-from benchmarks.triggerer.scene import Scene, Sizes
 
-SCENARIOS: Mapping[str, Callable[[Scene], Awaitable[list[Figure]]]] = {
+SCENARIOS: Mapping[str, Callable[[Environment], Awaitable[list[Figure]]]] = {
     "start": starts.tasks,
     "timers": starts.timers,
     "idle": starts.idle,
@@ -60,15 +60,15 @@ async def _measure(
     found: list[Figure] = []
     failed: list[str] = []
     async with plane.plane(logs) as at:
-        scene = Scene(plane=at, waits=await waits.opened(at), sizes=sizes)
+        environment = Environment(plane=at, waits=await waits.opened(at), sizes=sizes)
         for name in names:
             began = time.monotonic()
             try:
-                taken = await SCENARIOS[name](scene)
+                taken = await SCENARIOS[name](environment)
             except (SystemExit, TimeoutError, ExceptionGroup) as error:
                 say(f"{name} has failed: {type(error).__name__} {error}")
                 failed.append(name)
-                await scene.waits.clear()
+                await environment.waits.clear()
                 continue
             say(f"{name}, {time.monotonic() - began:.0f} s\n{told(taken)}")
             found += taken

@@ -3,12 +3,12 @@
 import asyncio
 import time
 
-from benchmarks.triggerer import scene
+from benchmarks.triggerer import environment
+from benchmarks.triggerer.environment import Environment
 from benchmarks.triggerer.figures import Figure, quantile
 from benchmarks.triggerer.observer import observing
 from benchmarks.triggerer.replica import replicas
-from benchmarks.triggerer.scene import Scene
-from benchmarks.triggerer.waits import Asked
+from benchmarks.triggerer.waits import WaitSpec
 
 _RATE = 10.0
 _AHEAD = 4.0
@@ -17,18 +17,18 @@ _MARGIN = 10.0
 """By then what the first block has held up is over."""
 
 
-async def blocked(on: Scene) -> list[Figure]:
+async def blocked(on: Environment) -> list[Figure]:
     """One that blocks for long, twice; healthy ones are due ten times a second all the while."""
     seconds = on.sizes.block
     async with replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start("--trigger", "blocks=tests.integration.triggerer.blocks:Blocks")
         await replica.member()
         begin = time.time() + _AHEAD
-        asked = scene.timers(list(scene.evenly(begin, _RATE, 2 * (seconds + _BETWEEN))))
-        due = scene.due(asked, await on.waits.add(asked, live=True))
+        asked = environment.timers(list(environment.evenly(begin, _RATE, 2 * (seconds + _BETWEEN))))
+        due = environment.due(asked, await on.waits.add(asked, live=True))
         await asyncio.sleep(begin - time.time())
         kwargs = {"seconds": seconds, "every": _BETWEEN, "name": "bench"}
-        await on.waits.add([Asked(class_name="blocks", kwargs=kwargs)], live=True)
+        await on.waits.add([WaitSpec(class_name="blocks", kwargs=kwargs)], live=True)
         await observer.reach(len(due))
         late = list(zip(due.values(), observer.late(due), strict=True))
     await on.waits.clear()

@@ -3,11 +3,11 @@
 import itertools
 import time
 
-from benchmarks.triggerer import scene
+from benchmarks.triggerer import environment
+from benchmarks.triggerer.environment import Environment
 from benchmarks.triggerer.figures import Figure
 from benchmarks.triggerer.observer import observing
 from benchmarks.triggerer.replica import replicas
-from benchmarks.triggerer.scene import Scene
 
 _FIRED, _DELETED = 500, 100
 _AHEAD = 0.5
@@ -15,7 +15,7 @@ _WARM = 0.3
 """The share of the time after which caches and heaps are as large as the load makes them."""
 
 
-async def churn(on: Scene) -> list[Figure]:
+async def churn(on: Environment) -> list[Figure]:
     """Five of six fire, the sixth is deleted while it waits."""
     held: list[tuple[float, int, float]] = []
     async with replicas(on.plane) as each, observing(on.plane) as observer:
@@ -25,7 +25,7 @@ async def churn(on: Scene) -> list[Figure]:
         for fired in itertools.count(_FIRED, _FIRED):
             moment = time.time() + _AHEAD
             made = await on.waits.add(
-                [*scene.timers(scene.at_once(moment, _FIRED)), *scene.sleeping(_DELETED)], live=True
+                [*environment.timers(environment.at_once(moment, _FIRED)), *environment.sleeping(_DELETED)], live=True
             )
             await observer.reach(fired)
             await on.waits.remove(list(made), live=True)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from torpor_api.models.taskrun import TaskRun
 
-from benchmarks.triggerer import beside, scene, usage
+from benchmarks.triggerer import bare_client, environment, usage
+from benchmarks.triggerer.environment import Environment
 from benchmarks.triggerer.figures import Figure, quantile
 from benchmarks.triggerer.observer import observing
 from benchmarks.triggerer.replica import replicas
-from benchmarks.triggerer.scene import Scene
 
 _AHEAD = 3.0
 
 
-async def at_once(on: Scene) -> list[Figure]:
+async def at_once(on: Environment) -> list[Figure]:
     """Many due at one moment; the bare client's turn after each of the triggerer's."""
     ours, bare = [], []
     for _ in range(on.sizes.rounds):
@@ -43,9 +43,9 @@ async def at_once(on: Scene) -> list[Figure]:
     ]
 
 
-async def steady(on: Scene) -> list[Figure]:
+async def steady(on: Environment) -> list[Figure]:
     """So many a second while very many others wait; then the same by the bare client."""
-    await on.waits.add(scene.sleeping(on.sizes.many))
+    await on.waits.add(environment.sleeping(on.sizes.many))
     _, due = await _stream(on, _AHEAD + on.sizes.many / 400)
     async with replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start("--capacity", str(on.sizes.many + 10_000))
@@ -55,9 +55,9 @@ async def steady(on: Scene) -> list[Figure]:
         before = usage.cpu(replica.pid)
         await observer.reach(len(due))
         spent = usage.cpu(replica.pid) - before
-    made, later = await _stream(on, _AHEAD + beside.AHEAD + on.sizes.rate * on.sizes.steady / 250)
+    made, later = await _stream(on, _AHEAD + bare_client.AHEAD + on.sizes.rate * on.sizes.steady / 250)
     async with observing(on.plane) as other:
-        await beside.patched(on.plane, made, later)
+        await bare_client.patched(on.plane, made, later)
         await other.reach(len(later))
     await on.waits.clear()
     late, least = observer.late(due), other.late(later)
@@ -77,10 +77,10 @@ async def steady(on: Scene) -> list[Figure]:
     ]
 
 
-async def _stream(on: Scene, ahead: float) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
-    asked = scene.timers(list(scene.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
+async def _stream(on: Environment, ahead: float) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
+    asked = environment.timers(list(environment.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
     made = await on.waits.add(asked)
-    return made, scene.due(asked, made)
+    return made, environment.due(asked, made)
 
 
 def _in_time(moment: float) -> None:
@@ -88,10 +88,10 @@ def _in_time(moment: float) -> None:
         raise SystemExit("the waits were due before all ran: nothing is measured so")
 
 
-async def _triggerer(on: Scene) -> float:
+async def _triggerer(on: Environment) -> float:
     """Fires a second."""
     moment = time.time() + 2 * _AHEAD + on.sizes.few / 400
-    await on.waits.add(scene.timers(scene.at_once(moment, on.sizes.few)))
+    await on.waits.add(environment.timers(environment.at_once(moment, on.sizes.few)))
     async with replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start()
         await replica.runs(on.sizes.few)
@@ -101,12 +101,12 @@ async def _triggerer(on: Scene) -> float:
     return rate
 
 
-async def _bare(on: Scene) -> float:
+async def _bare(on: Environment) -> float:
     """The same of the bare client."""
-    made = await on.waits.add(scene.timers(scene.at_once(time.time() + 86_400, on.sizes.few)))
-    moment = time.time() + beside.AHEAD
+    made = await on.waits.add(environment.timers(environment.at_once(time.time() + 86_400, on.sizes.few)))
+    moment = time.time() + bare_client.AHEAD
     async with observing(on.plane) as observer:
-        await beside.patched(on.plane, made, dict.fromkeys(made, moment))
+        await bare_client.patched(on.plane, made, dict.fromkeys(made, moment))
         rate = on.sizes.few / (await observer.reach(on.sizes.few) - moment)
     await on.waits.clear()
     return rate

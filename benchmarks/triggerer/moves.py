@@ -5,19 +5,19 @@ import signal
 import time
 from collections.abc import Sequence
 
-from benchmarks.triggerer import scene
+from benchmarks.triggerer import environment
+from benchmarks.triggerer.environment import Environment
 from benchmarks.triggerer.figures import Figure
 from benchmarks.triggerer.replica import Replica, replicas
-from benchmarks.triggerer.scene import Scene
 
 _LIMIT = 120.0
 _LOOK = 0.1
 
 
-async def failover(on: Scene) -> list[Figure]:
+async def failover(on: Environment) -> list[Figure]:
     """Two replicas, and kill -9 of the one that runs more."""
     count = on.sizes.few
-    await on.waits.add(scene.sleeping(count))
+    await on.waits.add(environment.sleeping(count))
     async with replicas(on.plane) as each:
         both = await each.start(), await each.start()
         held = await divided(both, count)

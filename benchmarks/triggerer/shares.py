@@ -6,22 +6,22 @@ from pathlib import Path
 
 from torpor_api.client.resources import PODS
 
-from benchmarks.triggerer import classes, scene
+from benchmarks.triggerer import classes, environment
+from benchmarks.triggerer.environment import Environment
 from benchmarks.triggerer.figures import Figure
 from benchmarks.triggerer.moves import divided
 from benchmarks.triggerer.plane import NAMESPACE
 from benchmarks.triggerer.replica import replicas
-from benchmarks.triggerer.scene import Scene
 
 _DUPLICATES = 0.4
 _EVERY = 10.0
 _WINDOW = 20.0
 
 
-async def shared(on: Scene) -> list[Figure]:
+async def shared(on: Environment) -> list[Figure]:
     """Pokes are counted by the class itself."""
     count, distinct = on.sizes.many, round(on.sizes.many * (1 - _DUPLICATES))
-    await on.waits.add(scene.counting(count, distinct, every=_EVERY))
+    await on.waits.add(environment.counting(count, distinct, every=_EVERY))
     with tempfile.TemporaryDirectory(prefix="torpor-bench-") as folder:
         async with replicas(on.plane) as each:
             both = [await each.start(**{classes.LOOKS: folder}) for _ in range(2)]

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.triggerer import scene, usage
+from benchmarks.triggerer import environment, usage
+from benchmarks.triggerer.environment import Environment
 from benchmarks.triggerer.figures import Figure
 from benchmarks.triggerer.replica import replicas
-from benchmarks.triggerer.scene import Scene
 from benchmarks.triggerer.usage import Usage
-from benchmarks.triggerer.waits import Asked
+from benchmarks.triggerer.waits import WaitSpec
 
 _MINUTE = 60.0
 
@@ -23,9 +23,9 @@ class _Start:
     usage: Usage
 
 
-async def tasks(on: Scene) -> list[Figure]:
+async def tasks(on: Environment) -> list[Figure]:
     """Triggers that have a task each."""
-    few, many = await _both(on, scene.sleeping)
+    few, many = await _both(on, environment.sleeping)
     return [
         *_seconds(few, goal="5 s"),
         *_seconds(many, goal="15 s"),
@@ -42,9 +42,9 @@ async def tasks(on: Scene) -> list[Figure]:
     ]
 
 
-async def timers(on: Scene) -> list[Figure]:
+async def timers(on: Environment) -> list[Figure]:
     """Waits for a moment, which have none."""
-    few, many = await _both(on, lambda count: scene.timers(scene.far(count)))
+    few, many = await _both(on, lambda count: environment.timers(environment.far(count)))
     return [
         *_seconds(few, kind="timers"),
         *_seconds(many, kind="timers"),
@@ -52,9 +52,9 @@ async def timers(on: Scene) -> list[Figure]:
     ]
 
 
-async def idle(on: Scene) -> list[Figure]:
+async def idle(on: Environment) -> list[Figure]:
     """What so many triggers that do nothing cost."""
-    await on.waits.add(scene.sleeping(on.sizes.few))
+    await on.waits.add(environment.sleeping(on.sizes.few))
     async with replicas(on.plane) as each:
         replica = await each.start()
         await replica.runs(on.sizes.few)
@@ -74,14 +74,14 @@ async def idle(on: Scene) -> list[Figure]:
     ]
 
 
-async def _both(on: Scene, asked: Callable[[int], Sequence[Asked]]) -> tuple[_Start, _Start]:
+async def _both(on: Environment, asked: Callable[[int], Sequence[WaitSpec]]) -> tuple[_Start, _Start]:
     few = await _start(on, asked(on.sizes.few))
     many = await _start(on, asked(on.sizes.many - on.sizes.few))
     await on.waits.clear()
     return few, many
 
 
-async def _start(on: Scene, more: Sequence[Asked]) -> _Start:
+async def _start(on: Environment, more: Sequence[WaitSpec]) -> _Start:
     await on.waits.add(more)
     count = len(on.waits.names)
     async with replicas(on.plane) as each:

@@ -34,7 +34,7 @@ _SPEC = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class WaitSpec:
     """A trigger to wait for; `due` is when it fires (seconds since the epoch), where that is known."""
 
     class_name: str
@@ -50,7 +50,7 @@ class Waits:
     sample: dict[str, Any]
     names: set[str] = field(default_factory=set)
 
-    async def add(self, asked: Iterable[Asked], *, live: bool = False) -> dict[str, TaskRun]:
+    async def add(self, asked: Iterable[WaitSpec], *, live: bool = False) -> dict[str, TaskRun]:
         """Defer one TaskRun for each; gives them by name.
 
         `live`: while somebody watches. Otherwise it returns once the API server has taken them in.
@@ -74,7 +74,7 @@ class Waits:
         await self.remove(sorted(self.names))
         await self.plane.calm()
 
-    def _copy(self, asked: Asked) -> dict[str, Any]:
+    def _copy(self, asked: WaitSpec) -> dict[str, Any]:
         name = f"nightly-report-arrived-{uuid.uuid4().hex[:12]}"
         now = time.time()
         waiting = trigger.build(

@@ -19,12 +19,12 @@ from torpor_dev.progress import say
 from torpor_wire import times
 
 from benchmarks.triggerer import figures
-from benchmarks.workflow import floor, graphs, rows
-from benchmarks.workflow.taken import Taken
+from benchmarks.workflow import bare_pods, graphs, rows
+from benchmarks.workflow.measurement import Measurement
 
 _BESIDE = 10_000
-_KINDS: Mapping[str, Callable[[int], Awaitable[Taken]]] = {
-    "floor": floor.floor,
+_KINDS: Mapping[str, Callable[[int], Awaitable[Measurement]]] = {
+    "floor": bare_pods.floor,
     "fan": lambda count: graphs.fan_out_beside(count) if count >= _BESIDE else graphs.fan_out(count),
     "chain": graphs.chain,
     "many": graphs.many,
@@ -43,7 +43,7 @@ def main() -> int:
         parser.add_argument(f"--{name}", nargs="+", type=int, default=sizes, help="how many")
     given = parser.parse_args()
     wanted = [(kind, size) for kind in _KINDS if kind in given.only for size in getattr(given, kind)]
-    found: dict[str, list[Taken]] = {kind: [] for kind in _KINDS}
+    found: dict[str, list[Measurement]] = {kind: [] for kind in _KINDS}
     failed = [f"{kind} of {size}" for kind, size in wanted if not _measured(kind, size, found)]
     told = _figures(found)
     given.into.write_text(_written(told, found) + "\n")
@@ -51,7 +51,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _measured(kind: str, size: int, found: dict[str, list[Taken]]) -> bool:
+def _measured(kind: str, size: int, found: dict[str, list[Measurement]]) -> bool:
     began = time.monotonic()
     try:
         taken = asyncio.run(_whole(_KINDS[kind](size)))
@@ -63,16 +63,16 @@ def _measured(kind: str, size: int, found: dict[str, list[Taken]]) -> bool:
     return True
 
 
-async def _whole(measuring: Awaitable[Taken]) -> Taken:
+async def _whole(measuring: Awaitable[Measurement]) -> Measurement:
     return await measuring
 
 
-def _figures(found: Mapping[str, list[Taken]]) -> list[figures.Figure]:
+def _figures(found: Mapping[str, list[Measurement]]) -> list[figures.Figure]:
     bare = next(iter(found["floor"]), None)
     return rows.all_of(bare, found["fan"], found["chain"], found["many"])
 
 
-def _written(told: list[figures.Figure], found: Mapping[str, list[Taken]]) -> str:
+def _written(told: list[figures.Figure], found: Mapping[str, list[Measurement]]) -> str:
     words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
     commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
     body = {

@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import replace
 
-from benchmarks.workflow import beside, crew, plane, runs
-from benchmarks.workflow.crew import Crew, Stretch
+from benchmarks.workflow import plane, processes, runs, small_runs
+from benchmarks.workflow.measurement import Measurement
 from benchmarks.workflow.plane import NAMESPACE
+from benchmarks.workflow.processes import Interval, Processes
 from benchmarks.workflow.runs import Object, Runs, step
-from benchmarks.workflow.taken import Taken
 
 _KEY = "/registry/torpor.dev/workflows"
 _SETTLE = 2.0
@@ -15,19 +15,19 @@ _QUIET = 10
 _ROW = 100
 
 
-async def fan_out(count: int) -> Taken:
+async def fan_out(count: int) -> Measurement:
     """One mapped task of so many instances."""
-    async with plane.plane() as at, crew.crew(at) as hands, runs.runs(at) as asked:
+    async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
         await _warm(asked)
         return await _fanned(hands, asked, count)
 
 
-async def fan_out_beside(count: int) -> Taken:
+async def fan_out_beside(count: int) -> Measurement:
     """The same with small runs beside it, and some before."""
-    async with plane.plane() as at, crew.crew(at) as hands, runs.runs(at) as asked:
+    async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
         await _warm(asked)
-        quiet = await beside.alone(asked, _QUIET)
-        async with beside.beside(asked) as small:
+        quiet = await small_runs.alone(asked, _QUIET)
+        async with small_runs.beside(asked) as small:
             taken = await _fanned(hands, asked, count)
         times = {"alone": quiet, "beside": small}
         return replace(
@@ -37,35 +37,35 @@ async def fan_out_beside(count: int) -> Taken:
         )
 
 
-async def _fanned(hands: Crew, asked: Runs, count: int) -> Taken:
-    before, stretch = hands.memory(), Stretch.begin(hands)
+async def _fanned(hands: Processes, asked: Runs, count: int) -> Measurement:
+    before, interval = hands.memory(), Interval.begin(hands)
     await asked.start("fan", [_mapped(count)], parallelism=count, maxMapSize=count)
     over = await asked.end("fan")
-    cpu = stretch.cpu()
+    cpu = interval.cpu()
     sizes = await _sizes(hands, before, count)
-    return Taken(name=f"fan-out of {count}", tasks=count, wall=over - stretch.began, cpu=cpu, sizes=sizes)
+    return Measurement(name=f"fan-out of {count}", tasks=count, wall=over - interval.began, cpu=cpu, sizes=sizes)
 
 
-async def chain(length: int) -> Taken:
+async def chain(length: int) -> Measurement:
     """Each step after the one before it."""
     tasks = [step(f"s{number}", after=[f"s{number - 1}"] if number else []) for number in range(length)]
     return await _several(f"chain of {length}", [tasks])
 
 
-async def many(count: int) -> Taken:
+async def many(count: int) -> Measurement:
     """So many Workflows of one step, asked for at once."""
     return await _several(f"{count} workflows", [[step("only")]] * count)
 
 
-async def _several(name: str, graphs: list[list[Object]]) -> Taken:
-    async with plane.plane() as at, crew.crew(at) as hands, runs.runs(at) as asked:
+async def _several(name: str, graphs: list[list[Object]]) -> Measurement:
+    async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
         await _warm(asked)
-        stretch = Stretch.begin(hands)
+        interval = Interval.begin(hands)
         names = [f"run-{number}" for number in range(len(graphs))]
         await asyncio.gather(*(asked.start(one, tasks) for one, tasks in zip(names, graphs, strict=True)))
         over = await asked.end(*names)
         tasks = sum(map(len, graphs))
-        return Taken(name=name, tasks=tasks, wall=over - stretch.began, cpu=stretch.cpu())
+        return Measurement(name=name, tasks=tasks, wall=over - interval.began, cpu=interval.cpu())
 
 
 async def _warm(asked: Runs) -> None:
@@ -82,6 +82,6 @@ def _mapped(count: int) -> Object:
     return step("each", expand=[{"name": name, "over": values} for name, values in over.items()])
 
 
-async def _sizes(hands: Crew, before: float, count: int) -> dict[str, float]:
+async def _sizes(hands: Processes, before: float, count: int) -> dict[str, float]:
     stored = len(await hands.plane.etcd.read(f"{_KEY}/{NAMESPACE}/fan"))
     return {"workflow": stored, "memory": (hands.memory() - before) / count}

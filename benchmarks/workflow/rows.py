@@ -6,8 +6,8 @@ Argo Workflows 4.1.2 and Tekton 1.15 are quoted at their best tuning, pods playe
 from collections.abc import Mapping, Sequence
 
 from benchmarks.triggerer.figures import Figure, quantile
-from benchmarks.workflow.crew import KUBELET, OPERATOR, WORKER
-from benchmarks.workflow.taken import Taken
+from benchmarks.workflow.measurement import Measurement
+from benchmarks.workflow.processes import KUBELET, OPERATOR, WORKER
 
 HEAD = "Argo 4.1.2, Tekton 1.15 (quoted)"
 BESIDE: Mapping[str, str] = {
@@ -29,13 +29,13 @@ _SERVERS = ("etcd", "kube-apiserver")
 _MS, _KB = "ms", "kB"
 
 
-def floor(taken: Taken) -> list[Figure]:
+def floor(taken: Measurement) -> list[Figure]:
     """Bare pods."""
     pods = f"{taken.tasks:,} bare pods by a plain client: the floor"
     return [Figure(name="floor", what=pods, value=taken.wall, unit="s", aside=f"{taken.each():.1f} ms of CPU a pod")]
 
 
-def fan_out(taken: Taken, bare: Taken | None) -> list[Figure]:
+def fan_out(taken: Measurement, bare: Measurement | None) -> list[Figure]:
     """One mapped task; `bare` is the floor, of any size."""
     count, many = taken.tasks, f"{taken.tasks:,}"
     rate = f"{count / taken.wall:.0f} a second; others used {taken.cpu['foreign']:.1f} s of the machine's CPU"
@@ -56,7 +56,7 @@ def fan_out(taken: Taken, bare: Taken | None) -> list[Figure]:
     return [*found, *_costs(taken), *_sizes(taken), *_beside(taken)]
 
 
-def chain(taken: Taken) -> list[Figure]:
+def chain(taken: Measurement) -> list[Figure]:
     """One step after the other."""
     each = taken.wall / taken.tasks
     return [
@@ -65,7 +65,7 @@ def chain(taken: Taken) -> list[Figure]:
     ]
 
 
-def many(taken: Taken) -> list[Figure]:
+def many(taken: Measurement) -> list[Figure]:
     """Many runs."""
     return [
         Figure(
@@ -75,7 +75,7 @@ def many(taken: Taken) -> list[Figure]:
     ]
 
 
-def _costs(taken: Taken) -> list[Figure]:
+def _costs(taken: Measurement) -> list[Figure]:
     count = taken.tasks
     nodes = f"kubelet {taken.each(KUBELET):.1f}, worker {taken.each(WORKER):.1f}"
     servers = f"API server and etcd {taken.each(*_SERVERS):.1f}"
@@ -85,7 +85,7 @@ def _costs(taken: Taken) -> list[Figure]:
     ]
 
 
-def _sizes(taken: Taken) -> list[Figure]:
+def _sizes(taken: Measurement) -> list[Figure]:
     count, sizes = taken.tasks, taken.sizes
     return [
         Figure(
@@ -106,7 +106,7 @@ def _sizes(taken: Taken) -> list[Figure]:
     ]
 
 
-def _beside(taken: Taken) -> list[Figure]:
+def _beside(taken: Measurement) -> list[Figure]:
     words = {"to_pods": "until its pod is there", "to_ends": "until its end"}
     found = {"to_pods": taken.to_pods, "to_ends": taken.to_ends}
     return [_late(taken.tasks, name, words[name], values) for name, values in found.items() if values]
@@ -129,7 +129,7 @@ def _cost(name: str, what: str, value: float, *, goal: str = "", aside: str = ""
 
 
 def all_of(
-    bare: Taken | None, fans: Sequence[Taken], chains: Sequence[Taken], several: Sequence[Taken]
+    bare: Measurement | None, fans: Sequence[Measurement], chains: Sequence[Measurement], several: Sequence[Measurement]
 ) -> list[Figure]:
     """Every row of what was measured."""
     found = floor(bare) if bare is not None else []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchmarks.attacks import memory, report
-from benchmarks.attacks.innocent import latencies
-from benchmarks.attacks.report import Latencies, Phase, Taken
+from benchmarks.attacks.bystander import latencies
+from benchmarks.attacks.report import Latencies, Measurement, Phase
 
 MEMORY = {"operator": 100.0, "triggerer": 60.0, "archive": 90.0}
 
@@ -19,8 +19,10 @@ def phase(*seconds: float, **more: Any) -> Phase:
     return Phase(latencies=Latencies(seconds=seconds, **more), memory=MEMORY, foreign=0.5)
 
 
-def taken(attacked: Phase) -> Taken:
-    return Taken(name="it", what="an attack", quiet=phase(0.1, 0.2, 0.4), attacked=attacked, said=("2 rounds", "over"))
+def taken(attacked: Phase) -> Measurement:
+    return Measurement(
+        name="it", what="an attack", quiet=phase(0.1, 0.2, 0.4), attacked=attacked, said=("2 rounds", "over")
+    )
 
 
 def test_an_attack_is_told_in_quiet_latencies() -> None:

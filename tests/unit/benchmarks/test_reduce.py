@@ -11,15 +11,15 @@ from torpor_operator.graph import dag
 import benchmarks.reduce.__main__ as bench
 from benchmarks.reduce import peaks, rows
 from benchmarks.reduce.image import reduce_tasks
-from benchmarks.reduce.rows import Taken
+from benchmarks.reduce.rows import Measurement
 
 _MIB = 1024**2
 _STATUS = "Name:\tpython\nVmPeak:\t  300000 kB\nVmHWM:\t   50000 kB\nVmRSS:\t   40000 kB\n"
 
 
-def taken(results: int) -> Taken:
+def taken(results: int) -> Measurement:
     parts = {"operator": 90 * _MIB, "archive": 60 * _MIB}
-    return Taken(
+    return Measurement(
         results=results,
         size=1_000_000,
         wall=600.4,

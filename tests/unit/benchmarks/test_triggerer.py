@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from torpor_wire import constants, times, trigger
 
-from benchmarks.triggerer import airflow, bare, classes, figures, scene, usage
+from benchmarks.triggerer import airflow, bare, classes, environment, figures, usage
 from benchmarks.triggerer.etcd import Etcd
 from benchmarks.triggerer.figures import Figure
 from benchmarks.triggerer.observer import Observer, Seen
-from benchmarks.triggerer.waits import Asked, Waits
+from benchmarks.triggerer.waits import Waits, WaitSpec
 
 SAMPLE: dict[str, Any] = {
     "apiVersion": constants.API_VERSION,
@@ -68,7 +68,7 @@ def waits() -> tuple[Waits, Noting]:
 
 async def test_a_copy_waits_for_its_own_trigger_in_the_shard_of_its_key() -> None:
     all_waits, etcd = waits()
-    made = await all_waits.add(scene.sleeping(2))
+    made = await all_waits.add(environment.sleeping(2))
     one, other = etcd.stored
     assert {one["metadata"]["name"], other["metadata"]["name"]} == set(made) == all_waits.names
     assert one["metadata"]["uid"] != other["metadata"]["uid"]
@@ -81,31 +81,31 @@ async def test_a_copy_waits_for_its_own_trigger_in_the_shard_of_its_key() -> Non
 async def test_while_somebody_watches_each_wait_has_a_revision_of_its_own() -> None:
     for live, transactions in ((True, 150), (False, 2)):
         all_waits, etcd = waits()
-        await all_waits.add(scene.sleeping(150), live=live)
+        await all_waits.add(environment.sleeping(150), live=live)
         assert len(etcd.transactions) == transactions
 
 
 def test_waits_due_at_one_moment_are_all_different() -> None:
-    asked = scene.timers(scene.at_once(1_800_000_000.0, 5_000))
+    asked = environment.timers(environment.at_once(1_800_000_000.0, 5_000))
     assert len({json.dumps(one.kwargs) for one in asked}) == 5_000
     assert times.epoch(asked[-1].kwargs["at"]) == pytest.approx(1_800_000_000.004999)
 
 
 def test_duplicates_ask_for_the_same() -> None:
-    asked = scene.counting(20, 12, every=10.0)
+    asked = environment.counting(20, 12, every=10.0)
     assert len(asked) == 20
     assert len({one.kwargs["number"] for one in asked}) == 12
 
 
 async def test_what_is_due_is_known_by_name() -> None:
     all_waits, _ = waits()
-    asked = [Asked(class_name="time", kwargs={"at": f"2100-01-01T00:00:0{n}Z"}, due=float(n)) for n in range(3)]
+    asked = [WaitSpec(class_name="time", kwargs={"at": f"2100-01-01T00:00:0{n}Z"}, due=float(n)) for n in range(3)]
     made = await all_waits.add(asked)
-    assert scene.due(asked, made) == dict(zip(made, (0.0, 1.0, 2.0), strict=True))
+    assert environment.due(asked, made) == dict(zip(made, (0.0, 1.0, 2.0), strict=True))
 
 
 def test_a_steady_stream_has_its_rate() -> None:
-    moments = list(scene.evenly(100.0, 50.0, 2.0))
+    moments = list(environment.evenly(100.0, 50.0, 2.0))
     assert (len(moments), moments[0]) == (100, 100.0)
     assert moments[-1] == pytest.approx(101.98)
 

@@ -9,14 +9,14 @@ from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import pod_builder
 from torpor_wire import constants
 
-from benchmarks.workflow import crew, kubelet, rows, runs
-from benchmarks.workflow.taken import Taken
+from benchmarks.workflow import kubelet, processes, rows, runs
+from benchmarks.workflow.measurement import Measurement
 
 CPU = {"etcd": 1.0, "kube-apiserver": 8.0, "operator": 2.0, "kubelet": 1.0, "worker": 0.5, "foreign": 100.0}
 
 
-def taken(tasks: int, wall: float, **more: Any) -> Taken:
-    return Taken(name="it", tasks=tasks, wall=wall, cpu=CPU, **more)
+def taken(tasks: int, wall: float, **more: Any) -> Measurement:
+    return Measurement(name="it", tasks=tasks, wall=wall, cpu=CPU, **more)
 
 
 def body() -> dict[str, Any]:
@@ -95,4 +95,4 @@ def test_a_run_has_ended_when_it_has_a_completion_time() -> None:
 
 
 def test_the_machines_time_is_counted_beside_that_of_its_processes() -> None:
-    assert crew._busy() > 0
+    assert processes._busy() > 0

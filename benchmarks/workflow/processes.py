@@ -26,7 +26,7 @@ _IDLE = (3, 4)  # of the first line of /proc/stat: idle, iowait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
+class Processes:
     """Who works, by pid; `client` is the bench itself."""
 
     plane: Plane
@@ -43,14 +43,14 @@ class Crew:
 
 
 @asynccontextmanager
-async def nodes(plane: Plane) -> AsyncIterator[Crew]:
+async def nodes(plane: Plane) -> AsyncIterator[Processes]:
     """A kubelet and a worker, and no operator."""
     async with AsyncExitStack() as stack:
-        yield Crew(plane=plane, pids=await _nodes(stack, plane))
+        yield Processes(plane=plane, pids=await _nodes(stack, plane))
 
 
 @asynccontextmanager
-async def crew(plane: Plane) -> AsyncIterator[Crew]:
+async def start(plane: Plane) -> AsyncIterator[Processes]:
     """All three; the operator leads, with the settings that it ships with."""
     async with AsyncExitStack() as stack:
         pids = await _nodes(stack, plane)
@@ -60,7 +60,7 @@ async def crew(plane: Plane) -> AsyncIterator[Crew]:
         words = ("-m", "torpor_operator", *liveness)
         pids[OPERATOR] = await _start(stack, plane.state / "operator.log", words, KUBECONFIG=str(plane.operator))
         await _leads(plane)
-        yield Crew(plane=plane, pids=pids)
+        yield Processes(plane=plane, pids=pids)
 
 
 async def _nodes(stack: AsyncExitStack, plane: Plane) -> dict[str, int]:
@@ -108,20 +108,20 @@ def _busy() -> float:
 
 
 @dataclass(slots=True)
-class Stretch:
-    """A stretch of time: how long it took and who used how much of the processors in it."""
+class Interval:
+    """Measures the elapsed time and the processor time of each process."""
 
-    crew: Crew
+    processes: Processes
     began: float
     before: Mapping[str, float]
 
     @classmethod
-    def begin(cls, crew: Crew) -> "Stretch":
+    def begin(cls, processes: Processes) -> "Interval":
         """From now on."""
-        return cls(crew, time.monotonic(), crew.cpu())
+        return cls(processes, time.monotonic(), processes.cpu())
 
     def cpu(self) -> dict[str, float]:
         """Seconds by name since; `foreign` is what others on this machine used."""
-        used = {name: now - self.before[name] for name, now in self.crew.cpu().items()}
+        used = {name: now - self.before[name] for name, now in self.processes.cpu().items()}
         machine = used.pop("machine")
         return used | {"foreign": machine - sum(used.values())}

@@ -26,7 +26,7 @@ _WARM_SECONDS = 120.0
 _names = itertools.count()
 
 
-class Innocent:
+class Bystander:
     """Runs Workflows in a namespace; `url` answers at once."""
 
     def __init__(self, api: Api, namespace: str, url: str) -> None:
@@ -40,7 +40,7 @@ class Innocent:
 
     async def run(self) -> None:
         """One, from its creation until its end is seen. Raises SystemExit where it does not succeed."""
-        name = f"innocent-{next(_names)}"
+        name = f"bystander-{next(_names)}"
         end = self._ends[name] = asyncio.get_running_loop().create_future()
         await self._api.create(WORKFLOWS, self._namespace, _body(name, self._url))
         _, state = await end
@@ -80,10 +80,10 @@ async def latencies(run: Callable[[], Awaitable[None]], count: int, seconds: flo
 
 
 @asynccontextmanager
-async def innocent(api: Api, namespace: str) -> AsyncIterator[Innocent]:
+async def start(api: Api, namespace: str) -> AsyncIterator[Bystander]:
     """With its server, and watched."""
     async with _server() as url:
-        found = Innocent(api, namespace, url)
+        found = Bystander(api, namespace, url)
         watching = asyncio.create_task(found.watched.run())
         await found.watched.synced.wait()
         try:

@@ -7,10 +7,10 @@ from typing import Any
 from torpor_api.cache.reflector import Notice, Reflector
 from torpor_api.client.resources import PODS
 
-from benchmarks.workflow import crew, plane
-from benchmarks.workflow.crew import Stretch
+from benchmarks.workflow import plane, processes
+from benchmarks.workflow.measurement import Measurement
 from benchmarks.workflow.plane import NAMESPACE, Plane
-from benchmarks.workflow.taken import Taken
+from benchmarks.workflow.processes import Interval
 
 _CREATORS = 16
 _SECURITY = {
@@ -21,9 +21,9 @@ _SECURITY = {
 }
 
 
-async def floor(count: int) -> Taken:
+async def floor(count: int) -> Measurement:
     """So many pods, from the first request until the last is seen to have succeeded."""
-    async with plane.plane() as at, crew.nodes(at) as hands:
+    async with plane.plane() as at, processes.nodes(at) as hands:
         done: set[str] = set()
         over = asyncio.Event()
 
@@ -37,10 +37,12 @@ async def floor(count: int) -> Taken:
         pods: Reflector[tuple[str, str]] = Reflector(at.api, PODS, _phase, on_change=note, jitter=lambda: 0.5)
         watching = asyncio.create_task(pods.run())
         await pods.synced.wait()
-        stretch = Stretch.begin(hands)
+        interval = Interval.begin(hands)
         await _create(at, count)
         await over.wait()
-        taken = Taken(name=f"floor of {count}", tasks=count, wall=time.monotonic() - stretch.began, cpu=stretch.cpu())
+        taken = Measurement(
+            name=f"floor of {count}", tasks=count, wall=time.monotonic() - interval.began, cpu=interval.cpu()
+        )
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
         return taken

@@ -1,7 +1,7 @@
 """Where one attack is made: a control plane of its own, the shipped operator, triggerer and archive as processes.
 
 Each runs with the token of its own service account, as in its pod. Two namespaces are set up for workflows: the
-attacker's, and that of somebody who has done nothing. All ends with the scene, also where it is interrupted.
+attacker's, and that of somebody who has done nothing. All ends with it, also where it is interrupted.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from torpor_demo.kubectl import Kubectl
 from torpor_dev import kubectl
 from torpor_wire import constants
 
-from benchmarks.attacks import innocent
-from benchmarks.attacks.innocent import Innocent
+from benchmarks.attacks import bystander
+from benchmarks.attacks.bystander import Bystander
 from benchmarks.workflow import plane
 from benchmarks.workflow.plane import NAMESPACE, Plane
 from tests.support.ports import free_port
@@ -37,14 +37,14 @@ _MEMBER = "This replica owns "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class Environment:
     """What runs; `pids` by name."""
 
     plane: Plane
     kubectl: Kubectl
     pids: Mapping[str, int]
     archive_port: int
-    innocent: Innocent
+    bystander: Bystander
 
     @property
     def api(self) -> Api:
@@ -57,7 +57,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
+async def environment() -> AsyncIterator[Environment]:
     """One whose operator leads, whose triggerer owns its shards, and whose archive serves."""
     async with AsyncExitStack() as stack:
         at = await stack.enter_async_context(plane.plane())
@@ -69,9 +69,9 @@ async def scene() -> AsyncIterator[Scene]:
             TRIGGERER: await _triggerer(stack, at),
             OPERATOR: await _operator(stack, at),
         }
-        someone = await stack.enter_async_context(innocent.innocent(at.api, NAMESPACE))
+        someone = await stack.enter_async_context(bystander.start(at.api, NAMESPACE))
         await someone.warm()
-        yield Scene(plane=at, kubectl=admin, pids=pids, archive_port=port, innocent=someone)
+        yield Environment(plane=at, kubectl=admin, pids=pids, archive_port=port, bystander=someone)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from torpor_api.models.taskrun import TaskRun
 
 from benchmarks.triggerer.plane import Plane
-from benchmarks.triggerer.waits import Asked, Waits
+from benchmarks.triggerer.waits import Waits, WaitSpec
 
 _numbers = itertools.count()
 
@@ -29,7 +29,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class Environment:
     """A control plane, the waits in it, and how large things are to be."""
 
     plane: Plane
@@ -37,21 +37,21 @@ class Scene:
     sizes: Sizes
 
 
-def sleeping(count: int) -> list[Asked]:
+def sleeping(count: int) -> list[WaitSpec]:
     """Waits that never end and are all different."""
-    return [Asked(class_name="sleeps", kwargs={"number": next(_numbers)}) for _ in range(count)]
+    return [WaitSpec(class_name="sleeps", kwargs={"number": next(_numbers)}) for _ in range(count)]
 
 
-def counting(count: int, distinct: int, *, every: float) -> list[Asked]:
+def counting(count: int, distinct: int, *, every: float) -> list[WaitSpec]:
     """Waits that look every so many seconds, so many of them different."""
     first = next(_numbers) + 1
     kwargs = [{"number": first + number % distinct, "every": every} for number in range(count)]
-    return [Asked(class_name="counts", kwargs=one) for one in kwargs]
+    return [WaitSpec(class_name="counts", kwargs=one) for one in kwargs]
 
 
-def timers(moments: Sequence[float]) -> list[Asked]:
+def timers(moments: Sequence[float]) -> list[WaitSpec]:
     """Waits for moments (seconds since the epoch)."""
-    return [Asked(class_name="time", kwargs={"at": _text(one)}, due=one) for one in moments]
+    return [WaitSpec(class_name="time", kwargs={"at": _text(one)}, due=one) for one in moments]
 
 
 def far(count: int) -> list[float]:
@@ -64,7 +64,7 @@ def at_once(moment: float, count: int) -> list[float]:
     return [moment + number / 1e6 for number in range(count)]
 
 
-def due(asked: Sequence[Asked], made: Mapping[str, TaskRun]) -> dict[str, float]:
+def due(asked: Sequence[WaitSpec], made: Mapping[str, TaskRun]) -> dict[str, float]:
     """When each that was made fires, by name; in the order that they were asked for."""
     return {name: one.due for name, one in zip(made, asked, strict=True) if one.due is not None}
 

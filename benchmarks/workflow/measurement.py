@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class Measurement:
     """`wall` and `cpu` are seconds, `sizes` bytes.
 
     `to_pods` and `to_ends` are seconds of small runs, alone and beside it, from asking for each.

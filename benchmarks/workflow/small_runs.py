@@ -20,7 +20,7 @@ _LIMIT = 600
 _TASK = "small"
 
 
-class Beside:
+class SmallRuns:
     """`began` is when each was asked for, `started` when its pod was seen (monotonic, by name)."""
 
     def __init__(self, asked: Runs) -> None:
@@ -51,9 +51,9 @@ class Beside:
             self.started.setdefault(change.item, time.monotonic())
 
 
-async def alone(asked: Runs, count: int) -> Beside:
+async def alone(asked: Runs, count: int) -> SmallRuns:
     """Small runs one after another, with nothing beside."""
-    async with _watched(Beside(asked)) as found:
+    async with _watched(SmallRuns(asked)) as found:
         for number in range(count):
             await found.one(f"alone-{number}")
             await asked.end(f"alone-{number}")
@@ -61,9 +61,9 @@ async def alone(asked: Runs, count: int) -> Beside:
 
 
 @asynccontextmanager
-async def beside(asked: Runs) -> AsyncIterator[Beside]:
+async def beside(asked: Runs) -> AsyncIterator[SmallRuns]:
     """One each second for as long as this is open, all of them ended when it closes."""
-    async with _watched(Beside(asked)) as found:
+    async with _watched(SmallRuns(asked)) as found:
         starting = asyncio.create_task(_start(found))
         try:
             yield found
@@ -73,14 +73,14 @@ async def beside(asked: Runs) -> AsyncIterator[Beside]:
         await asked.end(*found.began)
 
 
-async def _start(found: Beside) -> None:
+async def _start(found: SmallRuns) -> None:
     for number in range(_LIMIT):
         await asyncio.sleep(_EVERY)
         await found.one(f"beside-{number}")
 
 
 @asynccontextmanager
-async def _watched(found: Beside) -> AsyncIterator[Beside]:
+async def _watched(found: SmallRuns) -> AsyncIterator[SmallRuns]:
     watching = asyncio.create_task(found.pods.run())
     await found.pods.synced.wait()
     try:

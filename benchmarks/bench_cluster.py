@@ -23,7 +23,7 @@ _LIMIT = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class BenchCluster:
     """The API server, and a namespace in which workflows may run."""
 
     api: Api
@@ -62,9 +62,9 @@ class Course:
 
 
 @asynccontextmanager
-async def course(images: list[Image]) -> AsyncIterator[Course]:
+async def bench_cluster(images: list[Image]) -> AsyncIterator[BenchCluster]:
     """A cluster with Torpor and these images."""
     kubectl = await asyncio.to_thread(install, images)
     await asyncio.to_thread(prepare, kubectl, NAMESPACE)
     async with connect(str(kubectl.kubeconfig), program="torpor-bench") as transport:
-        yield Course(api=Api(transport, SystemClock()), kubectl=kubectl)
+        yield BenchCluster(api=Api(transport, SystemClock()), kubectl=kubectl)
