@@ -105,7 +105,7 @@ async def opened(plane: Plane) -> Waits:
 
 
 async def _guarded(plane: Plane) -> None:
-    """Return once the fence stands: a write of the triggerer costs its evaluation."""
+    """Return once the API server enforces policy torpor-status: each write of the triggerer costs its evaluation."""
     token = (plane.account / "token").read_text()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON_PATCH}
     path = f"{plane.url}{TASKRUNS.path(NAMESPACE, 'sample', 'status')}?dryRun=All"

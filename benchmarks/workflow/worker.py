@@ -1,7 +1,7 @@
 """`python -m benchmarks.workflow.worker SOCKET`: what runs in every task's pod, without a process a pod.
 
 It makes the claim and the report with torpor_wire's patches, as the pod: impersonated with the pod's name and uid in
-its extra fields, so that the fence judges it as a pod and the token of none has to be asked for. All pods share its
+its extra fields, so that policy torpor-status treats it as a pod and no pod needs a token. All pods share its
 connections, where each real one opens its own.
 """
 
