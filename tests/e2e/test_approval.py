@@ -43,7 +43,7 @@ async def test_the_word_of_who_may_give_it_ends_the_wait_with_who_and_when(
         annotate(EVE, name, approval="approved", approval_by=EVE)
     with pytest.raises(CommandError, match=r'"torpor\.dev/approval-by=bob@example\.org"'):
         annotate(BOB, name, approval="approved", approval_by=ANN)
-    with pytest.raises(CommandError, match=r"has no annotation torpor\.dev/aproval"):
+    with pytest.raises(CommandError, match=r"unknown annotation torpor\.dev/aproval"):
         annotate(BOB, name, aproval="approved", approval_by=BOB)
     (still,) = await stage.taskruns("w", "ask")
     assert still.status.state is State.DEFERRED

@@ -35,8 +35,8 @@ def test_a_service_account_that_may_approve_is_no_approver_that_was_named(desk: 
     answer = desk.says("bob", word="approved", by=desk.name("bob"))
     assert answer.status == 403, answer.message
     assert (
-        f"this wait is answered by the users mia@example.org, {desk.name('ann')} and members of the groups sre, "
-        f"and not by {desk.name('bob')}"
+        f"only the users mia@example.org, {desk.name('ann')} and members of the groups sre may answer this approval; "
+        f"you are {desk.name('bob')}"
     ) in answer.message
     desk.says("ann", word="approved", by=desk.name("ann")).expect(200)
 
@@ -51,7 +51,7 @@ def test_the_administrator_of_the_cluster_is_no_approver_either(desk: Desk) -> N
     words = {"torpor.dev/approval": "approved", "torpor.dev/approval-by": "mia@example.org"}
     answer = desk.changes(None, annotations=words)
     assert answer.status == 403
-    assert "this wait is answered by the users mia@example.org, and not by" in answer.message
+    assert "only the users mia@example.org may answer this approval; you are" in answer.message
 
 
 def test_who_is_not_named_changes_nothing_of_an_answer(desk: Desk) -> None:

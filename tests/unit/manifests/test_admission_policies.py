@@ -1,4 +1,4 @@
-"""What each of the policies over Workflows looks at: a new rule must not hold up a run that an older door let in."""
+"""Which writes of a Workflow each policy checks: a new rule must not block a run that an older policy admitted."""
 
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,19 @@ _POLICIES = Path(__file__).resolve().parents[3] / "manifests/base/policies"
 
 
 def operations(file: str) -> list[str]:
-    """Which writes the file's policy is asked about."""
+    """The operations that the policy of this file checks."""
     policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / file).read_text())))
     (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
     found: list[str] = rule["operations"]
     return found
 
 
-@pytest.mark.parametrize(("file", "asked"), [("workflow.yaml", ["CREATE", "UPDATE"]), ("change.yaml", ["UPDATE"])])
-def test_the_door_judges_what_comes_and_what_of_a_run_is_changed(file: str, asked: list[str]) -> None:
-    assert operations(file) == asked
+@pytest.mark.parametrize(("file", "expected"), [("workflow.yaml", ["CREATE", "UPDATE"]), ("change.yaml", ["UPDATE"])])
+def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> None:
+    assert operations(file) == expected
 
 
-def test_a_run_whose_params_and_tasks_stay_is_not_judged_again() -> None:
+def test_an_update_that_keeps_params_and_tasks_is_not_checked() -> None:
     policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "workflow.yaml").read_text())))
     (condition,) = policy["spec"]["matchConditions"]
     assert condition["expression"] == (

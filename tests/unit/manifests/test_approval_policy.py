@@ -1,4 +1,4 @@
-"""The policy on a person's word says what the rest of Torpor says: which waits are certainly for no person's."""
+"""Policy torpor-approval lists the built-in triggers that take no approval."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ from torpor_wire import trigger
 _POLICY = Path(__file__).resolve().parents[3] / "manifests/base/policies/approval.yaml"
 
 
-def test_the_waits_that_take_no_word_are_the_librarys_but_for_those_for_a_person() -> None:
+def test_all_built_in_triggers_but_approval_and_composites_take_no_approval() -> None:
     policy = next(yaml.safe_load_all(_POLICY.read_text()))
     variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
     listed = ast.literal_eval(variables["impersonal"])

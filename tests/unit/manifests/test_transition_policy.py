@@ -1,4 +1,4 @@
-"""The fence's tables say what the wire contract says: the edges, and the fields that each touches."""
+"""The tables of policy torpor-status equal the wire contract: the transitions, and the fields that each changes."""
 
 import ast
 from pathlib import Path
@@ -10,13 +10,13 @@ from torpor_wire import constants, retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
-_FENCE = Path(__file__).resolve().parents[3] / "manifests/base/policies/status.yaml"
+_POLICY = Path(__file__).resolve().parents[3] / "manifests/base/policies/status.yaml"
 _WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
 _AGAIN = retry.Policy(limit=9)
 
 
 def table(name: str) -> dict[str, Any]:
-    policy = next(yaml.safe_load_all(_FENCE.read_text()))
+    policy = next(yaml.safe_load_all(_POLICY.read_text()))
     variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
     found: dict[str, Any] = ast.literal_eval(variables[name])
     return found
@@ -59,39 +59,39 @@ TRIGGERER: dict[str, transitions.Patch] = {
 }
 
 
-def test_the_fence_has_the_edges_of_the_wire_contract() -> None:
-    assert set(table("podMay")) == named(POD_EDGES) == set(POD)
-    assert set(table("triggererMay")) == named(TRIGGERER_EDGES) | {"Deferred>Deferred"} == set(TRIGGERER)
+def test_the_policy_has_the_transitions_of_the_wire_contract() -> None:
+    assert set(table("podTransitions")) == named(POD_EDGES) == set(POD)
+    assert set(table("triggererTransitions")) == named(TRIGGERER_EDGES) | {"Deferred>Deferred"} == set(TRIGGERER)
 
 
 @pytest.mark.parametrize("name", POD)
-def test_a_pod_may_touch_what_its_patch_touches(name: str) -> None:
-    assert set(table("podMay")[name]) == touched(POD[name])
+def test_a_pod_may_change_the_fields_of_its_patch(name: str) -> None:
+    assert set(table("podTransitions")[name]) == touched(POD[name])
 
 
 @pytest.mark.parametrize("name", TRIGGERER)
-def test_a_triggerer_may_touch_what_its_patch_touches(name: str) -> None:
-    assert set(table("triggererMay")[name]) == touched(TRIGGERER[name])
+def test_a_triggerer_may_change_the_fields_of_its_patch(name: str) -> None:
+    assert set(table("triggererTransitions")[name]) == touched(TRIGGERER[name])
 
 
-def test_there_are_no_match_conditions_and_an_error_refuses() -> None:
-    spec = next(yaml.safe_load_all(_FENCE.read_text()))["spec"]
+def test_there_are_no_match_conditions_and_an_error_rejects() -> None:
+    spec = next(yaml.safe_load_all(_POLICY.read_text()))["spec"]
     assert "matchConditions" not in spec
     assert spec["failurePolicy"] == "Fail"
     assert {each["reason"] for each in spec["validations"]} == {"Forbidden"}
 
 
-def test_the_fence_knows_which_states_are_ends_and_when_each_is_entered() -> None:
-    assert set(table("finished")) == set(TERMINAL)
+def test_the_policy_lists_the_terminal_states_and_the_time_field_of_each_state() -> None:
+    assert set(table("terminalStates")) == set(TERMINAL)
     entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
-    due: dict[str, Any] = {**table("due")}
+    due: dict[str, Any] = {**table("timeFields")}
     assert set(due) == entered
     for path, patch in (*POD.items(), *TRIGGERER.items()):
         old, new = path.split(">")
         assert old == new or due[new] in touched(patch), path
 
 
-def test_the_fence_allows_the_slack_of_the_wire_contract() -> None:
-    policy = next(yaml.safe_load_all(_FENCE.read_text()))
-    slack = next(each["expression"] for each in policy["spec"]["variables"] if each["name"] == "slack")
+def test_the_policy_has_the_clock_slack_of_the_wire_contract() -> None:
+    policy = next(yaml.safe_load_all(_POLICY.read_text()))
+    slack = next(each["expression"] for each in policy["spec"]["variables"] if each["name"] == "clockSlack")
     assert slack == f"duration('{constants.CLOCK_SLACK_S}s')"

@@ -1,4 +1,4 @@
-"""Who stands at the door: two people with the right to answer, and no other."""
+"""A TaskRun that waits for an approval, and two approvers."""
 
 import pytest
 

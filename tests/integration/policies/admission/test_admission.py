@@ -1,4 +1,4 @@
-"""What the policies say to a Workflow, and to a change of one, that its schema alone would let in."""
+"""What the policies reject in a Workflow that its schema admits."""
 
 from typing import Any
 
@@ -35,130 +35,139 @@ def nest(depth: int) -> list[dict[str, Any]]:
     return [group(f"g{n}", f"g{n + 1}" if n + 1 < depth else None) for n in range(depth)]
 
 
-REFUSED = {
+REJECTED = {
     "a param with a dash": (
         workflow(_TRIGGER, params={"my-day": 1}),
-        'param "my-day" is not an identifier: lower-case letters, digits and underscores, a letter first',
+        'param "my-day" is not an identifier: use lower-case letters, digits and underscores, and begin with a letter',
     ),
-    "a param named n": (workflow(_TRIGGER, params={"false": 1}), "quote y, n, on, off"),
+    "a param named n": (
+        workflow(_TRIGGER, params={"false": 1}),
+        "a param has the name true or false: YAML reads an unquoted y",
+    ),
     "an argument with a dash": (
         workflow(_PYTHON | {"args": {"good": 1, "my-day": 1}}),
         'task b: argument "my-day" is not an identifier',
     ),
     "an argument named y": (
         workflow(_TRIGGER, _PYTHON | {"args": {"true": 1}}),
-        "task b has an argument named true or false, as YAML reads a bare y, n, yes, no, on or off: quote y",
+        "task b: an argument has the name true or false: YAML reads an unquoted y, n, yes, no, on or off as a boolean",
     ),
-    "a kwarg named on": (workflow({"name": "a", "trigger": {"class": "time", "kwargs": {"true": 1}}}), "task a has an"),
-    "a header that frames the message": (
+    "a kwarg named on": (
+        workflow({"name": "a", "trigger": {"class": "time", "kwargs": {"true": 1}}}),
+        "task a: an argument has",
+    ),
+    "a header that the client owns": (
         workflow(
             {"name": "a", "trigger": {"class": "http", "kwargs": {"url": "x", "headers": {"Content-Length": "9"}}}}
         ),
         "task a: trigger.kwargs.headers: Content-Length cannot be set: the HTTP client writes it; remove it",
     ),
-    "after a task that is not there": (
+    "after an unknown task": (
         workflow(_TRIGGER, _PYTHON | {"after": ["a", "c", "d"]}),
-        "task b is to come after c, d, and there is no such task or group",
+        "task b: `after` names c, d: no such task or group",
     ),
-    "a group that is not there": (
+    "an unknown group": (
         grouped(group("land"), group("city"), group="lnad"),
-        "task b: there is no group lnad; there are: land, city",
+        "task b: `group` names lnad: no such group; groups: land, city",
     ),
-    "a group where there is none": (grouped(group="land"), "task b: there is no group land; there are: none"),
-    "a group in one that is not there": (
+    "a group in a Workflow without groups": (
+        grouped(group="land"),
+        "task b: `group` names land: no such group; groups: none",
+    ),
+    "a group in an unknown group": (
         grouped(group("land"), group("city", "lnad")),
-        "group city is in lnad, and there is no such group; there are: land, city",
+        "group city: `in` names lnad: no such group; groups: land, city",
     ),
-    "a group in itself": (grouped(group("land", "land")), "group land stands in itself: land in land; remove one"),
-    "a ring of two groups": (
+    "a group in itself": (grouped(group("land", "land")), "group land contains itself: land in land; remove one"),
+    "a cycle of two groups": (
         grouped(group("land", "city"), group("city", "land"), group("house", "city")),
-        "group land stands in itself: land in city in land; remove one `in`",
+        "group land contains itself: land in city in land; remove one `in`",
     ),
-    "a ring of three groups": (
+    "a cycle of three groups": (
         grouped(group("house", "land"), group("land", "city"), group("city", "house")),
-        "group house stands in itself: house in land in city in house; remove one `in`",
+        "group house contains itself: house in land in city in house; remove one `in`",
     ),
-    "a ring of more than there may be": (
+    "a cycle of more groups than the limit": (
         grouped(group("g9", "g0"), *nest(constants.GROUP_DEPTH), group(f"g{constants.GROUP_DEPTH}", "g9")),
-        "no more than 3 may stand in one another",
+        "the limit is 3 levels",
     ),
     "groups too deep": (
         grouped(*nest(constants.GROUP_DEPTH + 1)),
-        f"group g0 in g1 in g2 in g3: no more than {constants.GROUP_DEPTH} may stand in one another",
+        f"g0 is nested in more than two groups: g0 in g1 in g2 in g3; the limit is {constants.GROUP_DEPTH} levels",
     ),
     "a group named as a task": (
         grouped(group("land"), group("b")),
-        "b is the name of a task and of a group: one of them needs another",
+        "b is the name of a task and of a group; rename one of them",
     ),
     "a group over a text": (
         grouped(group("land", over="a, b")),
-        "group land: expand takes a list, an object, or an expression ${...} that yields one; a string or a number is",
+        "group land: expand takes a list, an object, or an expression ${...} that returns one; a string or number is",
     ),
     "a group over a number": (grouped(group("land", over=3)), "group land: expand takes a list"),
     "a group over nothing": (grouped(group("land", over=None)), "group land: expand takes a list"),
     "a hook in a group": (
         grouped(group("land"), group="land", hook="end"),
-        "task b is a hook, which runs once, at the end of the run: it stands in no group; remove group or hook",
+        "task b: a hook cannot be in a group; remove group or hook",
     ),
-    "a group over what a function makes": (
+    "a group with a map function": (
         grouped({"name": "land", "expand": [{"name": "x", "over": [1], "map": "m:f"}]}),
-        "group land: map is a function of a task's image, and a group has none; use CEL here: ${tasks.x.result.map(",
+        "group land: `map` works in tasks only; use CEL: ${tasks.x.result.map(",
     ),
-    "after the group that it stands in": (
+    "after its own group": (
         grouped(group("land"), group("city", "land"), group="city", after=["a", "city"]),
-        "task b stands in group city and cannot come after all of it: name in after the tasks that it waits for",
+        "task b cannot come after its own group city; name tasks of the group instead",
     ),
-    "after the group around its own": (
+    "after the group that contains its own": (
         grouped(group("land"), group("city", "land"), group="city", after=["a", "land"]),
-        "task b stands in group land and cannot come after all of it",
+        "task b cannot come after its own group land",
     ),
     "expanded and constant": (
         workflow(_PYTHON | {"args": {"x": 1}, "expand": [{"name": "x", "over": [1, 2]}]}),
-        "task b gives x both by expand and as a constant; remove one",
+        "task b: argument x is in both expand and args or trigger.kwargs; remove one",
     ),
     "mapped over a text": (
         workflow(_PYTHON | {"expand": [{"name": "x", "over": "a, b"}]}),
-        "task b: expand takes a list, an object, or an expression ${...} that yields one",
+        "task b: expand takes a list, an object, or an expression ${...} that returns one",
     ),
     "mapped over no list": (
         workflow(_PYTHON | {"expand": []}),
-        "task b: expand names nothing to map over: give it an entry of name and over, or remove it",
+        "task b: expand is empty; add an entry with name and over, or remove expand",
     ),
     "mapped over a number of arguments": (
         workflow(_PYTHON | {"expandKwargs": 3}),
-        "task b: expandKwargs takes a list of objects, or an expression ${...} that yields one",
+        "task b: expandKwargs takes a list of objects, or an expression ${...} that returns one",
     ),
     "mapped in two ways": (
         workflow(_PYTHON | {"expand": [{"name": "x", "over": [1]}], "expandKwargs": [{"y": 1}]}),
-        "task b: give expand (a product of lists) or expandKwargs (a list of objects), not both",
+        "task b: use expand (a product of lists) or expandKwargs (a list of objects), not both",
     ),
-    "a limit for what is not mapped": (
+    "a limit for an unmapped task": (
         workflow(_PYTHON | {"maxActive": 2}),
-        "task b: maxActive is of a task with expand or expandKwargs, or in a group; parallelism limits the run",
+        "task b: maxActive needs expand, expandKwargs or a group; spec.parallelism limits the whole run",
     ),
     "a branch that is mapped": (
         workflow(_PYTHON | {"branch": True, "expandKwargs": "${params.x}"}),
-        "task b: a branch task decides once, so it cannot be mapped",
+        "task b: a branch cannot be mapped",
     ),
     "arguments of a trigger": (
         workflow(_TRIGGER | {"args": {"x": 1}}),
-        "task a is a trigger and calls no function: move its args to trigger.kwargs",
+        "task a: a trigger has no args; move them to trigger.kwargs",
     ),
 }
 
 
-LET_IN: dict[str, dict[str, Any]] = {
+ADMITTED: dict[str, dict[str, Any]] = {
     "expandKwargs with a limit": workflow(_PYTHON | {"maxActive": 2, "expandKwargs": [{"y": 1}]}),
     "expand with a limit": workflow(_PYTHON | {"maxActive": 2, "expand": [{"name": "x", "over": [1]}]}),
     "expand over an object and an expression": workflow(
         _PYTHON | {"expand": [{"name": "x", "over": {"k": 1}}, {"name": "y", "over": "${params.y}"}]}
     ),
     "a branch": workflow(_PYTHON | {"branch": True}),
-    "groups as deep as may be": grouped(*nest(constants.GROUP_DEPTH), group="g0"),
+    "groups at the depth limit": grouped(*nest(constants.GROUP_DEPTH), group="g0"),
     "a group over a list, an object and an empty list": grouped(
         group("land", over=[1]), group("city", "land", over={"k": 1}), group("house", over=[]), group="city"
     ),
-    "after a group, from without and from the one around it": workflow(
+    "after a group, outside it and in the group that contains it": workflow(
         _PYTHON | {"name": "load", "group": "city"},
         _PYTHON | {"name": "sum", "group": "land", "after": ["city"]},
         _PYTHON | {"after": ["land", "city"]},
@@ -170,14 +179,14 @@ LET_IN: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", LET_IN)
-def test_the_door_lets_in(server: Server, namespace: str, case: str) -> None:
-    server.create("workflows", namespace, LET_IN[case]).expect(201)
+@pytest.mark.parametrize("case", ADMITTED)
+def test_a_workflow_is_admitted(server: Server, namespace: str, case: str) -> None:
+    server.create("workflows", namespace, ADMITTED[case]).expect(201)
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_the_door_refuses(server: Server, namespace: str, case: str) -> None:
-    body, said = REFUSED[case]
+@pytest.mark.parametrize("case", REJECTED)
+def test_a_workflow_is_rejected(server: Server, namespace: str, case: str) -> None:
+    body, said = REJECTED[case]
     answer = server.create("workflows", namespace, body)
     assert answer.status == 422, answer.message
     assert answer.body["reason"] == "Invalid"
@@ -185,7 +194,7 @@ def test_the_door_refuses(server: Server, namespace: str, case: str) -> None:
     assert said in answer.message
 
 
-def test_the_door_lets_a_whole_workflow_in(server: Server, namespace: str) -> None:
+def test_a_workflow_with_all_kinds_of_fields_is_admitted(server: Server, namespace: str) -> None:
     tasks = (
         _TRIGGER | {"trigger": {"class": "kubernetes", "kwargs": {"apiVersion": "v1", "kind": "Pod"}}},
         _PYTHON | {"after": ["a"], "args": {"day_1": "${params.day}"}, "expand": [{"name": "x", "over": [1, 2]}]},
@@ -193,9 +202,7 @@ def test_the_door_lets_a_whole_workflow_in(server: Server, namespace: str) -> No
     server.create("workflows", namespace, workflow(*tasks, params={"day": "2026-11-20"})).expect(201)
 
 
-def test_the_door_can_afford_to_look_at_as_many_tasks_and_groups_as_there_may_be(
-    server: Server, namespace: str
-) -> None:
+def test_the_policy_stays_within_its_cost_for_the_most_tasks_and_groups(server: Server, namespace: str) -> None:
     groups = [*nest(constants.GROUP_DEPTH), *(group(f"other_{n}") for n in range(20 - constants.GROUP_DEPTH))]
     tasks = [
         _PYTHON | {"name": f"t{n}", "group": "g0", "after": [f"t{m}" for m in range(max(0, n - 100), n)]}

@@ -1,4 +1,4 @@
-"""What of a run may change while it goes: it is ended, paused, throttled and mended, and stays the run that it is."""
+"""Which fields of a Workflow can change during its run."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def merge(server: Server, namespace: str, patch: dict[str, Any]) -> Answer:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_a_run_is_not_edited(server: Server, running: str, change: dict[str, Any]) -> None:
+def test_the_graph_of_a_run_cannot_change(server: Server, running: str, change: dict[str, Any]) -> None:
     answer = merge(server, running, {"spec": change})
     assert answer.status == 422
     assert "torpor-change" in answer.message
@@ -46,7 +46,7 @@ def test_a_run_is_not_edited(server: Server, running: str, change: dict[str, Any
     assert "can; create another Workflow for the rest" in answer.message
 
 
-def test_every_edited_field_is_named(server: Server, running: str) -> None:
+def test_the_message_names_every_changed_field(server: Server, running: str) -> None:
     answer = merge(server, running, {"spec": {"timeout": "1h", "triggerPool": "gpu", "suspend": True}})
     assert (
         "cannot change: a Workflow is one run. Only suspend, stop, cancel, parallelism, image, params" in answer.message
@@ -69,9 +69,7 @@ def test_every_edited_field_is_named(server: Server, running: str) -> None:
     ],
     ids=str,
 )
-def test_a_run_is_suspended_cancelled_throttled_and_mended(
-    server: Server, running: str, change: dict[str, Any]
-) -> None:
+def test_the_mutable_fields_of_a_run_can_change(server: Server, running: str, change: dict[str, Any]) -> None:
     merge(server, running, {"spec": change}).expect(200)
 
 
@@ -79,12 +77,12 @@ def test_a_run_is_suspended_cancelled_throttled_and_mended(
     ("change", "said"),
     [
         ({"params": {"day": None}}, "a param cannot be removed"),
-        ({"params": {"true": 1}}, "a param is named true or false"),
+        ({"params": {"true": 1}}, "a param has the name true or false"),
         ({"tasks": [_TRIGGER | {"image": "y"}, _PYTHON]}, "a trigger task has no pod: remove image"),
     ],
     ids=str,
 )
-def test_a_mend_is_judged_as_a_new_run_is(server: Server, running: str, change: dict[str, Any], said: str) -> None:
+def test_a_change_is_validated_like_a_new_run(server: Server, running: str, change: dict[str, Any], said: str) -> None:
     answer = merge(server, running, {"spec": change})
     assert answer.status == 422
     assert said in answer.message
@@ -92,26 +90,29 @@ def test_a_mend_is_judged_as_a_new_run_is(server: Server, running: str, change: 
 
 @pytest.mark.parametrize("field", ["stop", "cancel"])
 @pytest.mark.parametrize("value", [False, None])
-def test_a_cancel_is_not_taken_back_before_the_run_has_ended(
+def test_stop_and_cancel_cannot_be_reset_before_the_end(
     server: Server, running: str, field: str, value: bool | None
 ) -> None:
     merge(server, running, {"spec": {field: True}}).expect(200)
     answer = merge(server, running, {"spec": {field: value}})
     assert answer.status == 422
-    assert "spec.stop and spec.cancel cannot be taken back before the run has ended" in answer.message
+    assert (
+        "spec.stop and spec.cancel cannot be reset while the run goes on; torpor.dev/clear resets them after its end"
+        in answer.message
+    )
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{running}/workflows/run/status"
     ended = {"status": {"completionTime": "2026-11-22T00:00:00Z"}}
     server.request("PATCH", path, ended, content_type="application/merge-patch+json").expect(200)
     merge(server, running, {"spec": {field: value}}).expect(200)
 
 
-def test_a_large_run_can_be_mended(server: Server, namespace: str) -> None:
+def test_a_large_run_can_change_its_image(server: Server, namespace: str) -> None:
     tasks = [_PYTHON | {"name": f"t{n}", "args": {f"a{m}": "x" * 20 for m in range(8)}} for n in range(500)]
     server.create("workflows", namespace, workflow(*tasks)).expect(201)
     merge(server, namespace, {"spec": {"tasks": [task | {"image": "y"} for task in tasks]}}).expect(200)
 
 
-def test_metadata_and_status_are_not_looked_at(server: Server, running: str) -> None:
+def test_updates_of_metadata_and_status_are_not_checked(server: Server, running: str) -> None:
     merge(server, running, {"metadata": {"finalizers": ["torpor.dev/cancel-first"]}}).expect(200)
     merge(server, running, {"metadata": {"finalizers": None, "labels": {"a": "b"}}}).expect(200)
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{running}/workflows/run/status"

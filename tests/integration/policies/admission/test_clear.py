@@ -1,4 +1,4 @@
-"""What the door says to an annotation that asks for instances to be run again."""
+"""What the policy on the annotation torpor.dev/clear admits."""
 
 from typing import Any
 
@@ -46,17 +46,14 @@ def test_instances_and_tasks_may_be_cleared(server: Server, running: str, text: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("load[3]", 'is a list such as load/3,parts/2.0,report or the word failed, and "load[3]" is none of them'),
-        *(
-            (bad, f'"{bad}" is none of them')
-            for bad in ("load/2.", "load/.2", "load/2..0", "load/2-0", "load/1.2.3.4.5")
-        ),
-        ("load/x", '"load/x" is none of them'),
-        ("", '"" is none of them'),
-        ("load,lod/3", "there is no task lod to clear; there are: load, report"),
+        ("load[3]", 'torpor.dev/clear: invalid entry "load[3]"; use task, task/index (load/3, parts/2.0), or failed'),
+        *((bad, f'invalid entry "{bad}"') for bad in ("load/2.", "load/.2", "load/2..0", "load/2-0", "load/1.2.3.4.5")),
+        ("load/x", 'invalid entry "load/x"'),
+        ("", 'invalid entry ""'),
+        ("load,lod/3", "torpor.dev/clear names lod: no such task; tasks: load, report"),
     ],
 )
-def test_what_is_not_there_is_refused(server: Server, running: str, text: str, said: str) -> None:
+def test_an_invalid_entry_is_rejected(server: Server, running: str, text: str, said: str) -> None:
     answer = annotate(server, running, text)
     assert answer.status == 422, answer.message
     assert "torpor-clear" in answer.message
@@ -64,11 +61,11 @@ def test_what_is_not_there_is_refused(server: Server, running: str, text: str, s
 
 
 @pytest.mark.parametrize("field", ["stop", "cancel"])
-def test_a_cancelled_run_is_cleared_when_it_has_ended(server: Server, running: str, field: str) -> None:
+def test_a_cancelled_run_can_be_cleared_after_its_end(server: Server, running: str, field: str) -> None:
     merge(server, running, {"spec": {field: True}}).expect(200)
     answer = annotate(server, running, "load")
     assert answer.status == 422
-    assert "the run is being cancelled; clear it when it has ended" in answer.message
+    assert "the run is being cancelled; clear it after it has ended" in answer.message
     ended = {"status": {"completionTime": "2026-11-22T00:00:00Z"}}
     path = _PATH.format(running) + "/status"
     server.request("PATCH", path, ended, content_type="application/merge-patch+json").expect(200)

@@ -1,4 +1,4 @@
-"""Who comes to the fence: each with the token it would really have, and a TaskRun in each state to try it on."""
+"""A TaskRun in each state, and the token of each writer, for the tests of policy torpor-status."""
 
 import time
 import uuid
@@ -12,7 +12,7 @@ from torpor_wire.state import State
 
 from tests.integration.conftest import Server, collection
 
-POOL = "fence-tests"
+POOL = "policy-tests"
 _ROLES = {
     "operator": "torpor-operator",
     "triggerer": "torpor-triggerer",

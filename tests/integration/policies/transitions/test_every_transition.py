@@ -1,4 +1,4 @@
-"""Every pair of states, tried by everyone with the very patch that the real writer sends, against the wire contract."""
+"""Every pair of states and every writer, with the patch of the real writer, compared with the wire contract."""
 
 import time
 from typing import cast
@@ -23,7 +23,7 @@ _OWN = {
 
 @pytest.mark.parametrize("who", _OWN)
 @pytest.mark.parametrize("old", State)
-def test_everyone_can_write_exactly_their_own_edges(stage: Stage, who: str, old: State) -> None:
+def test_each_writer_can_make_exactly_its_own_transitions(stage: Stage, who: str, old: State) -> None:
     token = _token(stage, who, old)
     for new in State:
         answer = stage.server.patch_status(

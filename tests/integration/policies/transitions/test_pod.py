@@ -1,4 +1,4 @@
-"""What a task pod cannot do with its own token, used by hand."""
+"""What a task pod cannot do with its own token."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,9 +27,9 @@ def try_fields(stage: Stage, at: State, token: str, /, **fields: Any) -> tuple[i
 CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
     "without a uid": ({"uid": None}, "its own uid"),
     "with another's uid": ({"uid": "another"}, "its own uid"),
-    "with another's name": ({"name": "another"}, "its own name"),
-    "without a word of its own": ({"claim": None}, "a claim of its own"),
-    "with an empty word": ({"claim": ""}, "a claim of its own"),
+    "with another's name": ({"name": "another"}, "the pod's own name"),
+    "without a word of its own": ({"claim": None}, "a nonce"),
+    "with an empty word": ({"claim": ""}, "a nonce"),
 }
 
 
@@ -49,7 +49,7 @@ def test_a_segment_that_another_pod_has_is_not_claimed(stage: Stage, taskrun_of:
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
     answer = stage.server.patch_status(stage.namespace, name, set_fields(state="Running", pod=claim), token=token)
     assert answer.status == 403
-    assert "where no other pod has" in answer.message
+    assert "the segment must be unclaimed or claimed by this pod" in answer.message
 
 
 def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: Callable[..., str]) -> None:
@@ -105,20 +105,23 @@ def test_a_pod_of_another_namespace_is_a_stranger(stage: Stage, open_namespace: 
 
 
 REPORTS: dict[str, tuple[dict[str, Any], str]] = {
-    "a word without a transition": ({"message": "hello"}, "from Running to Running"),
-    "a bumped attempt": ({"state": "Succeeded", "attempt": 3}, "may not change attempt on the way"),
+    "a word without a transition": ({"message": "hello"}, "may not change state Running to Running"),
+    "a bumped attempt": (
+        {"state": "Succeeded", "attempt": 3},
+        "may not change attempt in the transition Running to Succeeded",
+    ),
     "a bumped segment": (_DEFERRAL | {"segment": 4}, "may not change segment"),
     "a bumped launch": ({"state": "Failed", "launch": 2}, "may not change launch"),
     "another's pod": ({"state": "Succeeded", "pod": {"name": "a", "uid": "b", "claim": "c"}}, "may not change pod"),
     "no pod": ({"state": "Succeeded", "pod": None}, "may not change pod"),
-    "an event of its own": (_DEFERRAL | {"event": "{}"}, "no event of a former wait"),
-    "a wait for nothing": ({"state": "Deferred"}, "a deferral leaves a trigger"),
+    "an event of its own": (_DEFERRAL | {"event": "{}"}, "a deferral must set trigger and clear event"),
+    "a wait for nothing": ({"state": "Deferred"}, "a deferral must set trigger"),
     "a fire's time": (_DEFERRAL | {"firedAt": "2026-01-01T00:00:00Z"}, "may not change firedAt"),
     "a cancel": ({"state": "Failed", "cancel": "2026-01-01T00:00:00Z"}, "may not change cancel"),
     "a result of what failed": ({"state": "Failed", "result": "1"}, "may not change result"),
     "a trigger of what succeeded": ({"state": "Succeeded", "trigger": _TRIGGER}, "may not change trigger"),
-    "its own cancellation": ({"state": "Cancelled"}, "from Running to Cancelled"),
-    "its own relaunch": ({"state": "Scheduled", "launch": 2}, "from Running to Scheduled"),
+    "its own cancellation": ({"state": "Cancelled"}, "may not change state Running to Cancelled"),
+    "its own relaunch": ({"state": "Scheduled", "launch": 2}, "may not change state Running to Scheduled"),
 }
 
 
@@ -139,7 +142,7 @@ def test_a_retry_beyond_the_limit_is_refused(stage: Stage, taskrun_of: Callable[
     stage.server.patch_status(stage.namespace, name, claimed, token=token).expect(200)
     answer = stage.server.patch_status(stage.namespace, name, set_fields(state="UpForRetry"), token=token)
     assert answer.status == 403
-    assert "attempt 6 is the last that spec.retries.limit 5 allows" in answer.message
+    assert "attempt 6 is the last one that spec.retries.limit 5 allows" in answer.message
 
 
 def test_a_pod_reads_taskruns_of_its_namespace_and_nothing_else(stage: Stage) -> None:

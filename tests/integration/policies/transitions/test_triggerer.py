@@ -18,14 +18,14 @@ _FIRE: dict[str, Any] = {
 }
 
 WRITES: dict[str, tuple[dict[str, Any], str]] = {
-    "a fire that skips a segment": (_FIRE | {"segment": 5}, "adds one to segment"),
-    "a fire without a new segment": (_FIRE | {"segment": 3, "launch": 1}, "adds one to segment"),
-    "a fire that keeps the launch": (_FIRE | {"launch": 1}, "sets launch to 0"),
-    "a fire without an event": (_FIRE | {"event": None}, "and the event"),
-    "a fire that keeps the pod": ({**_FIRE, "pod": {"name": "a", "uid": "b", "claim": "c"}}, "clears pod"),
+    "a fire that skips a segment": (_FIRE | {"segment": 5}, "must add 1 to segment"),
+    "a fire without a new segment": (_FIRE | {"segment": 3, "launch": 1}, "must add 1 to segment"),
+    "a fire that keeps the launch": (_FIRE | {"launch": 1}, "set launch to 0"),
+    "a fire without an event": (_FIRE | {"event": None}, "set event (or timedOut"),
+    "a fire that keeps the pod": ({**_FIRE, "pod": {"name": "a", "uid": "b", "claim": "c"}}, "clear pod"),
     "a fire that keeps the trigger": (
         {name: value for name, value in _FIRE.items() if name != "trigger"},
-        "what no longer waits has no trigger",
+        "trigger must be cleared when the TaskRun leaves Deferred",
     ),
     "a fire with a state to resume with": (_FIRE | {"next": {"method": "evil"}}, "may not change next"),
     "a fire of a new attempt": (_FIRE | {"attempt": 3}, "may not change attempt"),
