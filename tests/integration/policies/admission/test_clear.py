@@ -36,7 +36,17 @@ def annotate(server: Server, namespace: str, text: str | None) -> Answer:
 
 @pytest.mark.parametrize(
     "text",
-    ["load", "load/3", "load/3, report", "load/2.0", "load/2.0.1,report", "load/2.0.1.9", "failed", "failed,load"],
+    [
+        "load",
+        "load/3",
+        "load/3, report",
+        " load ,report ",
+        "load/2.0",
+        "load/2.0.1,report",
+        "load/2.0.1.9",
+        "failed",
+        "failed,load",
+    ],
 )
 def test_instances_and_tasks_may_be_cleared(server: Server, running: str, text: str) -> None:
     annotate(server, running, text).expect(200)
@@ -49,6 +59,9 @@ def test_instances_and_tasks_may_be_cleared(server: Server, running: str, text: 
         ("load[3]", 'torpor.dev/clear: invalid entry "load[3]"; use task, task/index (load/3, parts/2.0), or failed'),
         *((bad, f'invalid entry "{bad}"') for bad in ("load/2.", "load/.2", "load/2..0", "load/2-0", "load/1.2.3.4.5")),
         ("load/x", 'invalid entry "load/x"'),
+        ("load report", 'invalid entry "load report"'),
+        ("load, lo ad", 'invalid entry "lo ad"'),
+        ("fai led", 'invalid entry "fai led"'),
         ("", 'invalid entry ""'),
         ("load,lod/3", "torpor.dev/clear names lod: no such task; tasks: load, report"),
     ],
