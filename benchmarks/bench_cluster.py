@@ -1,4 +1,4 @@
-"""Where the benches run: the demo's cluster, a namespace of their own, one Workflow at a time."""
+"""The cluster of the benches: the demo's cluster with a namespace for one Workflow at a time."""
 
 import asyncio
 import secrets
@@ -30,7 +30,7 @@ class BenchCluster:
     kubectl: Kubectl
 
     async def start(self, spec: dict[str, Any]) -> str:
-        """Create a Workflow; gives its name."""
+        """Create a Workflow and return its name."""
         name = f"bench-{secrets.token_hex(3)}"
         metadata = {"name": name, "namespace": NAMESPACE}
         body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": spec}
@@ -38,7 +38,7 @@ class BenchCluster:
         return name
 
     async def ended(self, name: str, *, limit: float = _LIMIT) -> Workflow:
-        """The Workflow once it has succeeded. Raises SystemExit where it failed: that measures nothing."""
+        """Wait for the success of a Workflow and return it. Raises SystemExit if it fails."""
         async with asyncio.timeout(limit):
             found = await self._ended(name)
         if found.status.state != "Succeeded":
@@ -46,11 +46,11 @@ class BenchCluster:
         return found
 
     async def run(self, spec: dict[str, Any]) -> Workflow:
-        """Run a Workflow to its end. Raises SystemExit where it fails."""
+        """Run a Workflow to its end. Raises SystemExit if it fails."""
         return await self.ended(await self.start(spec))
 
     async def remove(self, found: Workflow) -> None:
-        """Delete a Workflow and what is its."""
+        """Delete a Workflow and its dependents."""
         await self.api.delete(WORKFLOWS, NAMESPACE, found.metadata.name)
 
     async def _ended(self, name: str) -> Workflow:
@@ -63,7 +63,7 @@ class BenchCluster:
 
 @asynccontextmanager
 async def bench_cluster(images: list[Image]) -> AsyncIterator[BenchCluster]:
-    """A cluster with Torpor and these images."""
+    """Open a cluster with Torpor and these images."""
     kubectl = await asyncio.to_thread(install, images)
     await asyncio.to_thread(prepare, kubectl, NAMESPACE)
     async with connect(str(kubectl.kubeconfig), program="torpor-bench") as transport:

@@ -1,7 +1,7 @@
-"""What pods use, read from the cgroups of kind's nodes: exact counters, where the kubelet's figures are seconds old.
+"""Reads the usage of pods from the cgroups of kind's nodes: exact counters, while the kubelet's are seconds old.
 
-A pod's counter includes its containers that have ended, and stays until the kubelet removes the pod's cgroup some
-seconds after it: looked at every second or two, a pod that lived for one second is not missed.
+A pod's counter includes its ended containers, and stays for some seconds after the pod. Reading it every second or two
+therefore includes short pods.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""`python -m benchmarks.chain`: what a step of a chain costs above a bare pod on the same cluster.
+"""`python -m benchmarks.chain`: the cost of a chain's step compared to a bare pod on the same cluster.
 
-A step is the time from one task's completion to the next one's. The bare pod has the same image, is created by itself,
-runs an interpreter that does nothing, and is waited for until the API shows that it succeeded; chain and pods take
-turns, so that a busy minute of the machine falls on both.
+A step is the time between the completions of two tasks. The bare pod has the same image, runs an empty Python program,
+and ends when the API shows its success. Steps and pods alternate, so that other load affects both.
 """
 
 import argparse
@@ -27,7 +26,7 @@ _POD_LIMIT = 120.0
 
 
 def main() -> None:
-    """Measure and print: a table, then the same as JSON."""
+    """Measure and print a table, then JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=2)
@@ -36,7 +35,7 @@ def main() -> None:
 
 
 def text(steps: list[float], pods: list[float]) -> str:
-    """The figures for people, and on the last line for programs."""
+    """Format the figures as a table, and on the last line as JSON."""
     step, pod = statistics.median(steps), statistics.median(pods)
     figures = {"bench": "chain", "steps": len(steps), "step_s": step, "bare_pod_s": pod, "overhead_s": step - pod}
     lines = [

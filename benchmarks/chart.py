@@ -1,6 +1,4 @@
-"""Line charts as SVG, a few panels over one axis of time. Small enough to write: a plotting library would be the
-largest dependency of the whole repository, for one picture.
-"""
+"""Draws line charts as SVG. A plotting library would be the largest dependency of the repository."""
 
 import math
 from collections.abc import Sequence

@@ -55,7 +55,7 @@ class Takeover:
 
 
 def main() -> None:
-    """Measure and print: a table, then the same as JSON."""
+    """Measure and print a table, then JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="of each way to die")
     rounds: int = parser.parse_args().rounds
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def text(rounds: Mapping[str, Sequence[Takeover]]) -> str:
-    """The figures for people, and on the last line for programs."""
+    """Format the figures as a table, and on the last line as JSON."""
     found = {way: _spread(takeovers) for way, takeovers in rounds.items()}
     lines = [
         f"SIGKILL of the leading operator, to the next task pod; goal {GOAL:.0f} s",

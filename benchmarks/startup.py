@@ -22,7 +22,7 @@ _REPORT = {"name": "TORPOR_STARTUP_REPORT", "value": "1"}
 
 
 def main() -> None:
-    """Measure and print: a table, then the same as JSON."""
+    """Measure and print a table, then JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pods", type=int, default=20)
     parser.add_argument("--parallelism", type=int, default=1)
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def text(pods: int, parallelism: int, reports: list[dict[str, Any]]) -> str:
-    """The figures for people, and on the last line for programs."""
+    """Format the figures as a table, and on the last line as JSON."""
     found = summary(reports)
     figures = {"bench": "startup", "pods": pods, "parallelism": parallelism, **found}
     lines = [

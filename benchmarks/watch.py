@@ -1,4 +1,4 @@
-"""Watches one Workflow of a bench: its pods and waits as the API server has them, what they and Torpor use."""
+"""Watches one Workflow of a bench: its pods and waits, and the usage of the pods and of Torpor."""
 
 import asyncio
 import time
@@ -53,7 +53,7 @@ class Watch:
         if not isinstance(failure, asyncio.CancelledError):
             raise SystemExit(f"the watch ended early: {failure!r}")
         if await _torpor(self._api) != self._parts:
-            raise SystemExit("Torpor's pods were replaced during the run: its figures would be nobody's")
+            raise SystemExit("Torpor's pods were replaced during the run, so the figures are invalid")
 
     async def _watch(self, workflow: str) -> None:
         while True:

@@ -1,8 +1,7 @@
-"""`python -m benchmarks.writes`: API writes per python task, by kind, from the API server's own metrics.
+"""`python -m benchmarks.writes`: API writes per python task, by kind, from the API server's metrics.
 
-Counted is the difference of `apiserver_request_total` over a fan-out. Events, Leases and the coalesced status of the
-Workflow are left out. What the cluster writes for any pod (binding, kubelet's status, token) is shown apart: Torpor
-has no say in it.
+It compares `apiserver_request_total` before and after a fan-out, without Events, Leases and the coalesced Workflow
+status. The cluster's own writes for any pod (binding, kubelet status, token) are shown separately.
 """
 
 import argparse
@@ -34,7 +33,7 @@ class Kind(NamedTuple):
 
 
 def main() -> None:
-    """Measure and print: a table, then the same as JSON."""
+    """Measure and print a table, then JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=50)
     tasks: int = parser.parse_args().tasks
@@ -42,7 +41,7 @@ def main() -> None:
 
 
 def text(tasks: int, counted: Counter[Kind]) -> str:
-    """The figures for people, and on the last line for programs."""
+    """Format the figures as a table, and on the last line as JSON."""
     ours = {kind: count for kind, count in counted.items() if kind.resource in _OURS}
     others = {kind: count for kind, count in counted.items() if kind not in ours}
     total = sum(ours.values())

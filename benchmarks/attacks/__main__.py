@@ -1,7 +1,7 @@
-"""`python -m benchmarks.attacks`: what attacks of one namespace cost another, and the memory of what they are made on.
+"""`python -m benchmarks.attacks`: how attacks from one namespace affect another, and the memory of Torpor's processes.
 
-The shipped operator, triggerer and archive as processes against a real API server, a new one for each attack. Prints a
-Markdown table and writes JSON.
+The shipped operator, triggerer and archive run as processes against a real API server, a new one for each attack.
+Prints a Markdown table and writes JSON.
 """
 
 import argparse
@@ -34,12 +34,12 @@ Run = Callable[[], Awaitable[None]]
 
 
 def main() -> int:
-    """Measure, print and write; 1 where an attack could not be measured."""
+    """Measure, print and write. Returns 1 if an attack could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=ATTACKS, default=list(ATTACKS), help="these attacks alone")
     parser.add_argument("--runs", type=int, default=_RUNS, help="runs of the bystander namespace, before and during it")
     parser.add_argument(
-        "--into", type=Path, default=ROOT / "docs/design/figures/attacks.json", help="where the JSON goes"
+        "--into", type=Path, default=ROOT / "docs/design/figures/attacks.json", help="file for the JSON"
     )
     given = parser.parse_args()
     taken = [one for name in given.only if (one := _measured(name, given.runs)) is not None]
@@ -89,7 +89,7 @@ async def _phase(on: Environment, run: Run, runs: int) -> Phase:
 
 
 def _end_with_a_word() -> None:
-    """SIGTERM ends the bench as an interrupt does, so that what it has started ends with it."""
+    """Treat SIGTERM as an interrupt, so that all started processes end."""
     task = asyncio.current_task()
     if task is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

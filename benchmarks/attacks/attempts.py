@@ -1,6 +1,6 @@
-"""The attacks: each is under way while its context is open, bounded in count and in time, and stays on loopback.
+"""The attacks. Each is bounded in number and time, and stays on loopback.
 
-They are those of `tests/integration/attacks` at the size at which they once succeeded.
+They are those of `tests/integration/attacks`, at the size at which they once succeeded.
 """
 
 import asyncio
@@ -235,7 +235,7 @@ async def _deferred(on: Environment, count: int) -> None:
 
 async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(_PATIENCE):
-        while not holds():  # noqa: ASYNC110 - a pipe rings no bell
+        while not holds():  # noqa: ASYNC110 - a pipe sends no notification
             await asyncio.sleep(_LOOK)
 
 

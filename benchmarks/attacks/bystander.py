@@ -1,7 +1,7 @@
-"""A namespace that has done nothing wrong: how long its runs take, one after another.
+"""The namespace that is not attacking: measures the duration of its runs, one after another.
 
-A run is a Workflow without pods that needs what an attacker may want: expressions, a TaskRun, a connection of the
-triggerer's. Its one task waits by HTTP for a server that answers at once.
+A run is a Workflow without pods that uses what an attacker may exhaust: expressions, a TaskRun, and a connection of the
+triggerer. Its one task waits for an HTTP server that responds at once.
 """
 
 import asyncio

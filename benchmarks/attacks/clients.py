@@ -1,9 +1,8 @@
-"""`python -m benchmarks.attacks.clients PORT PATH`: what holds an archive's connections, in a process of its own.
+"""`python -m benchmarks.attacks.clients PORT PATH`: a process that occupies connections of an archive.
 
-It keeps 400 connections by TLS that say nothing, from eight addresses of loopback, so that no limit by address ends
-them, and 16 uploads to PATH that go on a byte at a time. Token and authority come first on its input, as JSON; it ends
-when that does. What the archive closes is opened again. Once a second it prints how many of each are open, and how many
-were closed.
+It keeps 400 idle TLS connections from eight loopback addresses, so that the limit per address does not apply, and 16
+uploads to PATH that send one byte at a time. It reads token and CA as JSON from its input and ends with its input. It
+reopens closed connections, and prints every second how many are open and were closed.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Where one attack is made: a control plane of its own, the shipped operator, triggerer and archive as processes.
+"""The environment of an attack: a control plane, and the shipped operator, triggerer and archive as processes.
 
-Each runs with the token of its own service account, as in its pod. Two namespaces are set up for workflows: the
-attacker's, and that of somebody who has done nothing. All ends with it, also where it is interrupted.
+Each process has the token of its own service account. There are two namespaces: the attacker's and the bystander's.
+Everything stops at the end, also after an interrupt.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The most memory that processes and their children have had, and what others used, as the kernel counts it."""
+"""Measures the maximum memory of processes and their children, and the processor time of other processes."""
 
 import asyncio
 import os

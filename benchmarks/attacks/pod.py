@@ -1,8 +1,8 @@
-"""`python -m benchmarks.attacks.pod MODULE ...`: a shipped program as its pod starts it, on a machine that is no pod.
+"""`python -m benchmarks.attacks.pod MODULE ...`: starts a shipped program as in its pod, outside a pod.
 
-TORPOR_BENCH_ACCOUNT names the folder of the service account. A kubeconfig instead would load a client library that pods
-do not load, and its 50 MB would be counted. Names under `NEVER` are not resolved: the lookup blocks, as it does where
-no DNS server answers, and no packet leaves the machine.
+TORPOR_BENCH_ACCOUNT names the folder of the service account. A kubeconfig would load a client library that pods do not
+load, and add its 50 MB. Names under `NEVER` are not resolved: the lookup blocks, as without a DNS server, and no packet
+leaves the machine.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What was measured of the attacks, as a table for people and as JSON for programs. Pure."""
+"""Formats the measurements as a table and as JSON. Pure."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""Results in the archive as a task's pod puts and reads them: the bystander namespace's runs where that is attacked."""
+"""Results that a task's pod uploads and downloads: the bystander's runs while the archive is attacked."""
 
 import asyncio
 import ssl

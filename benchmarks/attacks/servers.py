@@ -1,10 +1,9 @@
-"""`python -m benchmarks.attacks.servers`: the servers that the attacker's waits ask, in a process of their own.
+"""`python -m benchmarks.attacks.servers`: the servers that the attacker's waits contact.
 
-It prints their ports as JSON, then once a second how many connections each has, and serves until its input ends.
-`silent` takes connections and says nothing; the others answer with far more than a wait may read: HTTP and S3 with a
-body of 200 MB, Redis and PostgreSQL without end.
-They listen on 127.0.0.2, since the API server's address, 127.0.0.1, is denied to every wait; the silent one on 16
-addresses, since a triggerer opens 32 connections to one host.
+It prints their ports as JSON, then every second the number of connections of each, until its input ends. `silent`
+accepts connections and sends nothing. The others send more than a wait may read: HTTP and S3 a body of 200 MB, Redis
+and PostgreSQL endless data. They listen on 127.0.0.2, because waits may not contact the API server's address; `silent`
+listens on 16 addresses, because a triggerer opens 32 connections per host.
 """
 
 import asyncio

@@ -38,9 +38,7 @@ def main() -> None:
     parser.add_argument("--results", nargs="+", type=int, default=[10, 1000], help="how many, a run for each")
     parser.add_argument("--size", type=int, default=1_000_000, help="bytes of each")
     parser.add_argument("--parallelism", type=int, default=20, help="pods at a time")
-    parser.add_argument(
-        "--into", type=Path, default=ROOT / "docs/design/figures/reduce.json", help="where the JSON goes"
-    )
+    parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures/reduce.json", help="file for the JSON")
     given = parser.parse_args()
     taken = asyncio.run(_measure(given.results, given.size, given.parallelism))
     given.into.write_text(rows.written(taken, commit=_commit(), at=times.rfc3339(time.time()), limit=LIMIT))

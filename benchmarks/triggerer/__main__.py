@@ -39,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="these scenarios alone")
     parser.add_argument(
-        "--into", type=Path, default=ROOT / "docs/design/figures/triggerer.json", help="where the JSON goes"
+        "--into", type=Path, default=ROOT / "docs/design/figures/triggerer.json", help="file for the JSON"
     )
     parser.add_argument("--logs", type=Path, help="a folder in which to leave the triggerers' logs")
     parser.add_argument("--airflow", type=Path, help="JSON of what an Airflow beside was measured to, by name")

@@ -1,4 +1,4 @@
-"""The bare client set to work: what it is to patch, and when."""
+"""Runs the bare client of `bare` on the same patches at the same times."""
 
 import asyncio
 import json

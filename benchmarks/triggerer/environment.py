@@ -1,4 +1,4 @@
-"""What every scenario is given, and what several of them do."""
+"""What every scenario receives, and functions that several scenarios share."""
 
 import itertools
 import time

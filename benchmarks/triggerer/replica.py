@@ -62,7 +62,7 @@ class Replica:
     async def member(self) -> None:
         """Return once it owns shards."""
         async with asyncio.timeout(_PATIENCE):
-            while _MEMBER not in self.text():  # noqa: ASYNC110 - a log says nothing by itself
+            while _MEMBER not in self.text():  # noqa: ASYNC110 - a log sends no notification
                 await asyncio.sleep(_LOOK)
 
     async def settled(self) -> None:

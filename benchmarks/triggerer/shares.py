@@ -1,4 +1,4 @@
-"""Twenty thousand waits of which many ask for the same: what two replicas hold, and how many pokes are spared."""
+"""Twenty thousand waits with many duplicates: the memory of two replicas, and how many polls they save."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""From the start of the process to all that waits running, what that holds in memory, and what it costs idle."""
+"""The time from the start of the process until all waits run, their memory, and the cost of idle waits."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""What a process and those it started use, as the kernel counts it."""
+"""Measures the memory and processor time of a process and its children."""
 
 import os
 from dataclasses import dataclass

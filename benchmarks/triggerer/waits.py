@@ -1,7 +1,7 @@
-"""TaskRuns that wait, as many as a scenario asks for.
+"""Creates the waiting TaskRuns of a scenario.
 
-One is created and deferred by the API; the others are copies of its stored form with a name, a uid and a trigger of
-their own, so that what is listed and watched is what the API server itself would have written.
+One is created and deferred through the API. The others are copies of its stored form with their own name, uid and
+trigger, so that lists and watches have the same content as from the API server.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ async def opened(plane: Plane) -> Waits:
 
 
 async def _guarded(plane: Plane) -> None:
-    """Return once the API server enforces policy torpor-status: each write of the triggerer costs its evaluation."""
+    """Wait for the admission policies, because their evaluation is part of a write's cost."""
     token = (plane.account / "token").read_text()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON_PATCH}
     path = f"{plane.url}{TASKRUNS.path(NAMESPACE, 'sample', 'status')}?dryRun=All"

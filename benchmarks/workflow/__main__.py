@@ -1,7 +1,7 @@
-"""`python -m benchmarks.workflow`: how fast the operator starts pods, and what that costs.
+"""`python -m benchmarks.workflow`: the speed and the cost of starting pods.
 
-The shipped operator as a process against a real API server and scheduler; nodes, pods and workers are played. Prints a
-Markdown table and writes JSON.
+The shipped operator runs as a process against a real API server and scheduler; nodes, pods and workers are simulated.
+Prints a Markdown table and writes JSON.
 """
 
 import argparse
@@ -33,10 +33,10 @@ _SIZES: Mapping[str, list[int]] = {"floor": [1000], "fan": [100, 1000, _BESIDE],
 
 
 def main() -> int:
-    """Measure, print and write; 1 where a row could not be measured."""
+    """Measure, print and write. Returns 1 if a row could not be measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--into", type=Path, default=ROOT / "docs/design/figures/workflow.json", help="where the JSON goes"
+        "--into", type=Path, default=ROOT / "docs/design/figures/workflow.json", help="file for the JSON"
     )
     parser.add_argument("--only", nargs="+", choices=_KINDS, default=list(_KINDS), help="these alone")
     for name, sizes in _SIZES.items():

@@ -1,4 +1,4 @@
-"""The floor: bare pods of one container by a plain client, on the same nodes. No workflow engine can be faster."""
+"""The lower bound: bare pods with one container from a plain client, on the same nodes."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ _SECURITY = {
 
 
 async def floor(count: int) -> Measurement:
-    """So many pods, from the first request until the last is seen to have succeeded."""
+    """Measure `count` pods, from the first request until the last has succeeded."""
     async with plane.plane() as at, processes.nodes(at) as hands:
         done: set[str] = set()
         over = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The workflows of the bench: one that fans out, a chain, and many of one step."""
+"""The workflows of the bench: a fan-out, a chain, and many workflows with one step."""
 
 import asyncio
 from dataclasses import replace
@@ -16,7 +16,7 @@ _ROW = 100
 
 
 async def fan_out(count: int) -> Measurement:
-    """One mapped task of so many instances."""
+    """A mapped task with `count` instances."""
     async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
         await _warm(asked)
         return await _fanned(hands, asked, count)
@@ -47,13 +47,13 @@ async def _fanned(hands: Processes, asked: Runs, count: int) -> Measurement:
 
 
 async def chain(length: int) -> Measurement:
-    """Each step after the one before it."""
+    """A chain of steps."""
     tasks = [step(f"s{number}", after=[f"s{number - 1}"] if number else []) for number in range(length)]
     return await _several(f"chain of {length}", [tasks])
 
 
 async def many(count: int) -> Measurement:
-    """So many Workflows of one step, asked for at once."""
+    """`count` Workflows with one step, created at once."""
     return await _several(f"{count} workflows", [[step("only")]] * count)
 
 

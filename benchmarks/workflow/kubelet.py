@@ -1,8 +1,8 @@
 """`python -m benchmarks.workflow.kubelet SOCKET`: the kubelet of all nodes, without containers.
 
-A pod that was bound to a node is said to be Running; a task's pod is then handed, as its environment, to the worker
-behind the socket, and has Succeeded when that says so. Any other pod has Succeeded at once. So a pod costs what kwok's
-cost: two patches of its status. kwok itself cannot know when a worker is done but by one more write.
+It reports a bound pod as Running. It sends the environment of a task's pod to the worker behind the socket, and reports
+Succeeded when the worker has finished. Other pods succeed at once. A pod therefore costs two status patches, as with
+kwok; kwok itself would need another write to learn the end of the worker.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What one row of the bench measured."""
+"""The measurement of one row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

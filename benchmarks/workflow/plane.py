@@ -1,6 +1,6 @@
-"""Where the workflow bench runs: a control plane with a scheduler, nodes that nobody stands behind, Torpor's kinds.
+"""The control plane of the workflow bench: API server, scheduler, simulated nodes and Torpor's CRDs.
 
-A new one for each row, so that none pays for what an earlier one left in etcd.
+Each row has a new one, so that no row inherits another's data in etcd.
 """
 
 import asyncio

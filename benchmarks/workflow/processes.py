@@ -1,4 +1,4 @@
-"""The processes beside the control plane: the shipped operator, the kubelet and the worker; and what each has used."""
+"""The processes beside the control plane (operator, kubelet and worker), and their processor time."""
 
 import asyncio
 import os
@@ -69,7 +69,7 @@ async def _nodes(stack: AsyncExitStack, plane: Plane) -> dict[str, int]:
     log = plane.state / "nodes.log"
     kubelet = await _start(stack, log, ("-m", f"{package}.kubelet", str(path)), KUBECONFIG=config)
     async with asyncio.timeout(_PATIENCE):
-        while not path.exists():  # noqa: ASYNC110 - a socket rings no bell
+        while not path.exists():  # noqa: ASYNC110 - a socket sends no notification
             await asyncio.sleep(_LOOK)
     words = ("-m", f"{package}.worker", str(path), plane.server, str(plane.state / "pki"))
     worker = await _start(stack, log, words)

@@ -1,6 +1,6 @@
-"""The rows of the table: figures reckoned from what was measured, their goals, and what there is to say of the peers.
+"""The rows of the table: figures from the measurements, goals, and figures of Argo and Tekton.
 
-Argo Workflows 4.1.2 and Tekton 1.15 are quoted at their best tuning, pods played by kwok, on two shared cores.
+Argo Workflows 4.1.2 and Tekton 1.15 are quoted at their best tuning, with kwok pods, on two shared cores.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Workflows as the bench starts and watches them: when each was asked for, and when its end was seen."""
+"""Starts and watches Workflows: the time of each request, and the time at which its end was seen."""
 
 import asyncio
 import json

@@ -1,6 +1,6 @@
-"""Small runs beside a large one: how long until the operator has made the pod of each, and until each has ended.
+"""Small runs beside a large one: the time until each has its pod, and until each has ended.
 
-The two differ, since the scheduler and the kubelets take pods in the order in which they come, whoever's they are.
+The two differ, because the scheduler and the kubelets process all pods in order of arrival.
 """
 
 import asyncio

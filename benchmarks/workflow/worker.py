@@ -1,8 +1,8 @@
-"""`python -m benchmarks.workflow.worker SOCKET`: what runs in every task's pod, without a process a pod.
+"""`python -m benchmarks.workflow.worker SOCKET`: the worker of all task pods, in one process.
 
-It makes the claim and the report with torpor_wire's patches, as the pod: impersonated with the pod's name and uid in
-its extra fields, so that policy torpor-status treats it as a pod and no pod needs a token. All pods share its
-connections, where each real one opens its own.
+It claims and reports with the patches of torpor_wire. It impersonates each pod, with the pod's name and uid as extra
+fields, so that the admission policies treat it as the pod without a token for each. All pods share its connections;
+real pods open their own.
 """
 
 import asyncio
