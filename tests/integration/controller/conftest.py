@@ -79,7 +79,9 @@ def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
     """Each test finds two controllers, one of them leading, and leaves no traceback in their logs."""
     while len(stage.controllers()) < 2:
         stage.start_controller()
-    stage.until(lambda: all(one.saw_lease for one in stage.controllers()), "both have looked at the Lease")
+    stage.until(
+        lambda: all(one.saw_lease for one in stage.controllers()), "both controllers have read the Lease", timeout=90
+    )
     stage.leader()
     yield
     stage.assert_no_bug()
