@@ -118,7 +118,7 @@ def test_what_is_sealed_to_a_pool_is_opened_by_it_in_the_same_namespace_and_not_
     pool = empty_pool
     first, second = pool.start(), pool.start()
     key = public_key(pool)
-    assert (first.text() + second.text()).count("made the key pair") == 1
+    assert (first.text() + second.text()).count("Created the key pair") == 1
     kwargs = {"then": "fires", "path": str(tmp_path)}
     use = For(pool.namespace, "shows", "encrypted__given")
     name = pool.deferred("shows", {**kwargs, "encrypted__given": sealing.seal(SECRET, key, use)})

@@ -115,12 +115,12 @@ async def test_a_wrong_password_is_told_on_the_taskrun_and_in_an_event_but_for_i
     assert "hunter2" not in str(empty_pool.events(name))
 
 
-async def test_what_is_not_allowed_is_said_by_the_door_of_the_triggerer(empty_pool: Any) -> None:
+async def test_the_triggerer_rejects_what_it_does_not_allow(empty_pool: Any) -> None:
     empty_pool.start()
     refused = {
-        "is in no folder that this triggerer opens": ("file", {"path": "/etc/passwd"}),
+        "is in no folder that this triggerer allows": ("file", {"path": "/etc/passwd"}),
         "url contains a password": ("sql", {"url": "postgresql://joe:hunter2@db/app", "query": "SELECT 1"}),
-        "give one of list and stream": ("redis", {"url": "redis://cache"}),
+        "give either list or stream": ("redis", {"url": "redis://cache"}),
         "az needs account_name": ("object", {"url": "az://drops/key"}),
     }
     waits = {words: empty_pool.deferred(*given) for words, given in refused.items()}

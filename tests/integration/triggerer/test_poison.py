@@ -24,7 +24,7 @@ DOES = [
     ("cancels itself", "TriggerFailed", "CancelledError"),
     ("never comes back", "TriggerFailed", "RecursionError"),
     ("a megabyte", "EventInvalid", "1048578 bytes of JSON; 4096 fit"),
-    ("half a letter", "EventInvalid", "half of a surrogate pair"),
+    ("half a letter", "EventInvalid", "an unpaired surrogate"),
     ("no json", "EventInvalid", "not JSON"),
     ("an object", "EventInvalid", "not JSON"),
     ("infinite", "EventInvalid", "not JSON"),

@@ -45,7 +45,7 @@ def client(launch):
     connect = lambda: socket.create_connection(("127.0.0.1", port), timeout=30)
     return Archive(ArchiveAddress("archive", connect, lambda: "t0ken", "default", "w-load"))
 
-launch = Launch("default", "w-load", "u", "", 1, 0, 0, None, "p", "pu", "n", archive_url="https://archive")
+launch = Launch("default", "w-load", "u", "2026-01-01T00:00:00Z", 1, 0, 0, None, "p", "pu", "n", archive_url="https://archive")
 clocks = time.time, time.monotonic, time.sleep, lambda: 0.5
 main.run(main.World(exchange, *clocks, begin=lambda: None, end=lambda: False, archive=client), launch)
 print(json.dumps([reports[-1], *module.before, peak()]))
