@@ -14,5 +14,6 @@ class Mutant:
 
 
 def put(owner: object, name: str, value: object) -> None:
-    """Replace an attribute, without type checks."""
+    """Replace an attribute, without type checks. Raises AttributeError if it does not exist: a guard was renamed."""
+    getattr(owner, name)
     setattr(owner, name, value)

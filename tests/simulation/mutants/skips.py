@@ -26,14 +26,14 @@ def _word_of_an_event() -> None:
 
 
 def _final() -> None:
-    put(outcome, "_AGAIN_THE_SAME", outcome._FINAL_REASONS - {Reason.FAILED_BY_EVENT})
+    put(outcome, "_FINAL_REASONS", outcome._FINAL_REASONS - {Reason.FAILED_BY_EVENT})
 
 
-def _fence() -> None:
+def _skip_precondition() -> None:
     def untested(*args: Any, **kwargs: Any) -> transitions.Patch:
         return [op for op in transitions.skip(*args, **kwargs) if op["op"] != "test"]
 
-    put(outcome, "edge", SimpleNamespace(**vars(transitions) | {"skip": untested}))
+    put(outcome, "transitions", SimpleNamespace(**vars(transitions) | {"skip": untested}))
 
 
 def _no_success() -> None:
@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant(name="skip by a task", without="a task that skips itself fails", switch=_word_of_a_task),
     Mutant(name="end by an event", without="an event that ends its task resumes it", switch=_word_of_an_event),
     Mutant(name="failure by an event", without="a task that its event fails is retried", switch=_final),
-    Mutant(name="skip precondition", without="a trigger's skip has no preconditions", switch=_fence),
+    Mutant(name="skip precondition", without="a trigger's skip has no preconditions", switch=_skip_precondition),
     Mutant(name="skip is no success", without="a task that skipped itself counts as succeeded", switch=_no_success),
     Mutant(name="skip count", without="the status counts only instances skipped by `when`", switch=_all_of_it),
 )

@@ -78,7 +78,7 @@ def _whose_answer() -> None:
     async def mixed_up(self: Any, lot: Any, found: Any) -> None:
         await deliver(self, lot, [*found[1:], *found[:1]])
 
-    put(Source, "_hand_out", mixed_up)
+    put(Source, "_deliver", mixed_up)
 
 
 def _come_late() -> None:

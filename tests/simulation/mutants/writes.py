@@ -32,7 +32,7 @@ def _without_test(path: str) -> None:
 
 
 def _claim_test() -> None:
-    put(worker_claim, "edge", SimpleNamespace(Claim=transitions.Claim, claim=_untested(transitions.claim)))
+    put(worker_claim, "transitions", SimpleNamespace(Claim=transitions.Claim, claim=_untested(transitions.claim)))
 
 
 def _claim_nonce() -> None:
@@ -43,7 +43,7 @@ def _claim_nonce() -> None:
 
         return look
 
-    put(worker_claim, "looking", looking)
+    put(worker_claim, "write_state_of", looking)
 
 
 def _report_test() -> None:
@@ -58,8 +58,8 @@ def _unclear_answer() -> None:
     put(status_patch, "write", write)
 
 
-def _fire_fence() -> None:
-    put(outcome, "edge", SimpleNamespace(**vars(transitions) | {"fire": _untested(transitions.fire)}))
+def _fire_precondition() -> None:
+    put(outcome, "transitions", SimpleNamespace(**vars(transitions) | {"fire": _untested(transitions.fire)}))
 
 
 def _uid_of_a_deletion() -> None:
@@ -94,5 +94,5 @@ MUTANTS = (
     ),
     Mutant(name="uid precondition", without="no write tests the uid", switch=partial(_without_test, "/metadata/uid")),
     Mutant(name="uid of a deletion", without="a deletion does not test the uid", switch=_uid_of_a_deletion),
-    Mutant(name="fire precondition", without="a trigger's fire has no preconditions", switch=_fire_fence),
+    Mutant(name="fire precondition", without="a trigger's fire has no preconditions", switch=_fire_precondition),
 )
