@@ -14,7 +14,7 @@ from torpor_api.models.taskrun import Argument, ArgumentSource
 from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
-from torpor_wire import canonical, constants, instance_paths
+from torpor_wire import canonical, constants, instance_paths, json_types
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable_line
@@ -23,7 +23,7 @@ from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import trigger_kwargs
 from torpor_operator.mapping.expand import Entry
-from torpor_operator.model.map_items import Item, kind
+from torpor_operator.model.map_items import Item
 from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import Outcome, failed_without_runs
 
@@ -198,7 +198,7 @@ def _from_object(task: Task, item: Item) -> list[Argument | ExpressionError]:
         return [errors.failed(f"{field} is in the archive; use `expand`, which passes the item whole")]
     keywords = json.loads(item.text)
     if not isinstance(keywords, dict):
-        return [errors.failed(f"{field} is {kind(keywords)}; it must be an object of arguments")]
+        return [errors.failed(f"{field} is {json_types.described(keywords)}; it must be an object of arguments")]
     return [_keyword(task, field, name, value) for name, value in keywords.items()]
 
 

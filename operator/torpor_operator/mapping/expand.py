@@ -15,7 +15,7 @@ from torpor_api.models.workflow import TaskState
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
-from torpor_wire import constants
+from torpor_wire import constants, json_types
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
@@ -87,7 +87,7 @@ def resolve_product(task: Task | Group, scope: Scope, allowed: Allowed) -> Resol
         return Pending(())
     entries = [_entry(task, spec, scope) for spec in _specs(task)]
     outcomes = {outcome.state: outcome for outcome in reversed(entries) if isinstance(outcome, Outcome)}
-    # A failed producer counts before a skipped one, whatever the order of the lists.
+    # A failed producer counts before a skipped one, in any order of the lists.
     if TaskState.UPSTREAM_FAILED in outcomes:
         return outcomes[TaskState.UPSTREAM_FAILED]
     pending = [entry for entry in entries if isinstance(entry, Pending)]
@@ -139,7 +139,7 @@ def _specs(task: Task | Group) -> Iterator[_EntrySpec]:
 
 
 def _awaits_producer(task: Task | Group, scope: Scope) -> bool:
-    """Whether a task that produces one of the lists has not ended. The width needs it, whatever the trigger rule."""
+    """Whether a task that produces one of the lists has not ended. The width needs it with any trigger rule."""
     return any(not scope.outcomes[producer.name].ended for spec in _specs(task) for producer in _producers(spec.over))
 
 
@@ -196,7 +196,7 @@ def _require_objects(items: Items | str) -> Items | str:
     if isinstance(items, map_items.Listed):
         wrong = next((position for position, item in enumerate(items.values) if not isinstance(item, dict)), None)
         if wrong is not None:
-            return f"a list whose item {wrong} is {map_items.kind(items.values[wrong])}"
+            return f"a list whose item {wrong} is {json_types.described(items.values[wrong])}"
     return items
 
 

@@ -12,6 +12,7 @@ from torpor_api.models.task import Task
 from torpor_api.models.taskrun import Argument, TriggerCall
 from torpor_api.models.workflow import TaskState
 from torpor_cel.errors import ExpressionError
+from torpor_wire import json_types
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
@@ -19,7 +20,6 @@ from torpor_operator.expressions.context import MAPPING, Pending, Scope
 from torpor_operator.mapping import arguments, container_command, expand, size_limits, trigger_kwargs
 from torpor_operator.mapping.container_command import Program
 from torpor_operator.mapping.expand import Allowed, Product
-from torpor_operator.model.map_items import kind
 from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, failed_without_runs, without_runs
 
 
@@ -129,5 +129,5 @@ def _when(task: Task, scope: Scope) -> Outcome | Pending | None:
         return None
     if answer.json is False:
         return without_runs(task.name, TaskState.SKIPPED, Reason.SKIPPED, f"when: {task.when} is false")
-    message = f"when: yields {kind(answer.json)}; it must yield true or false"
+    message = f"when: yields {json_types.described(answer.json)}; it must yield true or false"
     return failed_without_runs(task.name, Reason.EXPRESSION_FAILED, message)

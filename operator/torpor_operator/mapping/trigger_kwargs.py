@@ -13,14 +13,14 @@ from torpor_api.models.taskrun import Argument, TriggerCall
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
-from torpor_wire import canonical, constants, trigger
+from torpor_wire import canonical, constants, json_types, trigger
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import secret_refs
 from torpor_operator.mapping.expand import Entry
-from torpor_operator.model.map_items import Item, kind
+from torpor_operator.model.map_items import Item
 from torpor_operator.state.task_state import Outcome, failed_without_runs
 
 Resolved: TypeAlias = "TriggerCall | Outcome | Pending | None"
@@ -86,6 +86,6 @@ def _items_by_name(items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str
             return f"item {item.key} is in the archive, and the kwargs of a trigger are stored in the TaskRun"
         value = json.loads(item.text)
         if not entry.name and not isinstance(value, dict):
-            return f"expandKwargs: item {item.key} is {kind(value)}; it must be an object of arguments"
+            return f"expandKwargs: item {item.key} is {json_types.described(value)}; it must be an object of arguments"
         added |= {entry.name: value} if entry.name else value
     return added

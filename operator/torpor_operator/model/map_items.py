@@ -10,7 +10,7 @@ from typing import Protocol
 from torpor_api.models.stored_result import StoredResult
 from torpor_api.models.taskrun import ArgumentSource, TaskRun
 from torpor_cel.value import JSON
-from torpor_wire import canonical
+from torpor_wire import canonical, json_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,18 +109,18 @@ class Results:
 
 
 def items_of_value(value: JSON, source: ArgumentSource | None) -> Items | str:
-    """The items of a list or object; the kind of any other value."""
+    """The items of a list or object; the type of any other value."""
     match value:
         case list():
             return Listed(value, source)
         case dict():
             return Keyed(tuple(value.items()), source)
         case _:
-            return kind(value)
+            return json_types.described(value)
 
 
 def items_of_archived(stored: StoredResult, source: ArgumentSource) -> Items | str:
-    """The items of a result in the archive; its kind if it has none, or if its keys are unknown."""
+    """The items of a result in the archive; its type if it has none, or if its keys are unknown."""
     match stored.type:
         case "list":
             return Archived(stored.length or 0, None, source)
@@ -131,12 +131,6 @@ def items_of_archived(stored: StoredResult, source: ArgumentSource) -> Items | s
             return f"an object with {stored.length} keys, too many to expand"
         case other:
             return f"a {other}"
-
-
-def kind(value: JSON) -> str:
-    """The kind of a value, for a message."""
-    names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    return names.get(type(value), "a list" if isinstance(value, list) else "an object")
 
 
 def _keys(text: str, count: int | None) -> tuple[str, ...] | None:
