@@ -17,6 +17,9 @@ from pydantic_settings import (
     SettingsError,
 )
 
+TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
+"""The token of the pod's ServiceAccount. The kubelet renews it in place."""
+
 
 class ProcessSettings(BaseSettings):
     """Each field is a flag. The constructor reads neither flags nor the environment: see `parse`."""

@@ -4,8 +4,7 @@ import socket
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
-from torpor_api.client.archive import TOKEN_FILE
-from torpor_api.process_settings import ProcessSettings
+from torpor_api.process_settings import TOKEN_FILE, ProcessSettings
 
 from torpor_operator.pod_security import PodDefaults
 

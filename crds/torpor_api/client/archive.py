@@ -12,8 +12,8 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_api.process_settings import TOKEN_FILE
 
-TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 _TIMEOUT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
 _RESPONSE_MAX = 64 * 1024
 
