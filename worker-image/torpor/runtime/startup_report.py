@@ -9,7 +9,6 @@ import os
 import sys
 import time
 
-SWITCH = "TORPOR_STARTUP_REPORT"
 _START_TIME = 19
 """Position of the start time in /proc/self/stat, after the closing parenthesis of the command."""
 
