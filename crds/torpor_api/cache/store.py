@@ -129,7 +129,7 @@ class Store(Generic[T]):
             current = None
         try:
             item = self._parse(_require_complete(raw))
-        except Exception as error:  # noqa: BLE001 - one object must not break the cache, whatever `parse` raises
+        except Exception as error:  # noqa: BLE001 - `parse` may raise anything; one object must not break the cache
             unreadable = Unreadable(
                 namespace=key.namespace, name=key.name, uid=uid, raw=raw, message=f"{type(error).__name__}: {error}"
             )

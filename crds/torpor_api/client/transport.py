@@ -31,7 +31,7 @@ class Transport(Protocol):
         body: object = None,
         content_type: str = JSON,
     ) -> Response:
-        """Send one request and return the response, whatever its status code.
+        """Send one request and return the response, also for error status codes.
 
         Raises `errors.Unreachable` without a response; a write may or may not have happened.
         """

@@ -1,6 +1,6 @@
-"""What a deferred TaskRun waits for, as it stands in its status.
+"""The model of `status.trigger`: what a deferred TaskRun waits for.
 
-Who may answer a wait for a person stands in the kwargs, and in fields as well: an admission policy reads no JSON text.
+The approvers of an approval are in the kwargs and also in fields, because an admission policy cannot parse JSON.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The boundary to `poll_many` of trigger classes: whatever it returns or raises becomes an outcome of its waits.
+"""The boundary to `poll_many` of trigger classes: what it returns or raises becomes an outcome of its waits.
 
 A poll that does not end is given up. Nothing that it raises ends the loop or looks like a cancellation of ours.
 """
@@ -64,7 +64,7 @@ def retry_after(error: OSError) -> float:
     """Return the Retry-After of an error, in seconds; 0 if it has none."""
     try:
         retry_after_seconds = float(getattr(error, "retry_after", 0.0))
-    except Exception:  # noqa: BLE001 - whatever a stranger wrote there
+    except Exception:  # noqa: BLE001 - code of a trigger class may raise anything
         return 0.0
     return retry_after_seconds if math.isfinite(retry_after_seconds) else 0.0
 

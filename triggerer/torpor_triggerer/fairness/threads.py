@@ -47,7 +47,7 @@ class Threads:
     ) -> None:
         try:
             found, error = context.run(work), None
-        except BaseException as raised:  # noqa: BLE001 - whoever awaits it is to have it, whatever it is
+        except BaseException as raised:  # noqa: BLE001 - the caller gets any exception of its function
             found, error = None, raised
         try:
             done.get_loop().call_soon_threadsafe(self._end, owner, done, found, error)

@@ -1,4 +1,4 @@
-"""A socket that counts the bytes it receives, whatever client library reads from it."""
+"""A socket that counts the bytes it receives, for any client library."""
 
 import socket
 from collections.abc import Callable

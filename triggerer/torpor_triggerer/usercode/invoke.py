@@ -1,4 +1,4 @@
-"""Runs one trigger until its first event, whatever it does.
+"""Runs one trigger until its first event, and survives anything it does.
 
 The boundary to trigger classes: each exception becomes an outcome, each end method has a time limit, and a cancellation
 that a trigger raises itself is not taken for one of ours.

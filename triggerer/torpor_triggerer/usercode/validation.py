@@ -68,7 +68,7 @@ def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Mad
 
 
 def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
-    """Make and bind a trigger of this class, whatever its code does."""
+    """Make and bind a trigger of this class. Its code may raise anything."""
     made = None
     try:
         made = construct()
