@@ -66,12 +66,8 @@ class Archive:
         headers = {"Content-Type": "application/octet-stream", "Torpor-Type": "bytes"}
         stored = await self._send(wait, "event", headers, event.encode())
         match stored:
-            case None:
-                return Failed(reason=Reason.EVENT_INVALID, message=f"{prefix}, {_NONE}")
-            case str():
-                return Failed(
-                    reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {stored}"
-                )
+            case None | str():
+                return _not_stored(prefix, stored, without_archive=Reason.EVENT_INVALID)
             case _:
                 return Fired(event=stored_event.written(stored))
 
@@ -83,12 +79,8 @@ class Archive:
         headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind}
         stored = await self._send(wait, "event?as=result", headers, b"".join(body.pieces()))
         match stored:
-            case None:
-                return Failed(reason=Reason.RESULT_INVALID, message=f"{prefix}, {_NONE}")
-            case str():
-                return Failed(
-                    reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {stored}"
-                )
+            case None | str():
+                return _not_stored(prefix, stored, without_archive=Reason.RESULT_INVALID)
             case _:
                 return Done(
                     result=None, stored={name: stored[name] for name in _FIELDS if stored.get(name) is not None}
@@ -118,6 +110,13 @@ class Archive:
             if failures < ATTEMPTS:
                 await self._api.clock.sleep(RETRY.delay(failures))
         return prefix
+
+
+def _not_stored(prefix: str, cause: str | None, *, without_archive: Reason) -> Failed:
+    """The failure of a wait whose value is not in the archive; no `cause` means that no archive is installed."""
+    if cause is None:
+        return Failed(reason=without_archive, message=f"{prefix}, {_NONE}")
+    return Failed(reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {cause}")
 
 
 def _size(text: str) -> int:
