@@ -34,12 +34,12 @@ from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, fault_moments, random_workflows
 from tests.simulation.scenarios.faults import FaultProfile, RandomFaults
 from tests.support.fake_api import Request
-from tests.support.fake_api.history import Entry
+from tests.support.fake_api.history import Entry, collection
 
 BOUND = 200.0
 """Seconds after the last fault within which every run must end."""
 REST = 25.0
-"""Further seconds for cleanup: lingering pods, orphans and TTLs."""
+"""Further seconds for cleanup: lingering pods, orphans and TTLs. They begin again when a TTL removes a Workflow."""
 _SAME_NAME = 0.6
 _GRACE = 30.0
 
@@ -89,6 +89,7 @@ class World:
         self.gone: set[str] = set()  # replaced replicas
         self.requests = 0
         self.expected = 0
+        self.removed = 0.0  # when the last Workflow was removed
         self._restart: dict[str, Callable[[float | None], None]] = {}
         self.say = say
         self.server.observers.append(self.checker.changed)
@@ -97,6 +98,7 @@ class World:
         self.server.on_late = partial(fault_moments.disrupt_request, self)
         self.loop.on_error = self._on_error
         self.server.observers.append(partial(fault_moments.disrupt_commit, self))
+        self.server.observers.append(self._note_removal)
         if say is not None:
             self.server.observers.append(self._on_change)
 
@@ -202,8 +204,15 @@ class World:
         if self.checker.violation is None:
             final_state.check_progress(self)
         if self.checker.violation is None:
-            self._until(self.loop.time() + REST)
+            self._clean_up()
             final_state.check_leaks(self)
+
+    def _clean_up(self) -> None:
+        """Play until `REST` seconds have passed since the runs finished and since the last Workflow was removed."""
+        finished = self.loop.time()
+        self._until(finished + REST)
+        while self.loop.time() < self.removed + REST and self.checker.violation is None:
+            self._until(self.removed + REST)
 
     def _until(self, end: float) -> None:
         while self.loop.time() < end and self.checker.violation is None:
@@ -220,6 +229,10 @@ class World:
         if isinstance(error, asyncio.CancelledError | LeaseLost) or error is None:
             return
         raise error
+
+    def _note_removal(self, _: Process, entry: Entry) -> None:
+        if entry.after is None and entry.address.kind == collection(WORKFLOWS):
+            self.removed = self.loop.time()
 
     def _on_change(self, writer: Process, entry: Entry) -> None:
         if "leases" in entry.address.kind or "events" in entry.address.kind:
