@@ -252,6 +252,7 @@ def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[s
     started = time.process_time()
     silence_logs()
     controllers.few_shards()
+    controllers.short_histories()
     controllers.ScriptedTrigger.numbers = itertools.count(1)
     gc.disable()
     world = World(seed, say, kinds)

@@ -57,6 +57,10 @@ KWARGS_MAX = 4 * 1024
 NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
 LOG_MAX = 4 * 1024
+HISTORY_MAX = 32
+"""Entries of `status.history`."""
+HISTORY_KEPT = 24
+"""Entries that remain when older transitions are folded into the first one."""
 ARGUMENT_INLINE_MAX = 1024
 ARGUMENTS_MAX = 64 * 1024
 """Bytes of the arguments and the command of one TaskRun."""

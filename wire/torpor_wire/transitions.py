@@ -3,6 +3,8 @@
 A patch begins with `test` operations: preconditions on uid, state, attempt, segment and launch as the writer saw them.
 The API server applies all operations or none, so of several concurrent writers one wins and the others get 422. A field
 is cleared by `add null`, because `remove` fails on a missing path and the API server prunes nulls.
+
+Each transition also appends an entry to `status.history` (adr/0027), in the same patch.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -16,8 +18,18 @@ from torpor_wire.trigger import Trigger
 Patch: TypeAlias = list[dict[str, Json]]
 
 
+class HistorySize(NamedTuple):
+    """The length of `status.history`, and the number of transitions for which its first entry stands."""
+
+    entries: int = 0
+    first: int = 1
+
+
+NO_HISTORY = HistorySize()
+
+
 class Pin(NamedTuple):
-    """The preconditions of a patch. `launch` None is not compared."""
+    """The preconditions of a patch. `launch` None is not compared. `history` is as the writer saw it."""
 
     uid: str
     created: str
@@ -25,6 +37,7 @@ class Pin(NamedTuple):
     attempt: int
     segment: int
     launch: int | None = None
+    history: HistorySize = NO_HISTORY
 
 
 class Claim(NamedTuple):
@@ -44,7 +57,7 @@ def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
         "pod": {"name": who.pod, "uid": who.pod_uid, "claim": who.nonce},
         "startedAt": started or times.rfc3339(now),
     }
-    return _transition(pin, State.RUNNING, sets=sets, clears=("message", "reason"))
+    return _transition(pin, State.RUNNING, now, sets=sets, clears=("message", "reason"))
 
 
 def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, now: float) -> Patch:
@@ -57,7 +70,7 @@ def defer(pin: Pin, trigger: Trigger, *, resume: Json, deadline: float | None, n
     }
     if pin.state is State.SCHEDULED:
         sets["startedAt"] = times.rfc3339(now)
-    return _transition(pin, State.DEFERRED, sets=sets, clears=("event", "timedOut", "message", "reason"))
+    return _transition(pin, State.DEFERRED, now, sets=sets, clears=("event", "timedOut", "message", "reason"))
 
 
 def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
@@ -76,7 +89,8 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
     }
     if event is None:
         sets["timedOut"] = True
-    return _transition(pin, State.SCHEDULED, sets=sets, clears=("trigger", "pod", "deadline", "message", "reason"))
+    clears = ("trigger", "pod", "deadline", "message", "reason")
+    return _transition(pin, State.SCHEDULED, now, sets=sets, clears=clears)
 
 
 def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
@@ -87,7 +101,7 @@ def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) ->
     sets: dict[str, Json] = {"result": result, **_completion(pin, now)}
     if stored is not None:
         sets["stored"] = stored
-    return _transition(pin, State.SUCCEEDED, sets=sets, clears=(*wait, "message", "reason"))
+    return _transition(pin, State.SUCCEEDED, now, sets=sets, clears=(*wait, "message", "reason"))
 
 
 def fail(  # noqa: PLR0913 - the fields of a failure
@@ -100,7 +114,7 @@ def fail(  # noqa: PLR0913 - the fields of a failure
         sets["log"] = shorten(log, constants.LOG_MAX)
     sets |= _completion(pin, now) if again is None else {"retryAt": times.rfc3339(again)}
     to = State.FAILED if again is None else State.UP_FOR_RETRY
-    return _transition(pin, to, sets=sets, clears=("trigger", "deadline"))
+    return _transition(pin, to, now, sets=sets, clears=("trigger", "deadline"))
 
 
 def skip(pin: Pin, *, message: str, now: float) -> Patch:
@@ -110,10 +124,10 @@ def skip(pin: Pin, *, message: str, now: float) -> Patch:
         "message": shorten(message),
         **_completion(pin, now),
     }
-    return _transition(pin, State.SKIPPED, sets=sets, clears=("trigger", "deadline"))
+    return _transition(pin, State.SKIPPED, now, sets=sets, clears=("trigger", "deadline"))
 
 
-def retry_now(pin: Pin, *, first_started: str | None = None) -> Patch:
+def retry_now(pin: Pin, *, now: float, first_started: str | None = None) -> Patch:
     """UpForRetry to Scheduled: the next attempt, which keeps nothing of the former but `retryAt`, the time it began.
 
     `first_started` is the start of the first attempt.
@@ -126,14 +140,14 @@ def retry_now(pin: Pin, *, first_started: str | None = None) -> Patch:
         *("next", "event", "pod", "message", "reason", "log"),
         *("startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"),
     )
-    return _transition(pin, State.SCHEDULED, sets=sets, clears=clears)
+    return _transition(pin, State.SCHEDULED, now, sets=sets, clears=clears)
 
 
-def relaunch(pin: Pin) -> Patch:
+def relaunch(pin: Pin, *, now: float) -> Patch:
     """Scheduled or Running to Scheduled after the pod was disrupted; the attempt does not count."""
     _expect(pin, State.SCHEDULED, State.RUNNING)
     launch = 1 if pin.launch is None else pin.launch + 1
-    return _transition(pin, State.SCHEDULED, sets={"launch": launch}, clears=("pod", "message", "reason"))
+    return _transition(pin, State.SCHEDULED, now, sets={"launch": launch}, clears=("pod", "message", "reason"))
 
 
 def cancel(pin: Pin, *, message: str, now: float) -> Patch:
@@ -143,7 +157,7 @@ def cancel(pin: Pin, *, message: str, now: float) -> Patch:
         "message": shorten(message),
         **_completion(pin, now),
     }
-    return _transition(pin, State.CANCELLED, sets=sets, clears=("trigger", "deadline"))
+    return _transition(pin, State.CANCELLED, now, sets=sets, clears=("trigger", "deadline"))
 
 
 def ask_cancel(pin: Pin, *, now: float) -> Patch:
@@ -161,6 +175,14 @@ def unexplain(pin: Pin) -> Patch:
     return [*_tests(pin), *_values(pin, pin.state, {"reason": None, "message": None})]
 
 
+def history_size(history: object) -> HistorySize:
+    """Return the size of `status.history`; a value that is no history counts as empty."""
+    if not isinstance(history, list) or not history:
+        return NO_HISTORY
+    first = history[0].get("count") if isinstance(history[0], dict) else None
+    return HistorySize(len(history), first if isinstance(first, int) else 1)
+
+
 def shorten(message: str, limit: int = constants.MESSAGE_MAX) -> str:
     """Return a printable message within its limit of UTF-8 bytes; the middle is cut, because the ends say the most."""
     data = text.printable(message).encode()
@@ -176,11 +198,42 @@ def _expect(pin: Pin, *states: State) -> None:
         raise ValueError(f"the state is {pin.state}, not {' or '.join(states)}")
 
 
-def _transition(pin: Pin, to: State, *, sets: dict[str, Json], clears: tuple[str, ...]) -> Patch:
+def _transition(pin: Pin, to: State, now: float, *, sets: dict[str, Json], clears: tuple[str, ...]) -> Patch:
     if (pin.state, to) not in EDGES:
         raise ValueError(f"{pin.state} -> {to} is not a valid transition")
     cleared: dict[str, Json] = dict.fromkeys(clears)
-    return [*_tests(pin), *_values(pin, to, {"state": to} | cleared | sets)]
+    values = _values(pin, to, {"state": to} | cleared | sets)
+    return [*_tests(pin), *values, *_append(pin.history, _history_entry(pin, to, now, sets))]
+
+
+def _history_entry(pin: Pin, to: State, now: float, sets: dict[str, Json]) -> Json:
+    """The entry of a transition: the new state and numbers, and what its readers cannot derive from them."""
+    entry: dict[str, Json] = {
+        "state": to,
+        "attempt": sets.get("attempt", pin.attempt),
+        "segment": sets.get("segment", pin.segment),
+        "at": times.rfc3339(now),
+    }
+    if launch := sets.get("launch", pin.launch):
+        entry["launch"] = launch
+    if reason := sets.get("reason"):
+        entry["reason"] = reason
+    if isinstance(pod := sets.get("pod"), dict):
+        entry["pod"] = pod["name"]
+    if isinstance(trigger := sets.get("trigger"), dict):
+        entry["trigger"] = trigger["class"]
+    return entry
+
+
+def _append(size: HistorySize, entry: Json) -> Patch:
+    """Append to the history. A nearly full one is shortened first, so that a claim, which reads nothing, has room."""
+    path = "/status/history"
+    operations: Patch = []
+    if size.entries >= constants.HISTORY_MAX - 1:
+        folded = size.entries - constants.HISTORY_KEPT
+        operations = [{"op": "remove", "path": f"{path}/1"} for _ in range(folded)]
+        operations.append({"op": "add", "path": f"{path}/0/count", "value": size.first + folded})
+    return [*operations, {"op": "add", "path": f"{path}/-", "value": entry}]
 
 
 def _completion(pin: Pin, now: float) -> dict[str, Json]:

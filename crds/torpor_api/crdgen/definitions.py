@@ -106,7 +106,7 @@ def taskruns() -> Schema:
     del spec["properties"]["mapIndex"]["default"]
     status["x-kubernetes-validations"] = cel_rules.taskrun_status()
     # Required: the API server drops the status from a POST, and only the default makes a new TaskRun Scheduled.
-    status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0}
+    status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0, "history": []}
     return _crd(_TASKRUN, schema)
 
 

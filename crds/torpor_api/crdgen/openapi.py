@@ -57,10 +57,7 @@ def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     node: Schema = {key: source[key] for key in _KEPT if key in source}
     if "exclusiveMaximum" in source:
         node["maximum"] = source["exclusiveMaximum"] - 1
-    if source.get("default") not in _EMPTY:
-        node["default"] = source["default"]
-        if isinstance(source["default"], str | int) and "description" in node:
-            node["description"] += f" Default: {json.dumps(source['default']).strip(chr(34))}."
+    node |= _default(node, source)
     if "properties" in source:
         node["properties"] = {name: _node(field, definitions) for name, field in source["properties"].items()}
     if isinstance(source.get("additionalProperties"), Mapping):
@@ -70,6 +67,18 @@ def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
     if "x-key" in source:
         node |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [source["x-key"]]}
     return node
+
+
+def _default(node: Schema, source: Mapping[str, Any]) -> Schema:
+    """The default, which the description names. An empty one is left out, unless `x-default` requires it."""
+    if "x-default" in source:
+        return {"default": source["x-default"]}
+    if source.get("default") in _EMPTY:
+        return {}
+    default = source["default"]
+    if not isinstance(default, str | int) or "description" not in node:
+        return {"default": default}
+    return {"default": default, "description": f"{node['description']} Default: {json.dumps(default).strip(chr(34))}."}
 
 
 def _description(source: Mapping[str, Any]) -> Schema:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from torpor_wire import constants
 from torpor_wire.state import State
-from torpor_wire.transitions import Pin
+from torpor_wire.transitions import NO_HISTORY, Pin
 
 from torpor_api.models.base import (
     ClassName,
@@ -30,6 +30,7 @@ from torpor_api.models.base import (
     Retries,
 )
 from torpor_api.models.deferral import Waiting
+from torpor_api.models.history import TaskRunHistory
 from torpor_api.models.pod_fields import EnvValue
 from torpor_api.models.segment import PodRef, Resume
 from torpor_api.models.stored_result import StoredResult
@@ -254,6 +255,9 @@ class TaskRunStatus(Model):
     cancel: Annotated[
         Moment, Field(description="Time at which the operator requested the cancellation of the wait.")
     ] = None
+    history: Annotated[
+        TaskRunHistory, Field(description="Transitions of the TaskRun in their order, the oldest first.")
+    ] = NO_HISTORY
     conditions: Annotated[
         tuple[Condition, ...],
         Field(
@@ -279,6 +283,7 @@ class TaskRun(Model):
             attempt=status.attempt,
             segment=status.segment,
             launch=status.launch if launch else None,
+            history=status.history,
         )
 
 

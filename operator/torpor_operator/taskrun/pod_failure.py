@@ -58,7 +58,7 @@ def cannot_start(view: TaskRunView, pod: Pod) -> Step:
 
 def relaunch(view: TaskRunView) -> Step:
     """Start the segment again in a new pod."""
-    patch = transitions.relaunch(view.taskrun.pin(launch=True))
+    patch = transitions.relaunch(view.taskrun.pin(launch=True), now=view.now)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 

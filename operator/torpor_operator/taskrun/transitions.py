@@ -80,7 +80,8 @@ def _up_for_retry(view: TaskRunView) -> Step:
     due = times.epoch(status.retry_at) if status.retry_at else view.now
     if view.now < due:
         return Step(again_at=due)
-    patch = transitions.retry_now(view.taskrun.pin(), first_started=status.first_started_at or status.started_at)
+    first_started = status.first_started_at or status.started_at
+    patch = transitions.retry_now(view.taskrun.pin(), now=view.now, first_started=first_started)
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 

@@ -36,7 +36,7 @@ def test_the_schema_is_structural_and_the_names_are_free(server: Server, plural:
 def test_a_new_taskrun_is_scheduled_even_where_its_creator_says_otherwise(server: Server, namespace: str) -> None:
     body = taskrun() | {"status": {"state": "Succeeded", "attempt": 5}}
     created = server.create("taskruns", namespace, body).expect(201)
-    assert created["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+    assert created["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []}
 
 
 def test_waits_can_be_selected_by_state_pool_and_shard(server: Server, namespace: str) -> None:

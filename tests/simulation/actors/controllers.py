@@ -39,6 +39,7 @@ from tests.simulation.actors.api_server import Server
 from tests.simulation.process import Process, ProcessClock
 
 SYSTEM = "torpor-system"
+HISTORY_MAX, HISTORY_KEPT = 6, 3
 SHARDS = 8
 LEASE_SECONDS = 6
 GRACE = 20.0
@@ -59,6 +60,11 @@ def few_shards() -> None:
     """As many shards as a small world needs, in this interpreter: with 256 it would do little but list them."""
     constants.SHARDS = SHARDS
     assignment.owned.__defaults__ = assignment.selectors.__defaults__ = (SHARDS,)
+
+
+def short_histories() -> None:
+    """Histories that a small world fills, in this interpreter."""
+    constants.HISTORY_MAX, constants.HISTORY_KEPT = HISTORY_MAX, HISTORY_KEPT
 
 
 async def operator(server: Server, process: Process, rng: random.Random) -> None:

@@ -18,6 +18,7 @@ from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.simulation.actors.worker import Execution, Watcher
 from tests.simulation.checks.creations import Creations
+from tests.simulation.checks.history_entries import HistoryEntries
 from tests.simulation.checks.ordering import Order
 from tests.simulation.checks.segment_ends import Ends
 from tests.simulation.process import Process
@@ -33,7 +34,7 @@ REQUESTS_A_SECOND = 120
 LEASE = "torpor-operator"
 _LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS))
 
-INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11")
+INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11", "I12")
 
 _OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
     (State.DEFERRED, State.SCHEDULED),
@@ -57,6 +58,7 @@ class InvariantChecker(Watcher):
         self.creations = Creations(self.expect)
         self.order = Order(self.expect)
         self.ends = Ends(self.expect)
+        self.history = HistoryEntries(self.expect)
         self._leader = ""
         self._claims: dict[Execution, str] = {}
         self._executed: set[Execution] = set()
@@ -142,6 +144,7 @@ class InvariantChecker(Watcher):
         )
         self._theirs(writer, before, edge, description)
         self.ends.moved(writer, before, after, description)
+        self.history.moved(before, after, description)
         if edge[1] is State.RUNNING:
             self._claims[Execution(uid, *old)] = (now.get("pod") or {}).get("uid", "")
         if edge == (State.DEFERRED, State.SCHEDULED):

@@ -10,7 +10,7 @@ from torpor.runtime import main, status_patch, taskrun
 from torpor.runtime import report as worker_report
 from torpor_api.client.api import Api
 from torpor_triggerer.model import outcome
-from torpor_wire import transitions
+from torpor_wire import constants, transitions
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -71,7 +71,33 @@ def _uid_of_a_deletion() -> None:
     put(Api, "delete", by_name)
 
 
+def _no_entry() -> None:
+    put(transitions, "_append", lambda _size, _entry: [])
+
+
+def _uncounted_entries() -> None:
+    append = transitions._append
+
+    def appended(size: transitions.HistorySize, entry: Any) -> transitions.Patch:
+        return [op for op in append(size, entry) if not str(op["path"]).endswith("/count")]
+
+    put(transitions, "_append", appended)
+
+
+def _no_room_for_a_claim() -> None:
+    append = transitions._append
+
+    def appended(size: transitions.HistorySize, entry: Any) -> transitions.Patch:
+        full = size.entries >= constants.HISTORY_MAX
+        return append(size if full else transitions.HistorySize(), entry)
+
+    put(transitions, "_append", appended)
+
+
 MUTANTS = (
+    Mutant(name="history entry", without="a transition has no entry in the history", switch=_no_entry),
+    Mutant(name="history count", without="folded entries are not counted", switch=_uncounted_entries),
+    Mutant(name="history room", without="a history is folded only when it is full", switch=_no_room_for_a_claim),
     Mutant(name="claim precondition", without="a pod's claim has no preconditions", switch=_claim_test),
     Mutant(name="claim nonce", without="a pod accepts any claim as its own", switch=_claim_nonce),
     Mutant(name="report precondition", without="a pod's report has no preconditions", switch=_report_test),

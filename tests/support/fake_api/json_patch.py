@@ -7,6 +7,10 @@ from typing import Any
 from tests.support.fake_api.history import copied
 
 
+HISTORY = "/status/history/-"
+"""The API server fills in the default of the schema, an empty list, when it reads a stored TaskRun."""
+
+
 class PatchError(Exception):
     """A `test` did not hold, or a path is not there."""
 
@@ -14,6 +18,8 @@ class PatchError(Exception):
 def apply(document: Any, ops: Sequence[Mapping[str, Any]]) -> Any:
     """The patched document; the one passed in stays as it is."""
     document = copied(document)
+    if any(op["path"] == HISTORY for op in ops):
+        document["status"].setdefault("history", [])
     for op in ops:
         match op["op"]:
             case "test":

@@ -17,7 +17,7 @@ from tests.support.fake_api.history import Address, History, Object, cloned, col
 
 FRESH_STATUS: dict[str, Object | None] = {
     "Workflow": None,
-    "TaskRun": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0},
+    "TaskRun": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []},
     "Pod": {"phase": "Pending"},
 }
 """What a new object of a kind with a status subresource has for status."""

@@ -34,7 +34,7 @@ EDGE: dict[str, tuple[Callable[[Pin], Patch], State]] = {
         State.UP_FOR_RETRY,
     ),
     "skip": (lambda seen: transitions.skip(seen, message="", now=NOW), State.SKIPPED),
-    "retry": (transitions.retry_now, State.SCHEDULED),
-    "relaunch": (transitions.relaunch, State.SCHEDULED),
+    "retry": (lambda seen: transitions.retry_now(seen, now=NOW), State.SCHEDULED),
+    "relaunch": (lambda seen: transitions.relaunch(seen, now=NOW), State.SCHEDULED),
     "cancel": (lambda seen: transitions.cancel(seen, message="", now=NOW), State.CANCELLED),
 }

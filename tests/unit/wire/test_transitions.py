@@ -19,7 +19,8 @@ def pinned_by(patch: Patch) -> dict[Any, Any]:
 
 def sets_of(patch: Patch) -> dict[str, Any]:
     ops = [op for op in patch if op["op"] == "add" and op["value"] is not None]
-    return {str(op["path"]).removeprefix("/status/"): op["value"] for op in ops if op["path"] != "/status/conditions"}
+    sets = {str(op["path"]).removeprefix("/status/"): op["value"] for op in ops}
+    return {path: value for path, value in sets.items() if path != "conditions" and not path.startswith("history/")}
 
 
 def clears_of(patch: Patch) -> set[str]:
@@ -126,13 +127,13 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
         {"trigger", "deadline"},
     ),
     "retry": (
-        transitions.retry_now(pin(State.UP_FOR_RETRY)),
+        transitions.retry_now(pin(State.UP_FOR_RETRY), now=NOW),
         {"state": "Scheduled", "attempt": 3, "segment": 0, "launch": 0},
         {"next", "event", "pod", "message", "reason", "log"}
         | {"startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"},
     ),
     "relaunch": (
-        transitions.relaunch(pin(State.RUNNING, launch=1)),
+        transitions.relaunch(pin(State.RUNNING, launch=1), now=NOW),
         {"state": "Scheduled", "launch": 2},
         {"pod", "message", "reason"},
     ),

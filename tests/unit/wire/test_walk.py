@@ -16,14 +16,15 @@ from tests.unit.wire.edges import CLAIM, CREATED, EDGE, NOW, RESUME, STAMP, WAIT
 
 
 def taskrun() -> dict[str, Any]:
-    status = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+    status = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []}
     return {"metadata": {"uid": "uid", "creationTimestamp": CREATED}, "status": status}
 
 
 def seen(body: dict[str, Any]) -> Pin:
     status = body["status"]
     numbers = status["attempt"], status["segment"], status["launch"]
-    return Pin("uid", CREATED, State(status["state"]), *numbers)
+    size = transitions.history_size(status.get("history"))
+    return Pin("uid", CREATED, State(status["state"]), *numbers, history=size)
 
 
 def patched(body: dict[str, Any], patch: Patch) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def patched(body: dict[str, Any], patch: Patch) -> dict[str, Any]:
 
 
 def written(body: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body["status"].items() if name != "conditions"}
+    return {name: value for name, value in body["status"].items() if name not in {"conditions", "history"}}
 
 
 def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
@@ -54,11 +55,11 @@ def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
         "event": '"found"',
         "deferredSeconds": 1.0,
     }
-    body = patched(body, transitions.relaunch(seen(body)))
+    body = patched(body, transitions.relaunch(seen(body), now=NOW))
     body = patched(body, transitions.claim(seen(body), CLAIM, started=STAMP, now=NOW))
     policy = retry.Policy(limit=1, delay=10)
     body = patched(body, transitions.fail(seen(body), policy, reason=Reason.ERROR, message="no", now=NOW))
-    body = patched(body, transitions.retry_now(seen(body)))
+    body = patched(body, transitions.retry_now(seen(body), now=NOW))
     retried = times.rfc3339(NOW + 10)
     assert written(body) == {"state": "Scheduled", "attempt": 2, "segment": 0, "launch": 0, "retryAt": retried}
     body = patched(body, transitions.claim(seen(body), CLAIM, started=None, now=NOW))
@@ -79,7 +80,7 @@ def test_who_was_slower_changes_nothing() -> None:
 def test_a_claim_of_a_pod_that_was_disrupted_is_too_late() -> None:
     body = taskrun()
     claim = transitions.claim(seen(body), CLAIM, started=None, now=NOW)
-    body = patched(body, transitions.relaunch(seen(body)))
+    body = patched(body, transitions.relaunch(seen(body), now=NOW))
     with pytest.raises(json_patch.PatchError):
         json_patch.apply(body, claim)
 

@@ -21,6 +21,7 @@ from torpor.runtime.environment import Launch
 from torpor.runtime.http import Answer, UnclearError
 from torpor_wire import names, times
 
+from tests.support.fake_api import json_patch
 from tests.support.fake_archive import FakeArchive
 
 NOW = 1_700_000_000.0
@@ -75,17 +76,11 @@ class Cluster:
         found = copy.deepcopy(self.taskruns.get(name))
         if found is None:
             return Answer(404, {"kind": "Status"})
-        for operation in patch:
-            *parents, leaf = operation["path"].strip("/").split("/")
-            place = found
-            for part in parents:
-                place = place[part]
-            if operation["op"] == "test" and place.get(leaf) != operation["value"]:
-                return Answer(422, {"kind": "Status", "message": "the server rejected our request"})
-            if operation["op"] == "add":
-                place[leaf] = operation["value"]
-                if operation["value"] is None:
-                    del place[leaf]
+        try:
+            found = json_patch.apply(found, patch)
+        except json_patch.PatchError:
+            return Answer(422, {"kind": "Status", "message": "the server rejected our request"})
+        found["status"] = {key: value for key, value in found["status"].items() if value is not None}
         self.taskruns[name] = found
         return Answer(200, copy.deepcopy(found))
 
@@ -118,7 +113,7 @@ class Pod:
         cluster.taskruns[self.name] = {
             "metadata": {"name": self.name, "uid": "taskrun-uid", "creationTimestamp": CREATED},
             "spec": {"workflow": workflow, "task": "load", "python": python, "image": "ingest:1.4", **spec},
-            "status": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0},
+            "status": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []},
         }
 
     @property

@@ -16,7 +16,7 @@ from torpor_wire import constants, retry, times
 from torpor_wire.approvers import Approvers
 from torpor_wire.deadline import attempt_deadline, is_attempt_deadline
 from torpor_wire.state import State
-from torpor_wire.transitions import Pin
+from torpor_wire.transitions import NO_HISTORY, HistorySize, Pin
 
 _PARAMS = "params"
 
@@ -75,11 +75,13 @@ class Wait:
     timeout_is_final: bool
     expressions: EndExpressions | None
     retries: retry.Policy
+    history: HistorySize = NO_HISTORY
 
     @property
     def pin(self) -> Pin:
         """What must still hold when the outcome is written."""
-        return Pin(self.segment_id.uid, self.created, State.DEFERRED, self.segment_id.attempt, self.segment_id.segment)
+        uid, attempt, segment = self.segment_id
+        return Pin(uid, self.created, State.DEFERRED, attempt, segment, history=self.history)
 
     def deferred(self, now: float) -> float:
         """Return the seconds for which the attempt has been deferred, if this wait ends now."""
@@ -130,6 +132,7 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         timeout_is_final=status.next is not None and bool(status.next.timeout_is_final),
         expressions=_end_expressions(spec),
         retries=_the_one(spec.retries.policy()),
+        history=status.history,
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torpor_wire import constants
 from torpor_wire.state import State
-from torpor_wire.transitions import Pin
+from torpor_wire.transitions import NO_HISTORY, HistorySize, Pin
 
 
 class LaunchError(Exception):
@@ -37,9 +37,12 @@ class Launch(NamedTuple):
     archive_ca: str = ""
     """The certificate of the archive in PEM."""
 
+    history: HistorySize = NO_HISTORY
+    """The history of the TaskRun after the claim."""
+
     def pin(self, state: State) -> Pin:
         """Return the preconditions of this pod's writes."""
-        return Pin(self.uid, self.created, state, self.attempt, self.segment, self.launch)
+        return Pin(self.uid, self.created, state, self.attempt, self.segment, self.launch, self.history)
 
     def path(self) -> str:
         """Return the API path of the TaskRun."""

@@ -94,6 +94,7 @@ def run(world: World, launched: Launch) -> int:
 
 def _run(world: World, launched: Launch, body: Any) -> int:
     found = taskrun.parse_taskrun(body)
+    launched = launched._replace(history=taskrun.parse_history(body))
     retry_policy = world.retry_policy(LIMIT_S, claim.REPEATS)
     reader = Reader(world.exchange, launched.namespace, found, retry_policy, lambda: world.archive(launched))
     process = os.getpid()

@@ -7,7 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torpor_wire import constants, deadline, names, retry, stored_event, times, typed_json
+from torpor_wire import constants, deadline, names, retry, stored_event, times, transitions, typed_json
+from torpor_wire.transitions import HistorySize
 
 
 class Source(NamedTuple):
@@ -92,6 +93,11 @@ class TaskRunState(NamedTuple):
     segment: int
     launch: int
     claim: str | None
+
+
+def parse_history(body: Any) -> HistorySize:
+    """Return the size of `status.history`."""
+    return transitions.history_size(body["status"].get("history"))
 
 
 def parse_taskrun(body: Any) -> TaskRun:

@@ -92,6 +92,6 @@ def _to_scheduled(pin: transitions.Pin, old: State) -> transitions.Patch:
         case State.DEFERRED:
             return transitions.fire(pin, '{"at": 1}', deferred=1.0, now=time.time())
         case State.UP_FOR_RETRY:
-            return transitions.retry_now(pin)
+            return transitions.retry_now(pin, now=time.time())
         case _:
-            return transitions.relaunch(pin)
+            return transitions.relaunch(pin, now=time.time())

@@ -43,7 +43,7 @@ def api(fake: FakeApi, clock: NoWaiting) -> Api:
 
 async def test_a_new_taskrun_is_scheduled_whatever_status_was_sent(api: Api) -> None:
     made = await api.create(TASKRUNS, "ns", BODY | {"status": {"state": "Succeeded"}})
-    assert made["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0}
+    assert made["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []}
 
 
 async def test_creating_it_twice_already_exists(api: Api) -> None:
