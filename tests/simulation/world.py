@@ -22,6 +22,7 @@ from torpor_api.client.lease import LeaseLost
 from torpor_api.client.resources import WORKFLOWS
 from torpor_api.client.transport import Response
 
+from tests.simulation import trace
 from tests.simulation.actors import controllers
 from tests.simulation.actors.api_server import Server
 from tests.simulation.actors.kubelet import Kubelet
@@ -44,8 +45,6 @@ _SAME_NAME = 0.6
 _GRACE = 30.0
 
 Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
-
-_SHOWN = ("state", "attempt", "segment", "launch", "phase", "reason", "message", "event", "cancel", "pod", "progress")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -226,9 +225,8 @@ class World:
             self.note(f"{process.name}: {request.method} {request.path.partition('v1')[2]} -> {description}")
 
     def _on_error(self, actor: Any, error: BaseException | None, message: str) -> None:
-        if isinstance(error, asyncio.CancelledError | LeaseLost) or error is None:
-            return
-        raise error
+        if not isinstance(error, asyncio.CancelledError | LeaseLost | None):
+            raise error
 
     def _note_removal(self, _: Process, entry: Entry) -> None:
         if entry.after is None and entry.address.kind == collection(WORKFLOWS):
@@ -237,7 +235,7 @@ class World:
     def _on_change(self, writer: Process, entry: Entry) -> None:
         if "leases" in entry.address.kind or "events" in entry.address.kind:
             return
-        self.note(f"{entry.version} {_change(entry)} by {writer.name}")
+        self.note(f"{entry.version} {trace.change(entry)} by {writer.name}")
 
     def note(self, line: str) -> None:
         if self.say is not None:
@@ -295,14 +293,3 @@ def _is_expected_exit(error: BaseException | None, process: Process) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return all(_is_expected_exit(one, process) for one in error.exceptions)
     return isinstance(error, LeaseLost) or (error is None and process.stopping)
-
-
-def _change(entry: Entry) -> str:
-    kind, name = entry.address.kind.rpartition("/")[2], entry.address.name
-    if entry.after is None:
-        return f"{kind} {name} is gone"
-    status = entry.after.get("status") or {}
-    meta = entry.after["metadata"]
-    marks = [mark for mark in ("deletionTimestamp",) if mark in meta] + list(meta.get("finalizers", []))
-    description = " ".join(f"{key}={status[key]}" for key in _SHOWN if key in status)
-    return f"{kind} {name} {'changes' if entry.before else 'is created'}: {description} {' '.join(marks)}".rstrip()

@@ -20,6 +20,8 @@ POD_GATE = f"{GROUP}/claim"
 CLEAR = f"{GROUP}/clear"
 CLEAR_MAX = 4096
 """Characters of a clear request, which is copied to the status."""
+CHANGED_BY = f"{GROUP}/changed-by"
+"""`GENERATION USER` of the last change of the spec, or `clear USER`. The admission policy checks the user."""
 APPROVAL = f"{GROUP}/approval"
 APPROVAL_BY = f"{GROUP}/approval-by"
 APPROVAL_FOR = f"{GROUP}/approval-for"

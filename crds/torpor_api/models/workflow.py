@@ -21,6 +21,7 @@ from torpor_api.models.base import (
     ObjectName,
     ReasonWord,
 )
+from torpor_api.models.history import WorkflowHistoryEntry
 from torpor_api.models.task import Group, Task, Value
 
 
@@ -199,6 +200,12 @@ class WorkflowStatus(Model):
     ] = ()
     clears: Annotated[Count, Field(description="Number of clears of the run.")] = 0
     clearing: Annotated[Clearing | None, Field(description="The clear in progress.")] = None
+    history: Annotated[
+        tuple[WorkflowHistoryEntry, ...],
+        Field(
+            max_length=constants.HISTORY_MAX, description="What happened to the run, the oldest first, and who asked."
+        ),
+    ] = ()
     conditions: Annotated[
         tuple[Condition, ...],
         Field(

@@ -49,7 +49,7 @@ def accept_or_refuse(run: RunContext) -> Plan | None:
         return None
     if workflow.status.clearing is not None:
         accepted = workflow.status.clearing.asked == text
-        return Plan(actions=_remove(text)) if accepted else None
+        return Plan(actions=_remove(workflow, text)) if accepted else None
     if run.graph_problem is not None:
         return _refuse(workflow, text, run.graph_problem.message)
     selected = select(run.snapshot, run.graph, text)
@@ -73,18 +73,22 @@ def _reopen(run: RunContext, text: str, selected: tuple[ClearedTask, ...]) -> Pl
         )
         for task in workflow.spec.tasks
     ]
+    message = f"running again: {clear.describe(selected)}"
     return Plan(
-        status=status.reopened(workflow, Clearing(asked=text, tasks=selected), tasks, snapshot.now),
-        events=(events.cleared(workflow, Reason.CLEARED, f"running again: {clear.describe(selected)}"),),
+        status=status.reopened(workflow, Clearing(asked=text, tasks=selected), tasks, snapshot.now, message=message),
+        events=(events.cleared(workflow, Reason.CLEARED, message),),
     )
 
 
 def _refuse(workflow: Workflow, text: str, message: str) -> Plan:
-    return Plan(actions=_remove(text), events=(events.cleared(workflow, Reason.CLEAR_REFUSED, message),))
+    return Plan(actions=_remove(workflow, text), events=(events.cleared(workflow, Reason.CLEAR_REFUSED, message),))
 
 
-def _remove(text: str) -> tuple[RemoveAnnotation]:
-    return (RemoveAnnotation(name=constants.CLEAR, value=text),)
+def _remove(workflow: Workflow, text: str) -> tuple[RemoveAnnotation, ...]:
+    """Remove the annotation, and the one with the user who set it: a later request may have another."""
+    requester = workflow.metadata.annotations.get(constants.CHANGED_BY, "")
+    named = (RemoveAnnotation(name=constants.CHANGED_BY, value=requester),) if requester.startswith("clear ") else ()
+    return (RemoveAnnotation(name=constants.CLEAR, value=text), *named)
 
 
 def select(snapshot: Snapshot, graph: Graph, text: str) -> tuple[ClearedTask, ...] | Refusal:

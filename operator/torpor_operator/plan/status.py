@@ -14,6 +14,7 @@ from torpor_wire.text import printable
 
 from torpor_operator.plan import task_problems
 from torpor_operator.plan.slot_waits import SlotWait
+from torpor_operator.state import workflow_history
 from torpor_operator.state.task_state import BROKEN, Outcome
 
 _QUOTA = "exceeded quota"
@@ -133,8 +134,16 @@ def build(  # noqa: PLR0913 - all parts of a status
         tasks=tasks,
         clears=former.clears,
         clearing=None if cleared or result.final else former.clearing,
+        history=workflow_history.observe(workflow, result.state, _end(result), now),
         conditions=_conditions(workflow, result, _lost(outcomes, kept), now),
     )
+
+
+def _end(result: Verdict) -> str | None:
+    """The state of a run that has ended. A cancelled run is told from a failed one."""
+    if not result.final:
+        return None
+    return "Cancelled" if result.reason == Reason.CANCELLED else result.state
 
 
 def _entry(outcome: Outcome, wait: SlotWait | None) -> TaskStatus:
@@ -149,7 +158,9 @@ def _expected(task: TaskStatus) -> int:
     return 0 if task.state is TaskState.SKIPPED else max(task.total - task.skipped, 1)
 
 
-def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float) -> WorkflowStatus:
+def reopened(
+    workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float, *, message: str
+) -> WorkflowStatus:
     """The status that begins a clearing: the run is open again; if it had ended, its timeout starts again."""
     former = workflow.status
     opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
@@ -162,6 +173,7 @@ def reopened(workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus]
             "tasks": tuple(tasks),
             "clears": former.clears + 1,
             "clearing": clearing,
+            "history": workflow_history.cleared(workflow, message, now),
             "conditions": _conditions(workflow, opened, "", now),
         }
     )
