@@ -1,0 +1,93 @@
+"""Reads fields of JSON leniently: a field that is missing or has a wrong type is as if it were unset. Pure.
+
+An object may come from an older or a newer version, or from another client. A view shows what it understands.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
+
+from torpor_wire import times
+from torpor_wire.text import printable
+
+Fields: TypeAlias = Mapping[str, Any]
+E = TypeVar("E", bound=StrEnum)
+
+_NONE: Fields = {}
+_NUMBER_MAX = 2**53
+
+
+def fields(value: object) -> Fields:
+    """Return the value if it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else _NONE
+
+
+def items(value: object) -> Sequence[Any]:
+    """Return the value if it is a list, else an empty one."""
+    return value if isinstance(value, list | tuple) else ()
+
+
+def objects(value: object) -> tuple[Fields, ...]:
+    """Return the objects of a list."""
+    return tuple(one for one in items(value) if isinstance(one, Mapping))
+
+
+def text(value: object) -> str:
+    """Return the value if it is text, else an empty text."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return the texts of a list."""
+    return tuple(one for one in items(value) if isinstance(one, str))
+
+
+def number(value: object, default: int = 0) -> int:
+    """Return the value if it is a whole number of reasonable size, else the default."""
+    return value if type(value) is int and abs(value) <= _NUMBER_MAX else default
+
+
+def truth(value: object) -> bool:
+    """Return whether the value is true."""
+    return value is True
+
+
+def moment(value: object) -> float | None:
+    """Return an RFC 3339 text as seconds since the epoch; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return times.epoch(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def duration(value: object) -> float | None:
+    """Return a duration such as `1h30m` in seconds; None for anything else."""
+    try:
+        return times.seconds(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def word(kind: type[E], value: object) -> E | None:
+    """Return the member of an enumeration; None for an unknown word."""
+    try:
+        return kind(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def decoded(value: object) -> Any:
+    """Return the value of a JSON text; None if it is none."""
+    try:
+        return json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def one_line(value: object, limit: int = 300) -> str:
+    """Return text as one printable line of at most so many characters."""
+    line = " ".join(printable(text(value)).split())
+    return line if len(line) <= limit else f"{line[: limit - 3]}..."

@@ -1,0 +1,196 @@
+"""A run as the views read it: the Workflow with its tasks and groups, and its TaskRuns. Pure.
+
+`Run.parse` takes the JSON of the objects and never raises for their content: an unknown state, a missing status or a
+field of a wrong type is shown as far as possible. Times are seconds since the epoch.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Self
+
+from torpor_views import json_fields
+from torpor_views import task as task_module
+from torpor_views.instance import HistoryEntry, Instance, Trigger
+from torpor_views.json_fields import Fields
+from torpor_views.states import RUN_ENDED, RunState
+from torpor_views.task import Group, Task, TaskCounts
+
+__all__ = ["Condition", "Group", "HistoryEntry", "Instance", "Run", "RunEvent", "Task", "TaskCounts", "Trigger"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent:
+    """An entry of `status.history` of a Workflow. `by`: the user, where known. `count`: as in HistoryEntry."""
+
+    type: str
+    at: float
+    by: str = ""
+    state: str = ""
+    message: str = ""
+    count: int = 1
+
+    @classmethod
+    def parse(cls, body: Fields) -> Self | None:
+        """Return the entry; None without a time."""
+        at = json_fields.moment(body.get("at"))
+        if at is None:
+            return None
+        text = {name: json_fields.text(body.get(name)) for name in ("type", "by", "state", "message")}
+        return cls(at=at, count=max(json_fields.number(body.get("count"), 1), 1), **text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A condition of a Workflow. `status` is True, False or Unknown."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A Workflow with its TaskRuns.
+
+    `tasks` are in topological order, tasks of equal rank in the order of the spec, hooks last. `instances` has the
+    TaskRuns of each task in the order of their paths; it is empty if the TaskRuns were not given. `state` is None for
+    a state that this version does not know; `word` is the state as written.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    now: float
+    generation: int = 0
+    observed_generation: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    created: float | None = None
+    deleting: float | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    image: str = ""
+    parallelism: int = 50
+    count_deferred: bool = False
+    suspend: bool = False
+    stop: bool = False
+    cancel: bool = False
+    timeout: float | None = None
+    ttl: float | None = None
+    state: RunState | None = RunState.PENDING
+    word: str = RunState.PENDING
+    progress: str = ""
+    started: float | None = None
+    reopened: float | None = None
+    completed: float | None = None
+    clearing: tuple[str, ...] = ()
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    history: tuple[RunEvent, ...] = ()
+    groups: tuple[Group, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    instances: Mapping[str, tuple[Instance, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, workflow: Fields, taskruns: Iterable[Fields] = (), *, now: float) -> Self:
+        """Return the run of a Workflow's JSON and of its TaskRuns', in any order. Never raises for their content.
+
+        `now` is in seconds since the epoch. TaskRuns of an earlier Workflow of the same name are left out, and so are
+        those that a clear has replaced.
+        """
+        metadata, spec = json_fields.fields(workflow.get("metadata")), json_fields.fields(workflow.get("spec"))
+        status = json_fields.fields(workflow.get("status"))
+        text, number, moment = json_fields.text, json_fields.number, json_fields.moment
+        uid = text(metadata.get("uid"))
+        word = text(status.get("state")) or RunState.PENDING
+        clearing = json_fields.objects(json_fields.fields(status.get("clearing")).get("tasks"))
+        history = (RunEvent.parse(one) for one in json_fields.objects(status.get("history")))
+        return cls(
+            namespace=text(metadata.get("namespace")),
+            name=text(metadata.get("name")),
+            uid=uid,
+            now=now,
+            generation=number(metadata.get("generation")),
+            observed_generation=number(status.get("observedGeneration")),
+            labels={key: text(value) for key, value in json_fields.fields(metadata.get("labels")).items()},
+            created=moment(metadata.get("creationTimestamp")),
+            deleting=moment(metadata.get("deletionTimestamp")),
+            params=MappingProxyType(dict(json_fields.fields(spec.get("params")))),
+            image=text(spec.get("image")),
+            parallelism=number(spec.get("parallelism"), 50),
+            count_deferred=json_fields.truth(spec.get("countDeferred")),
+            suspend=json_fields.truth(spec.get("suspend")),
+            stop=json_fields.truth(spec.get("stop")),
+            cancel=json_fields.truth(spec.get("cancel")),
+            timeout=json_fields.duration(spec.get("timeout")),
+            ttl=json_fields.duration(spec.get("ttlAfterFinished")),
+            state=json_fields.word(RunState, word),
+            word=word,
+            progress=text(status.get("progress")),
+            started=moment(status.get("startTime")),
+            reopened=moment(status.get("reopenedTime")),
+            completed=moment(status.get("completionTime")),
+            clearing=tuple(text(one.get("name")) for one in clearing),
+            conditions=_conditions(status),
+            history=tuple(entry for entry in history if entry is not None),
+            groups=task_module.parse_groups(spec),
+            tasks=task_module.parse_tasks(spec, status),
+            instances=_instances(taskruns, uid),
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended."""
+        return self.state in RUN_ENDED
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run ended, or ends, since a user stopped, cancelled or deleted it."""
+        verdict = self.conditions.get("Succeeded")
+        return self.state is RunState.FAILED and verdict is not None and verdict.reason == "Cancelled"
+
+    def task(self, name: str) -> Task | None:
+        """Return the task of this name."""
+        return next((task for task in self.tasks if task.name == name), None)
+
+    def of(self, task: str) -> tuple[Instance, ...]:
+        """Return the instances of a task, by path."""
+        return self.instances.get(task, ())
+
+    def all_instances(self) -> tuple[Instance, ...]:
+        """Return all instances, in the order of the tasks."""
+        known = {task.name for task in self.tasks}
+        others = (name for name in self.instances if name not in known)
+        return tuple(one for name in (*(task.name for task in self.tasks), *others) for one in self.of(name))
+
+
+def _conditions(status: Fields) -> Mapping[str, Condition]:
+    text = json_fields.text
+    found = (
+        Condition(
+            type=text(one.get("type")),
+            status=text(one.get("status")),
+            reason=text(one.get("reason")),
+            message=text(one.get("message")),
+            since=json_fields.moment(one.get("lastTransitionTime")),
+        )
+        for one in json_fields.objects(status.get("conditions"))
+    )
+    return {condition.type: condition for condition in found}
+
+
+def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[Instance, ...]]:
+    """Return the TaskRuns by task; of two at one path, the one that was created after more clears."""
+    found: dict[str, dict[Sequence[int], Instance]] = {}
+    for body in taskruns:
+        one = Instance.parse(json_fields.fields(body))
+        if uid and one.workflow_uid and one.workflow_uid != uid:
+            continue
+        former = found.setdefault(one.task, {}).get(one.path)
+        if former is None or _age(former) < _age(one):
+            found[one.task][one.path] = one
+    return {task: tuple(one for _, one in sorted(paths.items())) for task, paths in found.items()}
+
+
+def _age(one: Instance) -> tuple[int, float]:
+    return one.clears, one.created or 0.0

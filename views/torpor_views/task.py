@@ -1,0 +1,125 @@
+"""A task of a run, parsed leniently: what the spec says of it, and its entry in the Workflow status. Pure."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from torpor_wire import constants
+
+from torpor_views import json_fields, task_graph
+from torpor_views.json_fields import Fields
+from torpor_views.states import ENDED, Rule, TaskState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCounts:
+    """What the Workflow status counts of a task. `total` is 0 while the number of instances is unknown."""
+
+    total: int = 0
+    created: int = 0
+    active: int = 0
+    deferred: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    skipped: int = 0
+    removed: int = 0
+
+    @classmethod
+    def parse(cls, body: Fields) -> Self:
+        """Return the counts; those that are missing are 0."""
+        return cls(**{name: max(json_fields.number(body.get(name)), 0) for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A mapped group. `chain`: the groups around it and itself, outermost first."""
+
+    name: str
+    chain: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task: what the spec says, and its entry in the Workflow status.
+
+    `kind`: python, container, or trigger for a wait without a pod. `groups`: the groups that contain it, outermost
+    first. `upstream`: the tasks that its rule counts. `before`: `upstream` and the tasks that produce the lists of its
+    groups. `state` is None for a state that this version does not know; `word` is the state as written.
+    """
+
+    name: str
+    kind: str = "python"
+    mapped: bool = False
+    groups: tuple[str, ...] = ()
+    upstream: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    rule: Rule = Rule.ALL_SUCCESS
+    hook: str = ""
+    branch: bool = False
+    when: str = ""
+    image: str = ""
+    pool: str = ""
+    trigger_pool: str = constants.DEFAULT_POOL
+    trigger_class: str = ""
+    max_active: int | None = None
+    state: TaskState | None = TaskState.PENDING
+    word: str = TaskState.PENDING
+    counts: TaskCounts = TaskCounts()
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the task has ended."""
+        return self.state in ENDED
+
+    @property
+    def several(self) -> bool:
+        """Whether the task can have several instances: it is mapped or in a group."""
+        return self.mapped or bool(self.groups)
+
+    @property
+    def needs_pod(self) -> bool:
+        """Whether its instances run in pods."""
+        return self.kind != "trigger"
+
+
+def parse_groups(spec: Fields) -> tuple[Group, ...]:
+    """Return the mapped groups in the order of the spec."""
+    chains = task_graph.group_chains(spec)
+    return tuple(Group(name=name, chain=chain) for name, chain in chains.items())
+
+
+def parse_tasks(spec: Fields, status: Fields) -> tuple[Task, ...]:
+    """Return the tasks in topological order; those that only the status has come last."""
+    graph = task_graph.build(spec)
+    entries = {json_fields.text(one.get("name")): one for one in json_fields.objects(status.get("tasks"))}
+    named = {json_fields.text(one.get("name")): one for one in json_fields.objects(spec.get("tasks"))}
+    order = (*graph.order, *(name for name in entries if name and name not in named))
+    return tuple(_task(name, spec, named.get(name, {}), entries.get(name, {}), graph) for name in order)
+
+
+def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_graph.TaskGraph) -> Task:
+    text = json_fields.text
+    word = text(entry.get("state")) or TaskState.PENDING
+    return Task(
+        name=name,
+        kind=next((kind for kind in ("python", "container") if body.get(kind) is not None), "trigger"),
+        mapped=bool(body.get("expand")) or body.get("expandKwargs") is not None,
+        groups=graph.chains.get(name, ()),
+        upstream=graph.upstream.get(name, ()),
+        before=graph.before.get(name, ()),
+        rule=json_fields.word(Rule, body.get("rule")) or Rule.ALL_SUCCESS,
+        hook=text(body.get("hook")),
+        branch=json_fields.truth(body.get("branch")),
+        when=text(body.get("when")),
+        image=text(body.get("image")) or text(spec.get("image")),
+        pool=text(body.get("pool")),
+        trigger_pool=text(body.get("triggerPool")) or text(spec.get("triggerPool")) or constants.DEFAULT_POOL,
+        trigger_class=text(json_fields.fields(body.get("trigger")).get("class")),
+        max_active=json_fields.number(body.get("maxActive")) or None,
+        state=json_fields.word(TaskState, word),
+        word=word,
+        counts=TaskCounts.parse(entry),
+        reason=text(entry.get("reason")),
+        message=text(entry.get("message")),
+    )

@@ -1,0 +1,210 @@
+"""The timeline of a run: for each instance the intervals in which it was queued, ran in a pod, or waited. Pure.
+
+`status.history` gives the intervals. Without it (an object of an older version), the single moments of the status give
+those of the present attempt.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from typing import assert_never
+
+from torpor_wire import names
+from torpor_wire.state import State
+
+from torpor_views import json_fields
+from torpor_views.json_fields import Fields
+from torpor_views.model import HistoryEntry, Instance, Run
+
+
+class Phase(StrEnum):
+    """What an instance does during an interval."""
+
+    QUEUED = "queued"
+    """Scheduled, without a pod: it waits for a slot. Also the time until its pod runs, if the pods are not given."""
+    STARTING = "starting"
+    """Scheduled, with a pod that has not claimed the TaskRun."""
+    RUNNING = "running"
+    """In a pod."""
+    WAITING = "waiting"
+    """Deferred: it holds no pod."""
+    BACKING_OFF = "backing off"
+    """UpForRetry: until the next attempt."""
+    GAP = "gap"
+    """Older transitions that were folded into one entry, or a state that this version does not know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """An interval of an instance. `end` is now for the last one of an instance that has not ended (`open`).
+
+    `detail`: the pod of RUNNING and STARTING, the trigger class of WAITING, the number of transitions of GAP.
+    """
+
+    phase: Phase
+    start: float
+    end: float
+    open: bool = False
+    attempt: int = 1
+    segment: int = 0
+    launch: int = 0
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The intervals of an instance in the order of time, without overlap. `exact`: from `status.history`.
+
+    `state` is the present state as written; `ended` is when it became terminal.
+    """
+
+    task: str
+    ref: str
+    label: str
+    path: tuple[int, ...]
+    taskrun: str
+    state: str
+    reason: str
+    ended: float | None
+    exact: bool
+    intervals: tuple[Interval, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """Rows in the order of tasks and paths, within `start` and `end`, in seconds since the epoch."""
+
+    start: float
+    end: float
+    rows: tuple[Row, ...]
+
+
+def build(run: Run, *, pods: Iterable[Fields] = ()) -> Timeline:
+    """Return the timeline of a run with TaskRuns. Pods (JSON) that still exist separate QUEUED and STARTING."""
+    created = _pod_creations(pods)
+    rows = tuple(row(one, now=run.now, pods=created) for one in run.all_instances())
+    moments = [moment for one in rows for each in one.intervals for moment in (each.start, each.end)]
+    start = min([moment for moment in (run.started, run.created) if moment is not None] + moments, default=run.now)
+    end = max([run.completed if run.completed is not None else run.now, *moments])
+    return Timeline(start=start, end=max(start, end), rows=rows)
+
+
+def row(one: Instance, *, now: float, pods: Mapping[str, float] | None = None) -> Row:
+    """Return the row of one instance. `pods`: when pods were created, by name."""
+    history = one.history
+    entries = _with_first(one, history) if history else _from_moments(one)
+    intervals = [interval for interval in _between(one, entries, now) if interval.end > interval.start or interval.open]
+    split = (part for interval in intervals for part in _split(one, interval, pods or {}))
+    return Row(
+        task=one.task,
+        ref=one.ref,
+        label=one.display_name or one.ref,
+        path=one.path,
+        taskrun=one.name,
+        state=one.word,
+        reason=one.reason,
+        ended=one.completed,
+        exact=bool(history),
+        intervals=tuple(split),
+    )
+
+
+def _pod_creations(pods: Iterable[Fields]) -> Mapping[str, float]:
+    found: dict[str, float] = {}
+    for pod in pods:
+        metadata = json_fields.fields(json_fields.fields(pod).get("metadata"))
+        created = json_fields.moment(metadata.get("creationTimestamp"))
+        if created is not None:
+            found[json_fields.text(metadata.get("name"))] = created
+    return found
+
+
+def _with_first(one: Instance, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
+    """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers."""
+    created = one.created if one.created is not None else history[0].at
+    entries = [HistoryEntry(state=State.SCHEDULED, word=State.SCHEDULED, at=min(created, history[0].at))]
+    for entry in history:
+        entries.append(replace(entry, at=max(entry.at, entries[-1].at)))
+    return entries
+
+
+def _from_moments(one: Instance) -> list[HistoryEntry]:
+    """The transitions that the moments of a status without history tell: those of the present attempt and segment."""
+    found = [(State.SCHEDULED, one.created, 0)]
+    if one.attempt > 1 and one.retry_at is not None:
+        found.append((State.SCHEDULED, one.retry_at, 0))
+    if one.started_at is not None and one.started_at != one.deferred_at:
+        found.append((State.RUNNING, one.started_at, 0))
+    found.append((State.DEFERRED, one.deferred_at, max(one.segment - 1, 0)))
+    if one.fired_at is not None and (one.deferred_at is None or one.fired_at >= one.deferred_at):
+        resumed = State.RUNNING if one.state is State.RUNNING or one.ended else State.SCHEDULED
+        found.append((resumed, one.fired_at, one.segment))
+    if one.completed is not None:
+        found.append((one.state or State.SUCCEEDED, one.completed, one.segment))
+    known = [(state, at, segment) for state, at, segment in found if at is not None]
+    known.sort(key=lambda entry: entry[1])
+    return [
+        HistoryEntry(state=state, word=state, at=at, attempt=one.attempt, segment=segment, pod=one.pod)
+        for state, at, segment in known
+    ]
+
+
+def _between(one: Instance, entries: list[HistoryEntry], now: float) -> Iterator[Interval]:
+    """The intervals from each transition to the next; the last one of an instance that goes on ends now."""
+    for entry, following in pairwise(entries):
+        yield _interval(entry, following.at)
+    last = entries[-1] if entries else None
+    if last is not None and not one.ended and _phase(last.state) is not None:
+        yield replace(_interval(last, max(now, last.at)), open=True)
+
+
+def _interval(entry: HistoryEntry, end: float) -> Interval:
+    phase = Phase.GAP if entry.count > 1 else _phase(entry.state) or Phase.GAP
+    detail = str(entry.count) if entry.count > 1 else entry.trigger or entry.pod
+    return Interval(
+        phase=phase,
+        start=entry.at,
+        end=end,
+        attempt=entry.attempt,
+        segment=entry.segment,
+        launch=entry.launch,
+        reason=entry.reason,
+        detail=detail,
+    )
+
+
+def _phase(state: State | None) -> Phase | None:
+    """What follows the entry of a state; None after a terminal one."""
+    match state:
+        case State.SCHEDULED:
+            return Phase.QUEUED
+        case State.RUNNING:
+            return Phase.RUNNING
+        case State.DEFERRED:
+            return Phase.WAITING
+        case State.UP_FOR_RETRY:
+            return Phase.BACKING_OFF
+        case State.SUCCEEDED | State.FAILED | State.SKIPPED | State.CANCELLED:
+            return None
+        case None:
+            return Phase.GAP
+        case _:
+            assert_never(state)
+
+
+def _split(one: Instance, interval: Interval, pods: Mapping[str, float]) -> Iterator[Interval]:
+    """A queued interval as the part before the creation of its pod, and the part after."""
+    pod = _pod_name(one, interval)
+    created = pods.get(pod)
+    if interval.phase is not Phase.QUEUED or created is None or created >= interval.end:
+        yield interval
+        return
+    if created > interval.start:
+        yield replace(interval, end=created, open=False)
+    yield replace(interval, phase=Phase.STARTING, start=max(created, interval.start), detail=pod)
+
+
+def _pod_name(one: Instance, interval: Interval) -> str:
+    return names.pod(one.name, interval.attempt, interval.segment, interval.launch)

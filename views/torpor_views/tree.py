@@ -1,0 +1,204 @@
+"""The tree of a run: groups as levels, tasks in topological order, mapped tasks folded. Pure.
+
+The tree is complete with the Workflow alone. With the TaskRuns it also has times, exact counts and instances.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from torpor_wire.state import State
+
+from torpor_views import counts
+from torpor_views.counts import Counts
+from torpor_views.model import Instance, Run, Task
+from torpor_views.states import BROKEN, ENDED, TaskState
+
+ALL = frozenset({"*"})
+"""`unfold` for the instances of all tasks."""
+
+
+class NodeKind(StrEnum):
+    """What a node stands for."""
+
+    GROUP = "group"
+    TASK = "task"
+    INSTANCE = "instance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A line of the tree.
+
+    `ref`: the name as the commands take it: `task`, `task/0.1`, or the name of the group. `label`: what to show, such
+    as the display name of an instance. `state`: a word of State or TaskState, or an unknown word as written. `folded`:
+    whether the task has, or can have, several instances; then show `counts.summary(node.counts)`. `hidden`: instances
+    that are not among the children. `started`, `ended` (None while it goes on) and `duration` (up to now while it goes
+    on) need the TaskRuns. `attempt`: of an instance, or of the only instance of a task; 0 if unknown.
+    """
+
+    kind: NodeKind
+    ref: str
+    label: str
+    state: str
+    counts: Counts
+    folded: bool = False
+    hidden: int = 0
+    hook: str = ""
+    taskrun: str = ""
+    attempt: int = 0
+    started: float | None = None
+    ended: float | None = None
+    duration: float | None = None
+    reason: str = ""
+    message: str = ""
+    children: tuple["Node", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """The tree of a run. `state` is a word of RunState, or an unknown word as written."""
+
+    namespace: str
+    name: str
+    state: str
+    progress: str
+    counts: Counts
+    reason: str
+    message: str
+    started: float | None
+    ended: float | None
+    duration: float | None
+    nodes: tuple[Node, ...]
+
+
+def build(run: Run, *, unfold: Collection[str] = (), limit: int = 20) -> Tree:
+    """Return the tree of a run.
+
+    `unfold`: names of tasks whose instances are shown, or ALL; at most `limit` instances of each, failed ones first,
+    then those that run or wait. The TaskRuns of the run are needed for that.
+    """
+    verdict = run.conditions.get("Succeeded")
+    return Tree(
+        namespace=run.namespace,
+        name=run.name,
+        state=run.word,
+        progress=run.progress,
+        counts=counts.of_run(run),
+        reason=verdict.reason if verdict else "",
+        message=verdict.message if verdict else "",
+        started=run.started,
+        ended=run.completed,
+        duration=_duration(run, run.started or run.created, run.completed),
+        nodes=_level(run, run.tasks, 0, unfold, limit),
+    )
+
+
+def _level(run: Run, tasks: Sequence[Task], depth: int, unfold: Collection[str], limit: int) -> tuple[Node, ...]:
+    """The nodes of the tasks that are in the same groups down to this depth, in the order of the tasks."""
+    nodes: list[Node] = []
+    seen: set[str] = set()
+    for task in tasks:
+        if len(task.groups) <= depth:
+            nodes.append(_task(run, task, unfold, limit))
+        elif (name := task.groups[depth]) not in seen:
+            seen.add(name)
+            members = [one for one in tasks if len(one.groups) > depth and one.groups[depth] == name]
+            nodes.append(_group(run, name, members, _level(run, members, depth + 1, unfold, limit)))
+    return tuple(nodes)
+
+
+def _group(run: Run, name: str, members: Sequence[Task], children: tuple[Node, ...]) -> Node:
+    instances = [one for task in members for one in run.of(task.name)]
+    started, ended = _span(instances, ended=all(task.ended for task in members))
+    return Node(
+        kind=NodeKind.GROUP,
+        ref=name,
+        label=name,
+        state=_group_state(members),
+        counts=sum((counts.of_task(run, task) for task in members), Counts()),
+        folded=True,
+        started=started,
+        ended=ended,
+        duration=_duration(run, started, ended),
+        children=children,
+    )
+
+
+def _group_state(members: Iterable[Task]) -> str:
+    """The state of a group, as the operator combines the states of parts."""
+    states = {task.state for task in members}
+    if not states <= ENDED:
+        return TaskState.PENDING if states == {TaskState.PENDING} else TaskState.RUNNING
+    worst = next(
+        (one for one in (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED) if one in states), None
+    )
+    return worst or (TaskState.SKIPPED if states <= {TaskState.SKIPPED} else TaskState.SUCCEEDED)
+
+
+def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
+    instances = run.of(task.name)
+    started, ended = _span(instances, ended=task.ended)
+    only = instances[0] if len(instances) == 1 and not task.several else None
+    shown = _children(run, instances, limit) if task.several and ("*" in unfold or task.name in unfold) else ()
+    return Node(
+        kind=NodeKind.TASK,
+        ref=task.name,
+        label=task.name,
+        state=_task_state(task, only),
+        counts=counts.of_task(run, task),
+        folded=task.several,
+        hidden=max(len(instances) - len(shown), 0) if task.several else 0,
+        hook=task.hook,
+        taskrun=only.name if only else "",
+        attempt=only.attempt if only else 0,
+        started=started,
+        ended=ended,
+        duration=_duration(run, started, ended),
+        reason=(only.reason if only else "") or task.reason,
+        message=(only.message if only else "") or task.message,
+        children=shown,
+    )
+
+
+def _task_state(task: Task, only: Instance | None) -> str:
+    """The state of the only instance says more than that of its task, and is fresher."""
+    return only.word if only is not None and not (task.ended and task.state in BROKEN) else task.word
+
+
+def _children(run: Run, instances: Sequence[Instance], limit: int) -> tuple[Node, ...]:
+    chosen = sorted(instances, key=lambda one: (_urgency(one), one.path))[: max(limit, 0)]
+    return tuple(_instance(run, one) for one in chosen)
+
+
+def _urgency(one: Instance) -> int:
+    order = (State.FAILED, State.CANCELLED, State.UP_FOR_RETRY, None, State.RUNNING, State.SCHEDULED, State.DEFERRED)
+    return order.index(one.state) if one.state in order else len(order)
+
+
+def _instance(run: Run, one: Instance) -> Node:
+    return Node(
+        kind=NodeKind.INSTANCE,
+        ref=one.ref,
+        label=one.display_name or one.index,
+        state=one.word,
+        counts=Counts(),
+        taskrun=one.name,
+        attempt=one.attempt,
+        started=one.started,
+        ended=one.completed,
+        duration=_duration(run, one.started or one.created, one.completed),
+        reason=one.reason,
+        message=one.message,
+    )
+
+
+def _span(instances: Sequence[Instance], *, ended: bool) -> tuple[float | None, float | None]:
+    """From the first start to the last end; no end while an instance may follow."""
+    started = min((one.started for one in instances if one.started is not None), default=None)
+    over = ended and all(one.ended for one in instances)
+    return started, max((one.completed or 0.0 for one in instances), default=0.0) or None if over else None
+
+
+def _duration(run: Run, started: float | None, ended: float | None) -> float | None:
+    return None if started is None else max((run.now if ended is None else ended) - started, 0.0)
