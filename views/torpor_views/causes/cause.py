@@ -1,0 +1,131 @@
+"""A cause: one sentence that says why something does not run, and the command that helps. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from torpor_wire import times
+
+from torpor_views import json_fields
+
+NAMED = 3
+"""Objects that a sentence names; it counts the others."""
+
+
+class Urgency(StrEnum):
+    """Whether a person has to do something."""
+
+    ACT = "act"
+    """Yes: it does not go on by itself."""
+    WAIT = "wait"
+    """No: it goes on by itself when what it waits for happens."""
+    DONE = "done"
+    """No: it runs, or it has ended as it should."""
+
+
+class CauseKind(StrEnum):
+    """What keeps a run, a task or an instance from running. docs/how-to/find-out-why.md explains each."""
+
+    # of a run
+    NOT_SEEN = "NotSeen"
+    SUSPENDED = "Suspended"
+    NAMESPACE_NOT_READY = "NamespaceNotReady"
+    CREATE_REFUSED = "CreateRefused"
+    CANCELLING = "Cancelling"
+    FINISHING = "Finishing"
+    DELETING = "Deleting"
+    CLEARING = "Clearing"
+    TIMEOUT_NEAR = "TimeoutNear"
+    WORKFLOW_INVALID = "WorkflowInvalid"
+    RUN_ENDED = "RunEnded"
+    ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"
+    # of a task
+    UPSTREAM_OPEN = "UpstreamOpen"
+    UPSTREAM_FAILED = "UpstreamFailed"
+    HOOK = "Hook"
+    SKIPPED = "Skipped"
+    TO_BE_CREATED = "ToBeCreated"
+    DELETED = "Deleted"
+    # slots
+    POOL_UNKNOWN = "PoolUnknown"
+    POOL_FULL = "PoolFull"
+    MAX_ACTIVE = "MaxActive"
+    PARALLELISM = "Parallelism"
+    # pods
+    POD_TO_BE_CREATED = "PodToBeCreated"
+    POD_STARTING = "PodStarting"
+    FORMER_POD = "FormerPod"
+    IMAGE_PULL = "ImagePull"
+    START_FAILED = "StartFailed"
+    UNSCHEDULABLE = "Unschedulable"
+    MOUNT = "Mount"
+    POD_PENDING = "PodPending"
+    QUOTA = "Quota"
+    NODE_LOST = "NodeLost"
+    # waits
+    WAITING = "Waiting"
+    APPROVAL = "Approval"
+    QUEUED = "Queued"
+    POOL_UNSERVED = "PoolUnserved"
+    FIRE_FORBIDDEN = "FireForbidden"
+    LOOP_BLOCKED = "LoopBlocked"
+    WAIT_OVERDUE = "WaitOverdue"
+    CANCEL_REQUESTED = "CancelRequested"
+    # other states of an instance
+    BLOCKED = "Blocked"
+    BACKING_OFF = "BackingOff"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+    ORPHANED = "Orphaned"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Why something does not run.
+
+    `ref`: `task` or `task/0.1` as the commands take it; empty for the run. `sentence`: one line of plain English
+    without line breaks or control characters. `command`: a shell command that helps, or that shows more; may be empty.
+    `reason`: the reason word of the object, if any. `since`, `next_at` (the next look, the next attempt) and
+    `deadline` are seconds since the epoch. `others`: how many more instances of the task have the same cause.
+    """
+
+    kind: CauseKind
+    urgency: Urgency
+    sentence: str
+    task: str = ""
+    ref: str = ""
+    taskrun: str = ""
+    reason: str = ""
+    command: str = ""
+    since: float | None = None
+    next_at: float | None = None
+    deadline: float | None = None
+    others: int = 0
+
+
+def listed(names: Iterable[str], total: int | None = None) -> str:
+    """Return `a, b, c and 4 more`; `total` is the number of names if not all are given."""
+    all_names = list(names)
+    more = (len(all_names) if total is None else total) - len(all_names[:NAMED])
+    return ", ".join(all_names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def quoted(reason: str, message: str) -> str:
+    """Return `Reason: message` as one line; one of them if the other is missing or included."""
+    line = json_fields.one_line(message)
+    if not line or not reason or line.startswith(reason):
+        return line or reason
+    return f"{reason}: {line}"
+
+
+def ago(moment: float | None, now: float) -> str:
+    """Return ` for 5m` for a moment in the past; empty without one."""
+    return "" if moment is None else f" for {times.human(now - moment)}"
+
+
+def until(moment: float, now: float) -> str:
+    """Return `in 5m`, or `now` for a moment that is over."""
+    return f"in {times.human(moment - now)}" if moment - now >= 1 else "now"

@@ -1,0 +1,65 @@
+"""The commands that causes suggest, quoted for a shell. Pure."""
+
+import json
+import re
+import shlex
+
+from torpor_wire import constants
+from torpor_wire.text import printable_line
+
+from torpor_views.model import Run
+
+_CUT = " ... "  # what `transitions.shorten` puts in place of the middle
+_KUBECTL = re.compile(r"\bkubectl .*", re.DOTALL)
+
+
+def torpor(verb: str, run: Run, ref: str = "", *flags: str) -> str:
+    """Return `torpor VERB RUN[/REF] -n NAMESPACE`."""
+    return _line("torpor", verb, f"{run.name}/{ref}" if ref else run.name, *flags, "-n", run.namespace)
+
+
+def retry(run: Run, *refs: str) -> str:
+    """Return the command that runs tasks or instances again."""
+    return _line("torpor", "retry", run.name, *refs, "-n", run.namespace)
+
+
+def describe(run: Run, kind: str, name: str = "") -> str:
+    """Return `kubectl describe` of an object, or of all of a kind."""
+    return _line("kubectl", "-n", run.namespace, "describe", kind, *([name] if name else []))
+
+
+def raise_parallelism(run: Run) -> str:
+    """Return the command that doubles the parallelism of a run."""
+    patch = json.dumps({"spec": {"parallelism": min(max(run.parallelism, 1) * 2, 10_000)}}, separators=(",", ":"))
+    return _line("kubectl", "-n", run.namespace, "patch", "workflow", run.name, "--type=merge", "-p", patch)
+
+
+def edit_pools(run: Run) -> str:
+    """Return the command that edits the pools of the namespace."""
+    return _line("kubectl", "-n", run.namespace, "edit", "configmap", constants.POOLS_CONFIG)
+
+
+def create_pool(run: Run, pool: str) -> str:
+    """Return the command that creates the pools of the namespace with this one."""
+    literal = f"--from-literal={pool}=1"
+    return _line("kubectl", "-n", run.namespace, "create", "configmap", constants.POOLS_CONFIG, literal)
+
+
+def delete_node(node: str) -> str:
+    """Return the command that deletes a node which is gone, or the one that shows the nodes."""
+    return _line("kubectl", "delete", "node", node) if node else "kubectl get nodes"
+
+
+def pool_pods(pool: str) -> str:
+    """Return the command that shows the triggerers of a pool."""
+    return _line("kubectl", "get", "pods", "-A", "-l", f"{constants.LABEL_POOL}={pool}")
+
+
+def within(message: str) -> str:
+    """Return the kubectl command at the end of a message; empty if there is none, or if it was cut."""
+    found = _KUBECTL.search(message)
+    return "" if found is None or _CUT in found[0] else printable_line(found[0].strip())
+
+
+def _line(*words: str) -> str:
+    return printable_line(shlex.join(words))

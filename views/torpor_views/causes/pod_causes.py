@@ -1,0 +1,132 @@
+"""Why the pod of an instance does not run: what its TaskRun says, and what the pod itself says. Pure."""
+
+from dataclasses import replace
+
+from torpor_wire.reason import Reason
+
+from torpor_views import json_fields
+from torpor_views.causes import commands, slots
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted
+from torpor_views.facts import Facts, PodFacts
+from torpor_views.model import Instance, Run, Task
+
+STALE = 60.0
+"""Seconds after which a step that the operator takes at once is overdue."""
+_PULL = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+_CONFIG = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_KINDS = {
+    Reason.IMAGE_PULL_FAILED: CauseKind.IMAGE_PULL,
+    Reason.LAUNCH_FAILED: CauseKind.START_FAILED,
+    Reason.UNSCHEDULABLE: CauseKind.UNSCHEDULABLE,
+    Reason.MOUNT_FAILED: CauseKind.MOUNT,
+    Reason.POD_PENDING: CauseKind.POD_PENDING,
+    Reason.QUOTA_EXCEEDED: CauseKind.QUOTA,
+    Reason.NODE_LOST: CauseKind.NODE_LOST,
+}
+
+
+def of_scheduled(run: Run, facts: Facts, task: Task, one: Instance) -> Cause:
+    """Return why a Scheduled instance has not started."""
+    pods = () if facts.pods is None else facts.pods.get(one.uid, ())
+    pod = next((each for each in pods if each.name == one.pod_name), None)
+    former = next((each for each in pods if each.name != one.pod_name and not each.terminal), None)
+    found = of_pod(run, one, pod) or (None if former is None else _former(run, one, former))
+    if found is not None:
+        return found
+    if pod is None and (slot := slots.missing_slot(run, facts, task, one)) is not None:
+        return slot
+    return _starting(run, facts, one, pod)
+
+
+def of_pod(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
+    """Return what keeps a pod from running, by the reason on the TaskRun or by the pod; None if nothing is known."""
+    explained = _explained(run, one, pod)
+    if explained is not None or pod is None:
+        return explained
+    if pod.deleting is not None and not pod.terminal:
+        return _terminating(run, one, pod)
+    if pod.waiting_reason in _PULL:
+        detail = f"image {one.image} cannot be pulled: {quoted(pod.waiting_reason, pod.waiting_message)}"
+        return _cause(run, one, CauseKind.IMAGE_PULL, f"does not start: {detail}", pod)
+    if pod.waiting_reason in _CONFIG:
+        detail = quoted(pod.waiting_reason, pod.waiting_message)
+        return _cause(run, one, CauseKind.START_FAILED, f"does not start: its container cannot start: {detail}", pod)
+    if pod.unschedulable:
+        detail = f"no node fits pod {pod.name}: {pod.unschedulable}"
+        return _cause(run, one, CauseKind.UNSCHEDULABLE, f"does not start: {detail}", pod)
+    return None
+
+
+def node_lost(run: Run, one: Instance, pod: PodFacts | None) -> Cause:
+    """Return the cause of an instance whose pod is on a node that does not answer."""
+    node = pod.node if pod is not None else ""
+    where = f"node {node}" if node else "its node"
+    detail = f"stands still: {where} never confirmed that pod {pod.name if pod else one.pod_name} ended; "
+    detail += f"repair {where}, or delete it if it is gone"
+    found = _cause(run, one, CauseKind.NODE_LOST, detail, pod)
+    return _with_command(found, commands.delete_node(node))
+
+
+def _explained(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
+    kind = next((kind for reason, kind in _KINDS.items() if reason == one.reason), None)
+    if kind is None:
+        return None
+    if kind is CauseKind.NODE_LOST:
+        return node_lost(run, one, pod)
+    cause = _cause(run, one, kind, f"does not start: {json_fields.one_line(one.message, 400) or one.reason}", pod)
+    return _with_command(cause, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else cause
+
+
+def _former(run: Run, one: Instance, pod: PodFacts) -> Cause:
+    """The pod of an earlier segment or attempt has not ended; two never run at a time."""
+    if pod.deleting is not None and run.now > pod.deleting + STALE:
+        return node_lost(run, one, pod)
+    return _cause(
+        run, one, CauseKind.FORMER_POD, f"starts when its earlier pod {pod.name} has ended", pod, Urgency.WAIT
+    )
+
+
+def _terminating(run: Run, one: Instance, pod: PodFacts) -> Cause:
+    if run.now > (pod.deleting or run.now) + STALE:
+        return node_lost(run, one, pod)
+    return _cause(run, one, CauseKind.FORMER_POD, f"starts again when pod {pod.name} has ended", pod, Urgency.WAIT)
+
+
+def _starting(run: Run, facts: Facts, one: Instance, pod: PodFacts | None) -> Cause:
+    since = one.fired_at or one.retry_at or one.created
+    if pod is not None:
+        where = f"on node {pod.node}" if pod.node else "without a node so far"
+        urgency = Urgency.ACT if pod.created is not None and run.now > pod.created + STALE else Urgency.WAIT
+        detail = f"starts: pod {pod.name} is {pod.phase} {where}{ago(pod.created, run.now)}"
+        return _cause(run, one, CauseKind.POD_STARTING, detail, pod, urgency)
+    if facts.pods is None:
+        return _cause(run, one, CauseKind.POD_STARTING, f"has been Scheduled{ago(since, run.now)}", None, Urgency.WAIT)
+    overdue = since is not None and run.now > since + STALE
+    detail = "is next: the operator has not created its pod yet"
+    found = _cause(run, one, CauseKind.POD_TO_BE_CREATED, f"{detail}{ago(since, run.now)}", None, _urgency(overdue))
+    return _with_command(found, "torpor doctor" if overdue else commands.torpor("get", run))
+
+
+def _urgency(overdue: bool) -> Urgency:
+    return Urgency.ACT if overdue else Urgency.WAIT
+
+
+def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
+    run: Run, one: Instance, kind: CauseKind, detail: str, pod: PodFacts | None, urgency: Urgency = Urgency.ACT
+) -> Cause:
+    described = commands.describe(run, "pod", pod.name if pod is not None else one.pod_name)
+    return Cause(
+        kind=kind,
+        urgency=urgency,
+        sentence=json_fields.one_line(f"Task {one.ref} {detail}.", 600),
+        task=one.task,
+        ref=one.ref,
+        taskrun=one.name,
+        reason=one.reason,
+        command=commands.within(one.message) or described,
+        since=pod.created if pod is not None else one.created,
+    )
+
+
+def _with_command(cause: Cause, command: str) -> Cause:
+    return replace(cause, command=command)

@@ -1,0 +1,93 @@
+"""Which slot an instance waits for, and who holds it: of a pool, of its task, or of its run. Pure."""
+
+from collections.abc import Iterable
+
+from torpor_wire import constants
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from torpor_views import json_fields
+from torpor_views.causes import commands
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, listed
+from torpor_views.facts import Facts, Pool
+from torpor_views.model import Instance, Run, Task
+
+
+def missing_slot(run: Run, facts: Facts, task: Task, one: Instance | None = None) -> Cause | None:
+    """Return the slot that the instances of a task, or this one, wait for; None if the status names none."""
+    subject = f"Task {one.ref if one else task.name}"
+    match task.reason:
+        case Reason.POOL_UNKNOWN:
+            sentence = f"{subject} waits for pool {task.pool}, which is not in ConfigMap {constants.POOLS_CONFIG}."
+            command = commands.edit_pools(run) if facts.pools else commands.create_pool(run, task.pool)
+            return _cause(CauseKind.POOL_UNKNOWN, Urgency.ACT, task, one, sentence, command)
+        case Reason.POOL_FULL:
+            sentence = f"{subject} waits for a slot of pool {task.pool}: {_pool_holders(run, facts, task.pool)}."
+            command = commands.edit_pools(run)
+            return _cause(CauseKind.POOL_FULL, Urgency.WAIT, task, one, sentence, command)
+        case Reason.MAX_ACTIVE_REACHED:
+            held = [other.ref for other in run.of(task.name) if _holds(other, facts, deferred=run.count_deferred)]
+            by = f": held by {listed(held)}" if held else ""
+            sentence = f"{subject} waits for a slot of its task (maxActive {task.max_active}){by}."
+            return _cause(CauseKind.MAX_ACTIVE, Urgency.WAIT, task, one, sentence, commands.torpor("get", run))
+        case Reason.PARALLELISM_REACHED:
+            held = [other.ref for other in run.all_instances() if _holds(other, facts, deferred=run.count_deferred)]
+            by = f": held by {listed(held)}" if held else ""
+            sentence = f"{subject} waits for a slot of the run (spec.parallelism {run.parallelism}){by}."
+            command = commands.raise_parallelism(run)
+            return _cause(CauseKind.PARALLELISM, Urgency.WAIT, task, one, sentence, command)
+        case _:
+            return None
+
+
+def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
+    kind: CauseKind, urgency: Urgency, task: Task, one: Instance | None, sentence: str, command: str
+) -> Cause:
+    return Cause(
+        kind=kind,
+        urgency=urgency,
+        sentence=json_fields.one_line(sentence, 500),
+        task=task.name,
+        ref=one.ref if one else task.name,
+        taskrun=one.name if one else "",
+        reason=task.reason,
+        command=command,
+        since=one.created if one else None,
+    )
+
+
+def _pool_holders(run: Run, facts: Facts, name: str) -> str:
+    """How many slots the pool has, and which instances of the namespace hold them."""
+    pool = None if facts.pools is None else facts.pools.get(name)
+    size = "" if pool is None else f"all {pool.slots} slots are" if pool.slots != 1 else "its only slot is"
+    if pool is not None and pool.slots == 0:
+        return "the pool has 0 slots"
+    others = run.all_instances() if facts.others is None else facts.others
+    held = [
+        f"{one.workflow}/{one.ref}" for one in _in_pool(others, name) if _holds(one, facts, deferred=_deferred(pool))
+    ]
+    if not held:
+        return f"{size} taken" if size else "it is full"
+    return f"{size} held by {listed(held)}" if size else f"slots are held by {listed(held)}"
+
+
+def _in_pool(instances: Iterable[Instance], pool: str) -> Iterable[Instance]:
+    return (one for one in instances if one.pool == pool)
+
+
+def _deferred(pool: Pool | None) -> bool:
+    return pool is not None and pool.deferred
+
+
+def _holds(one: Instance, facts: Facts, *, deferred: bool) -> bool:
+    """Whether an instance holds a slot: while it has a pod. Without the pods, a Scheduled one counts as having none."""
+    match one.state:
+        case State.RUNNING:
+            return True
+        case State.DEFERRED:
+            return deferred
+        case State.SCHEDULED:
+            pods = (facts.pods or {}).get(one.uid, ())
+            return any(pod.name == one.pod_name and not pod.terminal for pod in pods)
+        case _:
+            return False

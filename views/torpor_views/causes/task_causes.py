@@ -1,0 +1,126 @@
+"""Why a task does not go on, beside its instances: before the first, between them, or since it has ended. Pure."""
+
+from typing import assert_never
+
+from torpor_wire.reason import Reason
+
+from torpor_views import counts, json_fields
+from torpor_views.causes import commands, slots, upstream
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted
+from torpor_views.facts import Facts
+from torpor_views.model import Run, Task
+from torpor_views.states import RunState, TaskState
+
+_AFTER_TASKS = frozenset({RunState.FINISHING, RunState.SUCCEEDED, RunState.FAILED})
+
+
+def of_task(run: Run, facts: Facts, task: Task) -> Cause | None:
+    """Return why a task does not go on, or how it ended; None if its instances say all."""
+    match task.state:
+        case TaskState.PENDING:
+            return _pending(run, facts, task)
+        case TaskState.RUNNING:
+            return _partly_created(run, facts, task)
+        case TaskState.SUCCEEDED:
+            return _cause(
+                task, CauseKind.SUCCEEDED, Urgency.DONE, "succeeded", commands.torpor("result", run, task.name)
+            )
+        case TaskState.FAILED:
+            return _failed(run, task)
+        case TaskState.SKIPPED:
+            why = f": {json_fields.one_line(task.message)}" if task.message else ""
+            return _cause(task, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.torpor("get", run))
+        case TaskState.UPSTREAM_FAILED:
+            return upstream.failed_upstream(run, task)
+        case TaskState.CANCELLED:
+            why = f": {json_fields.one_line(task.message)}" if task.message else ""
+            return _cause(
+                task, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, task.name)
+            )
+        case None:
+            detail = f"is in state {task.word!r}, which this version of torpor does not know"
+            return _cause(task, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
+        case _:
+            assert_never(task.state)
+
+
+def _pending(run: Run, facts: Facts, task: Task) -> Cause:
+    if task.hook and run.state not in _AFTER_TASKS:
+        end = {"success": "succeeds", "failure": "fails"}.get(task.hook, "ends")
+        detail = f"is a hook: it runs when the run {end} and all other tasks have ended"
+        return _cause(task, CauseKind.HOOK, Urgency.WAIT, detail, _why(run))
+    return (
+        upstream.open_upstream(run, task)
+        or slots.missing_slot(run, facts, task)
+        or _refused(run, task)
+        or _to_be_created(run, task)
+    )
+
+
+def _partly_created(run: Run, facts: Facts, task: Task) -> Cause | None:
+    """Why the instances of a task that are not created yet do not follow."""
+    found = counts.of_task(run, task)
+    if found.deleted:
+        detail = f"goes on without {found.deleted} TaskRuns that a user deleted, and fails at its end"
+        return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
+    if found.pending == 0 and (run.of(task.name) or task.counts.active or task.counts.deferred):
+        return None
+    return slots.missing_slot(run, facts, task) or upstream_of_group(run, task)
+
+
+def upstream_of_group(run: Run, task: Task) -> Cause | None:
+    """Return which upstream tasks the indexes of a group wait for; each index waits only for its own."""
+    return upstream.open_upstream(run, task) if task.groups else None
+
+
+def _refused(run: Run, task: Task) -> Cause | None:
+    """The API server rejected a TaskRun: the message of the run begins with its error."""
+    verdict = run.conditions.get("Succeeded")
+    if verdict is None or verdict.reason not in {Reason.QUOTA_EXCEEDED, Reason.LAUNCH_FAILED}:
+        return None
+    if verdict.message.startswith("task "):  # the problem of another task
+        return None
+    quota = verdict.reason == Reason.QUOTA_EXCEEDED
+    kind = CauseKind.QUOTA if quota else CauseKind.CREATE_REFUSED
+    detail = f"does not start: the API server rejects its TaskRun: {json_fields.one_line(verdict.message, 400)}"
+    command = commands.describe(run, "quota") if quota else commands.describe(run, "workflow", run.name)
+    return _cause(task, kind, Urgency.ACT, detail, command)
+
+
+def _to_be_created(run: Run, task: Task) -> Cause:
+    verdict = run.conditions.get("Succeeded")
+    if run.state is RunState.PENDING:
+        return _cause(task, CauseKind.NOT_SEEN, Urgency.WAIT, "waits until the operator has seen the run", _why(run))
+    if verdict is not None and verdict.reason == Reason.NAMESPACE_NOT_READY:
+        detail = f"is ready, but namespace {run.namespace} is not set up for workflows"
+        return _cause(task, CauseKind.NAMESPACE_NOT_READY, Urgency.ACT, detail, commands.within(verdict.message))
+    if run.suspend:
+        command = commands.torpor("resume", run)
+        return _cause(task, CauseKind.SUSPENDED, Urgency.ACT, "is ready, but the run is suspended", command)
+    detail = "is ready: the operator is about to create its TaskRuns"
+    return _cause(task, CauseKind.TO_BE_CREATED, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
+
+
+def _why(run: Run) -> str:
+    return commands.torpor("why", run)
+
+
+def _failed(run: Run, task: Task) -> Cause:
+    if task.reason == Reason.DELETED:
+        detail = f"failed, since a user deleted TaskRuns of it: {json_fields.one_line(task.message) or 'Deleted'}"
+        return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
+    why = quoted(task.reason, task.message)
+    command = commands.within(task.message) or commands.retry(run, task.name)
+    return _cause(task, CauseKind.FAILED, Urgency.ACT, f"failed: {why}" if why else "failed", command)
+
+
+def _cause(task: Task, kind: CauseKind, urgency: Urgency, detail: str, command: str) -> Cause:
+    return Cause(
+        kind=kind,
+        urgency=urgency,
+        sentence=json_fields.one_line(f"Task {task.name} {detail}.", 600),
+        task=task.name,
+        ref=task.name,
+        reason=task.reason,
+        command=command,
+    )

@@ -1,0 +1,113 @@
+"""Why a task that has not begun does not begin: its upstream tasks and its trigger rule. Pure."""
+
+from typing import assert_never
+
+from torpor_views import counts
+from torpor_views.causes import commands
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, listed, quoted
+from torpor_views.model import Run, Task
+from torpor_views.states import BROKEN, Rule, TaskState
+
+
+def open_upstream(run: Run, task: Task) -> Cause | None:
+    """Return which upstream tasks a Pending task waits for; None if its rule no longer waits for any."""
+    lists = [name for name in task.before if name not in task.upstream]
+    waiting = _open(run, lists)
+    if waiting:
+        sentence = f"Task {task.name} waits for the list of its group from {_states(waiting, run)}."
+        return _cause(run, task, waiting, sentence)
+    waiting = _open(run, list(task.upstream))
+    if not waiting or task.rule is Rule.ALWAYS:
+        return None
+    return _cause(run, task, waiting, f"Task {task.name} waits until {_awaited(task.rule, waiting, run)}.")
+
+
+def failed_upstream(run: Run, task: Task) -> Cause:
+    """Return which failed task keeps a task from running, through tasks that did not run either."""
+    root = _root(run, task)
+    if root is None:
+        detail = quoted(task.reason, task.message) or "an upstream task failed"
+        sentence, command = f"Task {task.name} does not run (rule {task.rule}): {detail}.", commands.torpor("get", run)
+    else:
+        why = quoted(root.reason, root.message)
+        direct = "upstream task" if root.name in task.before else "the earlier task"
+        sentence = f"Task {task.name} does not run: rule {task.rule}, and {direct} {root.name} {_ended(root)}"
+        sentence += f" ({why})." if why else "."
+        command = commands.retry(run, root.name)
+    return Cause(
+        kind=CauseKind.UPSTREAM_FAILED,
+        urgency=Urgency.ACT,
+        sentence=sentence,
+        task=task.name,
+        ref=task.name,
+        reason=task.reason,
+        command=command,
+    )
+
+
+def _cause(run: Run, task: Task, waiting: list[Task], sentence: str) -> Cause:
+    return Cause(
+        kind=CauseKind.UPSTREAM_OPEN,
+        urgency=Urgency.WAIT,
+        sentence=sentence,
+        task=task.name,
+        ref=task.name,
+        command=commands.torpor("why", run, waiting[0].name),
+    )
+
+
+def _open(run: Run, names: list[str]) -> list[Task]:
+    tasks = (run.task(name) for name in names)
+    return [task for task in tasks if task is not None and not task.ended]
+
+
+def _awaited(rule: Rule, waiting: list[Task], run: Run) -> str:
+    states = _states(waiting, run)
+    match rule:
+        case Rule.ONE_SUCCESS:
+            return f"one upstream task succeeds (rule one_success): {states}"
+        case Rule.ONE_FAILED:
+            return f"one upstream task fails (rule one_failed): {states}"
+        case Rule.ONE_DONE:
+            return f"one upstream task has run (rule one_done): {states}"
+        case (
+            Rule.ALL_SUCCESS
+            | Rule.ALL_FAILED
+            | Rule.ALL_DONE
+            | Rule.ALL_SKIPPED
+            | Rule.NONE_FAILED
+            | Rule.NONE_FAILED_MIN_ONE_SUCCESS
+            | Rule.NONE_SKIPPED
+            | Rule.ALL_DONE_MIN_ONE_SUCCESS
+            | Rule.ALWAYS
+        ):
+            return f"{states} {'ends' if len(waiting) == 1 else 'end'} (rule {rule})"
+        case _:
+            assert_never(rule)
+
+
+def _states(tasks: list[Task], run: Run) -> str:
+    return listed((f"task {task.name} [{_progress(task, run)}]" for task in tasks), len(tasks))
+
+
+def _progress(task: Task, run: Run) -> str:
+    return f"{task.word} {counts.summary(counts.of_task(run, task))}" if task.several else task.word
+
+
+def _root(run: Run, task: Task) -> Task | None:
+    """The nearest task before it that failed or was cancelled itself."""
+    queue, seen = list(task.before), set(task.before)
+    while queue:
+        found = run.task(queue.pop(0))
+        if found is None or found.state not in BROKEN:
+            continue
+        if found.state is not TaskState.UPSTREAM_FAILED:
+            return found
+        new = [name for name in found.before if name not in seen]
+        seen.update(new)
+        queue += new
+    return None
+
+
+def _ended(task: Task) -> str:
+    return "was cancelled" if task.state is TaskState.CANCELLED else "failed"

@@ -1,0 +1,147 @@
+"""Why a deferred instance still waits: what it waits for, its last look, and whether any triggerer looks. Pure."""
+
+from typing import Any
+
+from torpor_wire import times
+from torpor_wire.approvers import Approvers
+from torpor_wire.reason import Reason
+from torpor_wire.trigger import APPROVAL, SEVERAL
+
+from torpor_views import json_fields
+from torpor_views.causes import commands
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, until
+from torpor_views.facts import EventFacts, Facts
+from torpor_views.model import Instance, Run, Trigger
+from torpor_views.wait_progress import WaitProgress
+
+_CLOCK_SLACK = 5.0
+_OVERDUE = 5.0
+_DEPTH = 4
+_EVENTS = (Reason.FIRE_FORBIDDEN, Reason.LOOP_BLOCKED)
+
+
+def of_deferred(run: Run, facts: Facts, one: Instance) -> Cause:
+    """Return why a Deferred instance waits."""
+    if one.cancel is not None:
+        detail = f"ends: its cancellation was requested{ago(one.cancel, run.now)}, and its triggerer stops the wait"
+        return _cause(run, one, CauseKind.CANCEL_REQUESTED, Urgency.WAIT, detail, pool_command(one))
+    match one.reason:
+        case Reason.POOL_UNSERVED:
+            detail = f"waits, but no triggerer is running for pool {one.trigger_pool}"
+            return _cause(run, one, CauseKind.POOL_UNSERVED, Urgency.ACT, detail, pool_command(one))
+        case Reason.QUEUED:
+            detail = f"waits in the queue of its triggerer: {one.message.removeprefix('Queued: ')}"
+            return _cause(run, one, CauseKind.QUEUED, Urgency.ACT, detail, pool_command(one))
+        case Reason.WAITING | "":
+            return _event(run, facts, one) or _overdue(run, one) or _waiting(run, one)
+        case _:
+            detail = f"waits, but needs help: {quoted(one.reason, one.message)}"
+            return _cause(run, one, CauseKind.BLOCKED, Urgency.ACT, detail, commands.within(one.message))
+
+
+def pool_command(one: Instance) -> str:
+    """Return the command that shows the triggerers of an instance."""
+    return commands.pool_pods(one.trigger_pool)
+
+
+def _waiting(run: Run, one: Instance) -> Cause:
+    trigger = one.trigger or Trigger(class_name="an unknown trigger")
+    if (approval := _approval(trigger.class_name, json_fields.decoded(trigger.kwargs))) is not None:
+        return _approval_cause(run, one, trigger, approval)
+    progress = WaitProgress.parse(one.message, trigger.waits_for)
+    words = trigger.waits_for or trigger.class_name
+    subject = words if words.startswith("until ") else f"for {words}"
+    detail = f"waits {subject}{ago(one.deferred_at, run.now)}{_looks(progress, run.now)}"
+    command = commands.torpor("logs", run, one.ref)
+    return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress))
+
+
+def _looks(progress: WaitProgress, now: float) -> str:
+    """The last and the next look; the message is up to some minutes old, so its next look may be over."""
+    if progress.last_at is None:
+        return ""
+    parts = [f"; last look {times.human(now - progress.last_at)} ago: {progress.look or 'nothing'}"]
+    if progress.next_at is not None and progress.next_at > now:
+        parts.append(f"next look {until(progress.next_at, now)}")
+    elif progress.interval is not None:
+        parts.append(f"it looks every {times.human(max(progress.interval, 1.0))}")
+    return ", ".join(parts)
+
+
+def _next(trigger: Trigger, progress: WaitProgress) -> float | None:
+    """The next look; of a trigger that only waits for a moment, this moment."""
+    if trigger.class_name == "time":
+        kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
+        return json_fields.moment(kwargs.get("at"))
+    return progress.next_at
+
+
+def _approval_cause(run: Run, one: Instance, trigger: Trigger, kwargs: json_fields.Fields) -> Cause:
+    question = json_fields.one_line(kwargs.get("question"), 200)
+    about = f": {question}" if question else ""
+    who = Approvers(trigger.users, trigger.groups).shown() or f"every user who may patch TaskRuns in {run.namespace}"
+    look = WaitProgress.parse(one.message, trigger.waits_for).look.partition("; answer")[0]
+    wrong = f"; {look}" if look and look != "no answer yet" else ""
+    detail = f"waits for an approval{ago(one.deferred_at, run.now)}{about}; {who} may answer{wrong}"
+    command = commands.torpor("approve", run, one.ref)
+    return _cause(run, one, CauseKind.APPROVAL, Urgency.ACT, detail, command)
+
+
+def _approval(class_name: str, kwargs: Any, depth: int = _DEPTH) -> json_fields.Fields | None:
+    """The kwargs of the approval that a trigger is or contains."""
+    read = json_fields.fields(kwargs)
+    if class_name == APPROVAL:
+        return read
+    if class_name not in SEVERAL or depth == 0:
+        return None
+    for part in json_fields.objects(read.get("triggers")):
+        found = _approval(json_fields.text(part.get("class")), part.get("kwargs"), depth - 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _event(run: Run, facts: Facts, one: Instance) -> Cause | None:
+    """What a triggerer could say only by an Event: it may not write the status, or the trigger blocks it."""
+    events = facts.events.get(one.name, ())
+    since = (one.deferred_at or 0.0) - _CLOCK_SLACK
+    recent = [event for event in events if event.reason in _EVENTS and (event.at is None or event.at >= since)]
+    if not recent:
+        return None
+    last = max(recent, key=lambda event: event.at or 0.0)
+    return _event_cause(run, one, last)
+
+
+def _event_cause(run: Run, one: Instance, event: EventFacts) -> Cause:
+    message, command = json_fields.one_line(event.message, 400), commands.within(event.message)
+    if event.reason == Reason.FIRE_FORBIDDEN:
+        detail = f"waits, but the triggerers of pool {one.trigger_pool} may not fire in {run.namespace}: {message}"
+        return _cause(run, one, CauseKind.FIRE_FORBIDDEN, Urgency.ACT, detail, command)
+    detail = f"waits, and its trigger blocks the event loop of the triggerer: {message}"
+    return _cause(run, one, CauseKind.LOOP_BLOCKED, Urgency.ACT, detail, command or pool_command(one))
+
+
+def _overdue(run: Run, one: Instance) -> Cause | None:
+    if one.deadline is None or run.now < one.deadline + _OVERDUE:
+        return None
+    detail = f"should have timed out {times.human(run.now - one.deadline)} ago, but no triggerer of pool "
+    detail += f"{one.trigger_pool} has responded; the operator ends the wait soon"
+    return _cause(run, one, CauseKind.WAIT_OVERDUE, Urgency.ACT, detail, pool_command(one))
+
+
+def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
+    run: Run, one: Instance, kind: CauseKind, urgency: Urgency, detail: str, command: str, next_at: float | None = None
+) -> Cause:
+    return Cause(
+        kind=kind,
+        urgency=urgency,
+        sentence=json_fields.one_line(f"Task {one.ref} {detail}.", 600),
+        task=one.task,
+        ref=one.ref,
+        taskrun=one.name,
+        reason=one.reason,
+        command=command or commands.describe(run, "taskrun", one.name),
+        since=one.deferred_at,
+        next_at=next_at,
+        deadline=one.deadline,
+    )
