@@ -1,0 +1,113 @@
+"""All waits of a namespace or a cluster, grouped by pool and source, and how many looks serve them. Pure."""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from torpor_views import json_fields, wait_source
+from torpor_views.instance import Instance, Trigger
+from torpor_views.json_fields import Fields
+from torpor_views.wait_progress import WaitProgress
+
+_STUCK = frozenset({Reason.QUEUED, Reason.POOL_UNSERVED, Reason.FIRE_FORBIDDEN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A deferred TaskRun. `shares`: how many other waits its running trigger serves. Times in seconds since the epoch.
+
+    `reason`: the word on the TaskRun, such as Waiting, Queued or PoolUnserved; empty if none.
+    """
+
+    namespace: str
+    workflow: str
+    ref: str
+    taskrun: str
+    waits_for: str
+    reason: str
+    look: str
+    tries: int
+    since: float | None
+    last_at: float | None
+    next_at: float | None
+    deadline: float | None
+    shares: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitGroup:
+    """The waits of a pool on one source, oldest first.
+
+    `triggers`: running triggers that serve them, since equal waits share one. `queries`: polls that serve them in each
+    round, since triggers on one source share a query. `stuck`: waits that no triggerer looks after. `next_at`: the
+    earliest next look that is known and not over.
+    """
+
+    pool: str
+    class_name: str
+    source: str
+    waits: tuple[Wait, ...]
+    triggers: int
+    queries: int
+    stuck: int
+    oldest: float | None
+    next_at: float | None
+
+
+def build(taskruns: Iterable[Fields], *, now: float) -> tuple[WaitGroup, ...]:
+    """Return the waits among TaskRuns (JSON, of any runs and namespaces), the largest groups first."""
+    groups: dict[tuple[str, str, str], list[tuple[Instance, Trigger, wait_source.WaitSource]]] = {}
+    for body in taskruns:
+        one = Instance.parse(json_fields.fields(body))
+        if one.state is State.DEFERRED:
+            trigger = one.trigger or Trigger(class_name="unknown")
+            source = wait_source.of(one, trigger)
+            groups.setdefault((one.trigger_pool, trigger.class_name, source.label), []).append((one, trigger, source))
+    built = (_group(key, members, now) for key, members in groups.items())
+    return tuple(sorted(built, key=lambda group: (-len(group.waits), group.pool, group.class_name, group.source)))
+
+
+def _group(
+    key: tuple[str, str, str], members: list[tuple[Instance, Trigger, wait_source.WaitSource]], now: float
+) -> WaitGroup:
+    pool, class_name, source = key
+    sharing: dict[Hashable, int] = {}
+    for _, _, its in members:
+        sharing[its.trigger] = sharing.get(its.trigger, 0) + 1
+    waits = sorted((_wait(one, trigger, sharing[its.trigger] - 1) for one, trigger, its in members), key=_age)
+    return WaitGroup(
+        pool=pool,
+        class_name=class_name,
+        source=source,
+        waits=tuple(waits),
+        triggers=len(sharing),
+        queries=len({its.query for _, _, its in members}),
+        stuck=sum(wait.reason in _STUCK for wait in waits),
+        oldest=waits[0].since,
+        next_at=min((wait.next_at for wait in waits if wait.next_at is not None and wait.next_at > now), default=None),
+    )
+
+
+def _wait(one: Instance, trigger: Trigger, shares: int) -> Wait:
+    progress = WaitProgress.parse(one.message, trigger.waits_for)
+    return Wait(
+        namespace=one.namespace,
+        workflow=one.workflow,
+        ref=one.ref,
+        taskrun=one.name,
+        waits_for=trigger.waits_for or trigger.class_name,
+        reason=one.reason,
+        look=progress.look,
+        tries=progress.tries,
+        since=one.deferred_at,
+        last_at=progress.last_at,
+        next_at=progress.next_at,
+        deadline=one.deadline,
+        shares=shares,
+    )
+
+
+def _age(wait: Wait) -> tuple[float, str, str]:
+    return wait.since if wait.since is not None else float("inf"), wait.namespace, wait.taskrun
