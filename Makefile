@@ -5,7 +5,7 @@ SBOM = $(UV) export --quiet --frozen --no-dev --format cyclonedx1.5 --preview-fe
 BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
-CODE := wire crds expressions operator triggerer archive worker-image dev examples tests benchmarks
+CODE := wire crds expressions operator triggerer archive cli worker-image dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE

@@ -16,6 +16,7 @@ COMPONENTS = (
     "operator",
     "triggerer",
     "archive",
+    "cli",
     "worker-image",
     "dev",
     "manifests",

@@ -1,0 +1,140 @@
+"""Reads the archive through the service proxy of the API server (adr/0030).
+
+The API server removes `Authorization` from what it forwards, so the reader's token travels in `Torpor-Authorization`.
+A login without a token, such as a client certificate, requests one for the ServiceAccount `torpor-reader`.
+"""
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from torpor_wire import constants
+
+from kubectl_torpor.cluster.api import Api, Object, parse_object
+from kubectl_torpor.cluster.errors import ApiError, ForbiddenError, NotFoundError, UnavailableError
+from kubectl_torpor.cluster.resources import SERVICE_ACCOUNTS
+from kubectl_torpor.errors import CliError
+
+SYSTEM = "torpor-system"
+READER = "torpor-reader"
+HEADER = "Torpor-Authorization"
+_PROXY = f"/api/v1/namespaces/{SYSTEM}/services/https:{constants.ARCHIVE_CONFIG}:8443/proxy/v1"
+_TOKEN_S = 600
+_PAGE = 500
+
+
+class ArchiveAwayError(CliError):
+    """The archive cannot be read: not installed, down, or not allowed. A command shows what the cluster has."""
+
+
+class ArchivedNotFoundError(CliError):
+    """The archive has no such object."""
+
+
+class Archive:
+    """The archive as the user may read it. Every method raises ArchiveAwayError or ArchivedNotFoundError."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._header: Mapping[str, str] | None = None
+
+    def runs(self, namespace: str | None, filters: Mapping[str, str] | None = None) -> Iterator[Object]:
+        """Yield archived runs, the latest end first; all namespaces for None. Requests pages as they are consumed.
+
+        `filters` are the parameters of the route: name, state, labels, since, until.
+        """
+        place = f"/namespaces/{quote(namespace)}/runs" if namespace else "/runs"
+        token = ""
+        while True:
+            query = {**(filters or {}), "limit": str(_PAGE), **({"continue": token} if token else {})}
+            body = self._json(place, query)
+            yield from body.get("items") or ()
+            token = body.get("continue") or (body.get("metadata") or {}).get("continue") or ""
+            if not token:
+                return
+
+    def latest(self, namespace: str, name: str) -> Object | None:
+        """Return the archived run of this name that ended last, None if there is none."""
+        return next(self.runs(namespace, {"name": name}), None)
+
+    def run(self, namespace: str, uid: str) -> list[Object]:
+        """Return the objects of an archived run: the Workflow, its TaskRuns and its Events."""
+        lines = self._lines(f"/namespaces/{quote(namespace)}/runs/{quote(uid)}")
+        return [found for found in map(parse_object, lines) if found is not None]
+
+    def logs(self, namespace: str, uid: str, filters: Mapping[str, str] | None = None) -> list[Object]:
+        """Return the logs that the archive has of a run: id, taskrun, task, attempt, started, state, and so on.
+
+        `filters` are the parameters of the route: task, attempt, segment, failed.
+        """
+        body = self._json(f"/namespaces/{quote(namespace)}/runs/{quote(uid)}/logs", dict(filters or {}))
+        return list(body.get("items") or ())
+
+    def log_lines(self, namespace: str, identifier: str | int) -> Iterator[bytes]:
+        """Yield the lines of a log: a time, a space, the text."""
+        return self._lines(f"/namespaces/{quote(namespace)}/logs/{quote(str(identifier))}")
+
+    def result(self, namespace: str, taskrun_uid: str, digest: str) -> Iterator[bytes]:
+        """Yield the bytes of an archived result as they arrive."""
+        return self._guarded(
+            self._api.stream(
+                f"{_PROXY}/namespaces/{quote(namespace)}/results/{quote(taskrun_uid)}/{quote(digest)}",
+                headers=self._headers(),
+            )
+        )
+
+    def _json(self, path: str, query: Mapping[str, str]) -> Object:
+        try:
+            body: Object = self._api.http.json("GET", _PROXY + path, query=query, headers=self._headers())
+        except ApiError as error:
+            raise _translated(error) from error
+        return body
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        return self._guarded(self._api.lines(_PROXY + path, headers=self._headers()))
+
+    @staticmethod
+    def _guarded(content: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from content
+        except ApiError as error:
+            raise _translated(error) from error
+
+    def _headers(self) -> Mapping[str, str]:
+        if self._header is None:
+            self._header = {HEADER: f"Bearer {self._token()}"}
+        return self._header
+
+    def _token(self) -> str:
+        if self._api.http.access.as_user:
+            raise ArchiveAwayError("the archive is not read with --as; omit it")
+        if self._api.http.token:
+            return self._api.http.token
+        path = SERVICE_ACCOUNTS.path(SYSTEM, READER, "token")
+        spec = {"audiences": [constants.ARCHIVE_AUDIENCE], "expirationSeconds": _TOKEN_S}
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        try:
+            made: dict[str, Any] = self._api.http.json("POST", path, body=body)
+        except NotFoundError as error:
+            raise ArchiveAwayError(
+                "the archive is not installed, or older than this command; see `torpor doctor`"
+            ) from error
+        except ApiError as error:
+            raise ArchiveAwayError(f"the archive cannot be read with a client certificate: {error}") from error
+        token: str = made["status"]["token"]
+        return token
+
+
+def _translated(error: ApiError) -> CliError:
+    match error:
+        case NotFoundError() if "services" in str(error) or error.reason == "NotFound":
+            return ArchiveAwayError("the archive is not installed; only live runs are shown")
+        case NotFoundError():
+            return ArchivedNotFoundError(str(error))
+        case UnavailableError() | ForbiddenError():
+            return ArchiveAwayError(f"the archive cannot be read: {error}")
+        case ApiError(status=HTTPStatus.BAD_REQUEST):
+            return CliError(f"the archive rejects the request: {error}")
+        case _:
+            return CliError(f"the archive answered: {error}")

@@ -1,0 +1,40 @@
+"""The commands: name, module in `commands/`, and the sentence in `torpor --help`.
+
+A module has the click command as `NAME_command`, with `_` for `-`, for example `get_command`. It is imported only when
+its command runs. To add a command, add a line.
+"""
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command of the table."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "submit": Entry("submit", "Create Workflows from a file."),
+    "get": Entry("get", "Show a run as a tree, and follow it with -w."),
+    "list": Entry("list", "List runs, live and archived."),
+    "why": Entry("why", "Explain why tasks do not run now."),
+    "waits": Entry("waits", "List what deferred tasks wait for."),
+    "logs": Entry("logs", "Print the logs of a run, a task or an instance."),
+    "timeline": Entry("timeline", "Draw when each task waited and ran."),
+    "result": Entry("result", "Print or save the result of a task."),
+    "compare": Entry("compare", "Compare two runs."),
+    "wait": Entry("wait", "Wait for the end of runs."),
+    "retry": Entry("retry", "Run failed or named tasks again."),
+    "resubmit": Entry("resubmit", "Create a new run from an earlier one."),
+    "suspend": Entry("control", "Start no further tasks of a run."),
+    "resume": Entry("control", "Continue a suspended run."),
+    "cancel": Entry("control", "End a run."),
+    "delete": Entry("control", "Delete runs."),
+    "approve": Entry("approve", "Approve a task that waits for an approval."),
+    "reject": Entry("approve", "Reject a task that waits for an approval."),
+    "lint": Entry("lint", "Check Workflow files without a cluster."),
+    "doctor": Entry("doctor", "Check the installation of Torpor."),
+    "completion": Entry("completion", "Print the completion script of a shell."),
+    "version": Entry("version", "Print the versions of torpor and of the cluster."),
+}

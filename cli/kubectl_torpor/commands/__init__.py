@@ -1,0 +1,1 @@
+"""The commands. `command_table` names the module of each."""

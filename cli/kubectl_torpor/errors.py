@@ -1,0 +1,34 @@
+"""The errors of `torpor`. Each message is one line that says what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from kubectl_torpor import exit_codes
+
+
+class CliError(Exception):
+    """The base of all errors that a command reports."""
+
+    exit_code = exit_codes.FAILED
+
+
+class UsageError(CliError):
+    """The arguments cannot be used, whatever the cluster contains."""
+
+    exit_code = exit_codes.USAGE
+
+
+class UnknownNameError(CliError):
+    """The cluster or the run has nothing of this name."""
+
+
+def unknown(what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownNameError:
+    """Build the error for a name that does not exist, with the nearest that does: `unknown("task", "lod", tasks)`."""
+    nearest = nearest_name(name, known)
+    advice = f"; did you mean {nearest}?" if nearest else f"; {hint}" if hint else ""
+    return UnknownNameError(f"there is no {what} {name!r}{advice}")
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar, None if none is similar."""
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), None)

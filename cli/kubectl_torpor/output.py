@@ -1,0 +1,100 @@
+"""What commands print: text and tables on standard output, notes and errors on standard error.
+
+Text from a cluster passes `printable`, so that a terminal shows escape sequences and does not obey them.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import click
+from torpor_wire.text import printable, printable_line
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Format(StrEnum):
+    """The value of `-o`. TEXT is the default."""
+
+    TEXT = "text"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+
+def output_option(*formats: Format | str) -> Callable[[Function], Function]:
+    """Add `-o` with these formats, by default wide, json, yaml and name. The argument `output_format` is a text."""
+    choices = [str(each) for each in ((Format.TEXT, *formats) if formats else Format)]
+    kind = click.Choice(choices)
+    return click.option("-o", "--output", "output_format", type=kind, default=Format.TEXT, help="Format of the output.")
+
+
+def line(text: str = "") -> None:
+    """Print a line of text that may contain newlines."""
+    sys.stdout.write(f"{printable(text)}\n")
+
+
+def flush() -> None:
+    """Send what is printed so far to a reader who watches."""
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Print a remark on standard error, as one line."""
+    sys.stdout.flush()
+    sys.stderr.write(f"{printable_line(text)}\n")
+
+
+def fail(text: str) -> None:
+    """Print an error on standard error, as one line."""
+    note(f"torpor: {text.strip()}")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print columns of equal width, as kubectl does."""
+    cells = [[printable_line(cell) or "-" for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in [list(head), *cells]) for column in range(len(head))]
+    for row in [list(head), *cells]:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        sys.stdout.write(f"{'   '.join(padded).rstrip()}\n")
+
+
+def data(value: Any, output: str) -> None:
+    """Print JSON data as json or yaml. Both escape control characters."""
+    if output == Format.JSON:
+        sys.stdout.write(f"{json.dumps(value, indent=2)}\n")
+        return
+    import yaml  # noqa: PLC0415 - most commands print text
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    sys.stdout.write(yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=120))
+
+
+def objects(items: Sequence[Mapping[str, Any]], output: str, *, single: bool) -> None:
+    """Print Kubernetes objects as name, json or yaml; several as a List."""
+    if output == Format.NAME:
+        for item in items:
+            line(object_name(item))
+        return
+    data(items[0] if single else {"apiVersion": "v1", "kind": "List", "items": list(items)}, output)
+
+
+def object_name(item: Mapping[str, Any]) -> str:
+    """Return `workflow.torpor.dev/NAME`, as `kubectl -o name` does."""
+    group = str(item.get("apiVersion", "")).rpartition("/")[0]
+    kind = str(item.get("kind", "")).lower()
+    return f"{kind}.{group}/{item['metadata']['name']}" if group else f"{kind}/{item['metadata']['name']}"
+
+
+def interactive() -> bool:
+    """Whether standard output is a terminal on which lines can be drawn again."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def coloured() -> bool:
+    """Whether to use colours: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
+    return interactive() and not os.environ.get("NO_COLOR")

@@ -1,0 +1,1 @@
+"""Renders views as text for a terminal."""

@@ -1,0 +1,114 @@
+"""Finds a run by name: in the cluster, else in the archive."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torpor_wire import constants, names
+
+from kubectl_torpor import errors, output
+from kubectl_torpor.archive import Archive, ArchiveAwayError
+from kubectl_torpor.cluster.api import Object, Selection
+from kubectl_torpor.cluster.connect import Cluster
+from kubectl_torpor.cluster.errors import NotFoundError
+from kubectl_torpor.cluster.resources import TASKRUNS, WORKFLOWS
+from kubectl_torpor.references import LATEST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRun:
+    """A Workflow with its TaskRuns. `archived` says where it comes from; only an archived run has its Events here."""
+
+    workflow: Object
+    taskruns: list[Object] = field(default_factory=list)
+    events: list[Object] = field(default_factory=list)
+    archived: bool = False
+
+
+def find_run(cluster: Cluster, name: str) -> FoundRun:
+    """Return a run with its TaskRuns. Raises UnknownNameError with the nearest name."""
+    try:
+        workflow = find_workflow(cluster, name)
+    except errors.UnknownNameError as unknown:
+        found = None if name == LATEST else archived_run(cluster, name)
+        if found is None:
+            raise unknown from None
+        return found
+    return FoundRun(workflow=workflow, taskruns=taskruns_of(cluster, workflow))
+
+
+def find_workflow(cluster: Cluster, name: str) -> Object:
+    """Return a live Workflow. `@latest` is the one created last. Raises UnknownNameError."""
+    if name == LATEST:
+        return _latest(cluster)
+    try:
+        return cluster.api.get(WORKFLOWS, cluster.namespace, name)
+    except NotFoundError as error:
+        if error.reason and "is not installed" in str(error):
+            raise
+        known = [item["metadata"]["name"] for item in workflows(cluster)]
+        hint = f"`torpor list -n {cluster.namespace}` shows those of the namespace"
+        raise errors.unknown(f"run in namespace {cluster.namespace} named", name, known, hint) from error
+
+
+def taskruns_of(cluster: Cluster, workflow: Object) -> list[Object]:
+    """Return the TaskRuns of a Workflow."""
+    return owned(cluster.api.list(taskruns_selection(cluster, workflow)), workflow)
+
+
+def taskruns_selection(cluster: Cluster, workflow: Object) -> Selection:
+    """Return the selection of a Workflow's TaskRuns, for a list or a watch."""
+    label = names.label(workflow["metadata"]["name"])
+    return Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=f"{constants.LABEL_WORKFLOW}={label}")
+
+
+def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
+    """Return the TaskRuns that belong to this Workflow, not to a former one of its name."""
+    uid = workflow["metadata"]["uid"]
+    return [item for item in taskruns if any(owner.get("uid") == uid for owner in _owners(item))]
+
+
+def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
+    """Return the archived run of this name that ended last. None without one; a note says if the archive is away."""
+    archive = Archive(cluster.api)
+    try:
+        entry = archive.latest(cluster.namespace, name)
+        if entry is None:
+            return None
+        objects = archive.run(cluster.namespace, entry["uid"])
+    except ArchiveAwayError as error:
+        output.note(str(error))
+        return None
+    return from_objects(objects)
+
+
+def from_objects(objects: list[Object]) -> FoundRun | None:
+    """Sort the objects of an archived run. None if there is no Workflow among them."""
+    by_kind: dict[str, list[Object]] = {}
+    for item in objects:
+        by_kind.setdefault(str(item.get("kind")), []).append(item)
+    if not by_kind.get("Workflow"):
+        return None
+    return FoundRun(
+        workflow=by_kind["Workflow"][0],
+        taskruns=by_kind.get("TaskRun", []),
+        events=by_kind.get("Event", []),
+        archived=True,
+    )
+
+
+def workflows(cluster: Cluster, *, labels: str = "", everywhere: bool = False) -> list[Object]:
+    """Return the live Workflows of the namespace, or of all."""
+    namespace = None if everywhere else cluster.namespace
+    return cluster.api.list(Selection(resource=WORKFLOWS, namespace=namespace, labels=labels))
+
+
+def _latest(cluster: Cluster) -> Object:
+    found = max(workflows(cluster), key=lambda item: item["metadata"]["creationTimestamp"], default=None)
+    if found is None:
+        raise errors.UnknownNameError(f"namespace {cluster.namespace} has no run; create one with `torpor submit`")
+    return found
+
+
+def _owners(item: Object) -> list[dict[str, Any]]:
+    return item["metadata"].get("ownerReferences") or []

@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+from kubectl_torpor.__main__ import main
+from kubectl_torpor.command_table import COMMANDS
+
+_SLOW = {"pydantic", "aiohttp", "rich", "lightkube", "asyncio", "torpor_api"}
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """The top packages that a command imports, in a process of its own."""
+    code = (
+        "import sys; from kubectl_torpor.__main__ import main; main(sys.argv[1:]);"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=120
+    )
+    return {name.partition(".")[0] for name in ended.stderr.splitlines()}
+
+
+def test_help_imports_neither_the_commands_nor_a_client() -> None:
+    assert imported_by("--help") & (_SLOW | {"urllib3", "yaml"}) == set()
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name, entry in COMMANDS.items() if entry.help not in shown] == []
+
+
+def test_an_unknown_command_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lsit"]) == 2
+    assert capsys.readouterr().err == "torpor: there is no command 'lsit'; did you mean list?\n"
+
+
+def test_a_wrong_option_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version", "--colour"]) == 2
+    assert capsys.readouterr().err == "torpor: No such option '--colour'; see `torpor version --help`\n"
