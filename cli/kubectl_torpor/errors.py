@@ -22,11 +22,11 @@ class UnknownNameError(CliError):
     """The cluster or the run has nothing of this name."""
 
 
-def unknown(what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownNameError:
+def unknown(what: str, name: str, known: Iterable[str], hint: str = "", *, where: str = "") -> UnknownNameError:
     """Build the error for a name that does not exist, with the nearest that does: `unknown("task", "lod", tasks)`."""
     nearest = nearest_name(name, known)
     advice = f"; did you mean {nearest}?" if nearest else f"; {hint}" if hint else ""
-    return UnknownNameError(f"there is no {what} {name!r}{advice}")
+    return UnknownNameError(f"there is no {what} {name!r}{where and f' {where}'}{advice}")
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:

@@ -30,12 +30,19 @@ def output_option(*formats: Format | str) -> Callable[[Function], Function]:
     """Add `-o` with these formats, by default wide, json, yaml and name. The argument `output_format` is a text."""
     choices = [str(each) for each in ((Format.TEXT, *formats) if formats else Format)]
     kind = click.Choice(choices)
-    return click.option("-o", "--output", "output_format", type=kind, default=Format.TEXT, help="Format of the output.")
+    return click.option(
+        "-o", "--output", "output_format", type=kind, default=str(Format.TEXT), help="Format of the output."
+    )
 
 
 def line(text: str = "") -> None:
     """Print a line of text that may contain newlines."""
     sys.stdout.write(f"{printable(text)}\n")
+
+
+def styled(text: str) -> None:
+    """Print a line whose foreign text is printable already, with colours."""
+    sys.stdout.write(f"{text}\n")
 
 
 def flush() -> None:

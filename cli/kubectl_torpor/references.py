@@ -1,6 +1,10 @@
 """Names of runs, tasks and instances as users write them: `NAME`, `NAME/task`, `NAME/task/0.1`, `@latest`. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from torpor_wire import constants
 
 from kubectl_torpor.errors import UsageError
 
@@ -29,3 +33,16 @@ def parse(text: str) -> Reference:
             f"{path!r} is no index of an instance; write NAME/task/3, or NAME/task/0.1 in a group"
         ) from None
     return Reference(run=run, task=task or None, path=indexes)
+
+
+def path_of(taskrun: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the indexes of a TaskRun: those of its groups, then its own if its task is mapped."""
+    spec = taskrun["spec"]
+    index = spec.get("mapIndex", constants.UNMAPPED)
+    groups = tuple(spec.get("groupIndexes") or ())
+    return groups if index == constants.UNMAPPED else (*groups, index)
+
+
+def written(path: tuple[int, ...]) -> str:
+    """Return indexes as `0.1`."""
+    return ".".join(map(str, path))

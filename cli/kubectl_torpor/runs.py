@@ -1,18 +1,17 @@
 """Finds a run by name: in the cluster, else in the archive."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torpor_wire import constants, names
 
-from kubectl_torpor import errors, output
+from kubectl_torpor import errors, output, references
 from kubectl_torpor.archive import Archive, ArchiveAwayError
 from kubectl_torpor.cluster.api import Object, Selection
 from kubectl_torpor.cluster.connect import Cluster
 from kubectl_torpor.cluster.errors import NotFoundError
 from kubectl_torpor.cluster.resources import TASKRUNS, WORKFLOWS
-from kubectl_torpor.references import LATEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,19 +26,24 @@ class FoundRun:
 
 def find_run(cluster: Cluster, name: str) -> FoundRun:
     """Return a run with its TaskRuns. Raises UnknownNameError with the nearest name."""
+    found = find_run_without_taskruns(cluster, name)
+    return found if found.archived else replace(found, taskruns=taskruns_of(cluster, found.workflow))
+
+
+def find_run_without_taskruns(cluster: Cluster, name: str) -> FoundRun:
+    """Return a run. A live one has no TaskRuns yet; an archived one is complete. Raises UnknownNameError."""
     try:
-        workflow = find_workflow(cluster, name)
+        return FoundRun(workflow=find_workflow(cluster, name))
     except errors.UnknownNameError as unknown:
-        found = None if name == LATEST else archived_run(cluster, name)
+        found = None if name == references.LATEST else archived_run(cluster, name)
         if found is None:
             raise unknown from None
         return found
-    return FoundRun(workflow=workflow, taskruns=taskruns_of(cluster, workflow))
 
 
 def find_workflow(cluster: Cluster, name: str) -> Object:
     """Return a live Workflow. `@latest` is the one created last. Raises UnknownNameError."""
-    if name == LATEST:
+    if name == references.LATEST:
         return _latest(cluster)
     try:
         return cluster.api.get(WORKFLOWS, cluster.namespace, name)
@@ -48,7 +52,7 @@ def find_workflow(cluster: Cluster, name: str) -> Object:
             raise
         known = [item["metadata"]["name"] for item in workflows(cluster)]
         hint = f"`torpor list -n {cluster.namespace}` shows those of the namespace"
-        raise errors.unknown(f"run in namespace {cluster.namespace} named", name, known, hint) from error
+        raise errors.unknown("run", name, known, hint, where=f"in namespace {cluster.namespace}") from error
 
 
 def taskruns_of(cluster: Cluster, workflow: Object) -> list[Object]:

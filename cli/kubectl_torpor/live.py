@@ -1,0 +1,234 @@
+"""Follows a run until it ends: redraws its tree on a terminal, else prints a line for each transition."""
+
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from torpor_views import tree
+from torpor_views.model import Run
+from torpor_wire import times
+from torpor_wire.state import TERMINAL
+
+from kubectl_torpor import errors, exit_codes, output, references, run_state, runs
+from kubectl_torpor.cluster.api import Object, Selection
+from kubectl_torpor.cluster.connect import Cluster
+from kubectl_torpor.cluster.resources import WORKFLOWS
+from kubectl_torpor.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from kubectl_torpor.render import tree as render
+from kubectl_torpor.render.screen import Screen
+from kubectl_torpor.render.tree import Look
+
+_TICK_S = 1.0
+_FRAME_S = 0.1
+_SETTLE_S = 2.0
+"""How long the last TaskRuns may arrive after the end of the Workflow: two watches have no common order."""
+_DRAW_SHARE = 4.0
+"""A tree that takes long to draw is drawn less often: at most a fifth of the time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunCopy:
+    """A run as the watches have reported it so far."""
+
+    workflow: Object
+    taskruns: dict[str, Object] = field(default_factory=dict)
+    deleted: bool = False
+
+    def apply(self, update: Update) -> list[tuple[Object | None, Object]]:
+        """Apply an update; return the TaskRuns that changed, each with its former version."""
+        if update.selection.resource == WORKFLOWS:
+            self._workflow(update)
+            return []
+        match update:
+            case Listed(items=items):
+                listed = {item["metadata"]["uid"]: item for item in runs.owned(items, self.workflow)}
+                changed = [(self.taskruns.get(uid), item) for uid, item in listed.items()]
+                self.taskruns = listed
+                return changed
+            case Changed(item=item):
+                if not runs.owned([item], self.workflow):
+                    return []
+                uid = item["metadata"]["uid"]
+                before, self.taskruns[uid] = self.taskruns.get(uid), item
+                return [(before, item)]
+            case Deleted(item=item):
+                self.taskruns.pop(item["metadata"]["uid"], None)
+        return []
+
+    @property
+    def settled(self) -> bool:
+        """Whether no TaskRun that is known has work left."""
+        return all((item.get("status") or {}).get("state") in TERMINAL for item in self.taskruns.values())
+
+    def _workflow(self, update: Update) -> None:
+        uid = self.workflow["metadata"]["uid"]
+        match update:
+            case Listed(items=items):
+                same = [item for item in items if item["metadata"]["uid"] == uid]
+                self.deleted = not same
+                self.workflow = same[0] if same else self.workflow
+            case Changed(item=item) if item["metadata"]["uid"] == uid:
+                self.workflow = item
+            case Deleted(item=item) if item["metadata"]["uid"] == uid:
+                self.workflow, self.deleted = item, True
+            case _:
+                pass
+
+
+def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: float | None = None) -> int:
+    """Show a run until it ends, for at most `limit` seconds. Return the exit code of its outcome."""
+    copy = RunCopy(workflow=workflow)
+    view: _View = _Redrawn(wide=wide) if output.interactive() else _Printed()
+    ends = None if limit is None else time.monotonic() + limit
+    settles = None
+    try:
+        for update in _updates(cluster, workflow):
+            if not isinstance(update, Tick):
+                view.changed(copy, copy.apply(update))
+            view.tick(copy)
+            if copy.deleted:
+                raise errors.CliError(f"run {copy.workflow['metadata']['name']} was deleted")
+            if run_state.has_ended(copy.workflow):
+                settles = settles or time.monotonic() + _SETTLE_S
+                if copy.settled or time.monotonic() > settles:
+                    break
+            else:
+                settles = None
+            if ends is not None and time.monotonic() > ends:
+                view.end(copy)
+                output.note(f"run {copy.workflow['metadata']['name']} has not ended; it goes on")
+                return exit_codes.TIMED_OUT
+    except KeyboardInterrupt:
+        output.note(f"interrupted; run {copy.workflow['metadata']['name']} goes on")
+        return exit_codes.INTERRUPTED
+    view.end(copy)
+    return run_state.exit_code([run_state.word_of(copy.workflow)])
+
+
+def look_of(workflow: Mapping[str, Any], *, wide: bool) -> Look:
+    """Return how to draw a tree on this standard output."""
+    unicode = "utf" in (sys.stdout.encoding or "").lower()
+    return Look(
+        branches=render.UNICODE if unicode else render.ASCII,
+        coloured=output.coloured(),
+        wide=wide,
+        width=shutil.get_terminal_size().columns if output.interactive() and not wide else 0,
+        state=run_state.word_of(workflow),
+    )
+
+
+def waits_of(run: Run) -> dict[str, str]:
+    """Return what deferred instances wait for, by the names of their TaskRuns."""
+    found = ((one, one.trigger) for one in run.all_instances())
+    return {one.name: trigger.waits_for for one, trigger in found if trigger is not None and trigger.waits_for}
+
+
+def transition_line(item: Mapping[str, Any]) -> str:
+    """Return a line for the state that a TaskRun entered: time, task, state, why."""
+    status = item.get("status") or {}
+    state = str(status.get("state") or "Scheduled")
+    trigger = status.get("trigger") or {}
+    why = f"waits for {trigger.get('waitsFor')}" if state == "Deferred" else str(status.get("message") or "")
+    name = item["spec"].get("task", "")
+    path = ".".join(str(part) for part in references.path_of(item))
+    label = f"{name}/{path}" if path else name
+    numbers = f"attempt {status.get('attempt', 1)}" if int(status.get("attempt") or 1) > 1 else ""
+    return "  ".join(
+        filter(None, (times.rfc3339(time.time()), label.ljust(20), state.ljust(10), numbers, why))
+    ).rstrip()
+
+
+class _View(Protocol):
+    """Shows a run that changes."""
+
+    def changed(self, copy: RunCopy, changes: list[tuple[Object | None, Object]]) -> None:
+        """Show changes of TaskRuns or of the Workflow."""
+
+    def tick(self, copy: RunCopy) -> None:
+        """Show the time that passes."""
+
+    def end(self, copy: RunCopy) -> None:
+        """Show the last state."""
+
+
+class _Printed:
+    """A line for each transition, for pipes and logs."""
+
+    def __init__(self) -> None:
+        self._state = ""
+
+    def changed(self, copy: RunCopy, changes: list[tuple[Object | None, Object]]) -> None:
+        """Print TaskRuns that entered another state."""
+        for before, item in changes:
+            if before is None or _stage(before) != _stage(item):
+                output.line(transition_line(item).replace("\n", " "))
+        state = run_state.word_of(copy.workflow)
+        if state != self._state and not run_state.has_ended(copy.workflow):
+            self._state = state
+            self._print(copy)
+        output.flush()
+
+    def tick(self, copy: RunCopy) -> None:
+        """Do nothing: time alone changes no line."""
+
+    def end(self, copy: RunCopy) -> None:
+        """Print the outcome."""
+        self._print(copy)
+
+    @staticmethod
+    def _print(copy: RunCopy) -> None:
+        name, state = copy.workflow["metadata"]["name"], run_state.word_of(copy.workflow)
+        progress = (copy.workflow.get("status") or {}).get("progress") or ""
+        words = (
+            times.rfc3339(time.time()),
+            name.ljust(20),
+            state.ljust(10),
+            progress,
+            run_state.message_of(copy.workflow),
+        )
+        output.line("  ".join(filter(None, words)).rstrip().replace("\n", " "))
+        output.flush()
+
+
+class _Redrawn:
+    """The tree, drawn again in place."""
+
+    def __init__(self, *, wide: bool) -> None:
+        self._screen = Screen()
+        self._wide = wide
+        self._next = 0.0
+
+    def changed(self, copy: RunCopy, changes: list[tuple[Object | None, Object]]) -> None:
+        """Do nothing: the next tick draws what the copy then has."""
+
+    def tick(self, copy: RunCopy) -> None:
+        """Draw, since durations grow, but not too often."""
+        if time.monotonic() >= self._next:
+            self._draw(copy, whole=False)
+
+    def end(self, copy: RunCopy) -> None:
+        """Draw the whole tree."""
+        self._draw(copy, whole=True)
+
+    def _draw(self, copy: RunCopy, *, whole: bool) -> None:
+        began = time.monotonic()
+        run = Run.parse(copy.workflow, copy.taskruns.values(), now=time.time())
+        lines = render.lines(tree.build(run), look_of(copy.workflow, wide=self._wide), waits=waits_of(run))
+        self._screen.draw(lines, whole=whole)
+        took = time.monotonic() - began
+        self._next = time.monotonic() + max(_FRAME_S, took * _DRAW_SHARE)
+
+
+def _stage(item: Mapping[str, Any]) -> tuple[Any, ...]:
+    status = item.get("status") or {}
+    return tuple(status.get(key) for key in ("state", "attempt", "segment", "launch"))
+
+
+def _updates(cluster: Cluster, workflow: Object) -> Iterator[Update | Tick]:
+    name = workflow["metadata"]["name"]
+    own = Selection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    selections = (own, runs.taskruns_selection(cluster, workflow))
+    return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=_TICK_S)

@@ -1,0 +1,142 @@
+"""The tree of a run as lines of text: one line for the run, a group, a task or an instance. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torpor_views import counts
+from torpor_views.tree import Node, NodeKind, Tree
+from torpor_wire import times
+from torpor_wire.text import printable_line
+
+from kubectl_torpor.render import style
+
+_STATE = len("UpstreamFailed")
+_DURATION = len("100d23h")
+_MESSAGE = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branches:
+    """The characters that draw the tree."""
+
+    child: str
+    last: str
+    beside: str
+    blank: str
+
+
+UNICODE = Branches(child="├─ ", last="└─ ", beside="│  ", blank="   ")
+ASCII = Branches(child="|- ", last="`- ", beside="|  ", blank="   ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How lines are drawn. `width`: columns of the terminal, 0 for unlimited."""
+
+    branches: Branches = UNICODE
+    coloured: bool = False
+    wide: bool = False
+    width: int = 0
+    state: str = ""
+    """State of the run, where it says more than the tree's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A line before it is padded."""
+
+    name: str
+    state: str
+    duration: str
+    details: str
+    attempt: str = ""
+    taskrun: str = ""
+
+
+def lines(tree: Tree, look: Look, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
+    """Return the heading and the lines of a tree. `waits`: what deferred TaskRuns wait for, by name.
+
+    `least` is the width of the first column at least.
+    """
+    rows = [_root(tree, look), *_rows(tree.nodes, "", look.branches, waits or {})]
+    return _padded(rows, look, least)
+
+
+def name_width(tree: Tree, look: Look) -> int:
+    """Return the width of the first column."""
+    return max(len(row.name) for row in [_root(tree, look), *_rows(tree.nodes, "", look.branches, {})])
+
+
+def head(tree: Tree, look: Look) -> list[str]:
+    """Return the heading and the line of the run, as `lines` begins for this width of names."""
+    return _padded([_root(tree, look)], look, name_width(tree, look))
+
+
+def _root(tree: Tree, look: Look) -> Row:
+    progress = tree.progress or f"{tree.counts.done}/{tree.counts.total}"
+    why = tree.message if tree.state == "Failed" else ""
+    return Row(
+        name=printable_line(tree.name),
+        state=look.state or tree.state,
+        duration=_duration(tree.duration),
+        details=printable_line(f"{progress}  {why}".rstrip()),
+    )
+
+
+def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[str, str]) -> Iterator[Row]:
+    for place, node in enumerate(nodes):
+        last = place == len(nodes) - 1
+        yield Row(
+            name=f"{indent}{branches.last if last else branches.child}{_label(node)}",
+            state=node.state,
+            duration=_duration(node.duration),
+            details=printable_line(_details(node, waits)),
+            attempt=str(node.attempt or ""),
+            taskrun=printable_line(node.taskrun),
+        )
+        below = indent + (branches.blank if last else branches.beside)
+        yield from _rows(node.children, below, branches, waits)
+        if node.children and node.hidden and node.kind is NodeKind.TASK:
+            yield Row(name=f"{below}... {node.hidden} more", state="", duration="", details="")
+
+
+def _label(node: Node) -> str:
+    return printable_line(f"[{node.label}]" if node.kind is NodeKind.GROUP else node.label)
+
+
+def _details(node: Node, waits: dict[str, str]) -> str:
+    parts = [counts.summary(node.counts)] if node.folded else []
+    wait = waits.get(node.taskrun)
+    if wait:
+        parts.append(f"waits for {wait}")
+    elif node.state not in {"Succeeded", "Running"} or node.reason not in {"", "Succeeded"}:
+        parts.append(": ".join(filter(None, (node.reason, node.message))))
+    if node.hook:
+        parts.append(f"hook for {node.hook}")
+    return "  ".join(filter(None, parts))
+
+
+def _duration(seconds: float | None) -> str:
+    return "" if seconds is None else times.human(seconds)
+
+
+def _padded(rows: Sequence[Row], look: Look, least: int) -> list[str]:
+    name = max(least, *(len(row.name) for row in rows))
+    taskrun = max(len("TASKRUN"), *(len(row.taskrun) for row in rows))
+    heading = Row(
+        name="NAME", state="STATE", duration="DURATION", details="DETAILS", attempt="ATTEMPT", taskrun="TASKRUN"
+    )
+    return [_line(row, look, name, taskrun) for row in (heading, *rows)]
+
+
+def _line(row: Row, look: Look, name: int, taskrun: int) -> str:
+    """Return a line. Its details are cut at the width of the terminal."""
+    before = f"{row.name.ljust(name)}   "
+    after = f"   {row.duration.ljust(_DURATION + 1)}   "
+    if look.wide:
+        after += f"{row.attempt.ljust(len('ATTEMPT'))}   {row.taskrun.ljust(taskrun)}   "
+    used = len(before) + _STATE + len(after)
+    details = row.details if look.wide else row.details[:_MESSAGE]
+    if look.width:
+        details = details[: max(look.width - used, 8)]
+    return f"{before}{style.state(row.state, coloured=look.coloured, width=_STATE)}{after}{details}".rstrip()
