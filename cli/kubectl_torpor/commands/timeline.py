@@ -1,0 +1,71 @@
+"""`torpor timeline`."""
+
+import shutil
+import sys
+import time
+
+import click
+from torpor_views import timeline
+from torpor_views.model import Run
+
+from kubectl_torpor import output
+from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.render import as_json, timeline_chart, timeline_rows, timeline_svg
+from kubectl_torpor.render.timeline_rows import Chart
+from kubectl_torpor.runs import find_run
+from kubectl_torpor.target import ClusterCommand, Target, complete_run
+
+_SVG = "svg"
+_WIDTH = 100
+"""Characters of a line if standard output is no terminal and COLUMNS is not set."""
+
+
+@click.command("timeline", cls=ClusterCommand)
+@click.argument("name", shell_complete=complete_run)
+@output_option(Format.WIDE, _SVG, Format.JSON, Format.YAML)
+@click.pass_obj
+def timeline_command(target: Target, name: str, output_format: str) -> None:
+    """Draw when each task of the run NAME was queued, ran in a pod, or waited.
+
+    Mapped tasks are folded; `-o wide` shows each instance, `-o svg` writes a picture to standard output.
+    """
+    found = find_run(connect(target), name)
+    run = Run.parse(found.workflow, found.taskruns, now=time.time())
+    built = timeline.build(run)
+    if output_format in {Format.JSON, Format.YAML}:
+        output.data(as_json.to_json(built), output_format)
+        return
+    chart = chart_of(run, built, unfold=output_format == Format.WIDE)
+    if output_format == _SVG:
+        sys.stdout.writelines(timeline_svg.draw(chart))
+        return
+    width = shutil.get_terminal_size((_WIDTH, 1)).columns
+    for line in timeline_chart.draw(chart, width, style=_style(), colour=output.coloured()):
+        sys.stdout.write(f"{line}\n")  # the chart has escaped foreign text, and may have colours
+
+
+def chart_of(run: Run, built: timeline.Timeline, *, unfold: bool) -> Chart:
+    """Return the chart of a run."""
+    return Chart(
+        title=run.name,
+        state=run.word,
+        start=built.start,
+        end=built.end,
+        rows=timeline_rows.of_timeline(built, unfold=unfold),
+        notes=tuple(_notes(built)),
+    )
+
+
+def _notes(built: timeline.Timeline) -> list[str]:
+    if not built.rows:
+        return ["No task has started."]
+    inexact = sum(not row.exact and row.state != "Scheduled" for row in built.rows)
+    if not inexact:
+        return []
+    return [f"{inexact} of {len(built.rows)} TaskRuns have no history, so only their last attempt is drawn."]
+
+
+def _style() -> timeline_chart.Style:
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    return timeline_chart.UNICODE if unicode else timeline_chart.ASCII

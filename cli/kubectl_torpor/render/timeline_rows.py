@@ -1,0 +1,152 @@
+"""The rows of a timeline, as the chart in the terminal and the picture draw them. Pure.
+
+A mapped task with many instances becomes one folded row and a sample of its instances.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import assert_never
+
+from torpor_views import timeline
+from torpor_views.timeline import Phase
+
+FOLD_ABOVE = 8
+"""Instances of a mapped task that are shown one by one."""
+SAMPLE = 3
+"""Instances shown of a folded task: failed ones first, then the longest."""
+
+
+class Kind(StrEnum):
+    """What an instance did in a span of time."""
+
+    QUEUED = "queued"
+    POD = "pod"
+    WAIT = "wait"
+    BACKOFF = "back-off"
+    UNKNOWN = "unknown"
+    """Older transitions that the history has as one entry, or a state of a newer version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A span of time; start and end in seconds since the epoch."""
+
+    kind: Kind
+    start: float
+    end: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A line of the chart. A folded row has the bars of `count` instances."""
+
+    label: str
+    bars: tuple[Bar, ...] = ()
+    state: str = ""
+    depth: int = 0
+    count: int = 1
+
+    @property
+    def start(self) -> float | None:
+        """The start of the first bar."""
+        return min((bar.start for bar in self.bars), default=None)
+
+    @property
+    def end(self) -> float | None:
+        """The end of the last bar."""
+        return max((bar.end for bar in self.bars), default=None)
+
+    @property
+    def seconds(self) -> float:
+        """The time from the first start to the last end."""
+        return 0.0 if self.start is None or self.end is None else self.end - self.start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A run as rows. `end` is now for a run that goes on."""
+
+    title: str
+    state: str
+    start: float
+    end: float
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Sentences below the chart, for example about objects without history."""
+
+    @property
+    def seconds(self) -> float:
+        """The time that the chart shows; never 0, so that it can be divided by."""
+        return max(self.end - self.start, 1e-3)
+
+
+def of_timeline(found: timeline.Timeline, *, unfold: bool = False) -> tuple[Row, ...]:
+    """Return the rows of a run. `unfold` shows each instance of every task."""
+    rows: list[Row] = []
+    for task, instances in groupby(found.rows, key=lambda row: row.task):
+        each = [_row(one) for one in instances]
+        rows += each if unfold else fold(task, each)
+    return tuple(rows)
+
+
+def _row(one: timeline.Row) -> Row:
+    return Row(label=one.label, state=one.state, bars=tuple(_bar(each) for each in one.intervals))
+
+
+def _bar(interval: timeline.Interval) -> Bar:
+    kind = _kind(interval.phase)
+    return Bar(kind=kind, start=interval.start, end=interval.end, note=interval.reason or interval.detail)
+
+
+def _kind(phase: Phase) -> Kind:
+    match phase:
+        case Phase.QUEUED | Phase.STARTING:
+            return Kind.QUEUED
+        case Phase.RUNNING:
+            return Kind.POD
+        case Phase.WAITING:
+            return Kind.WAIT
+        case Phase.BACKING_OFF:
+            return Kind.BACKOFF
+        case Phase.GAP:
+            return Kind.UNKNOWN
+        case _:
+            assert_never(phase)
+
+
+def fold(task: str, instances: Sequence[Row], *, above: int = FOLD_ABOVE) -> list[Row]:
+    """Return the rows of a task's instances: all of them, or one folded row and a sample."""
+    if len(instances) <= above:
+        return list(instances)
+    bars = tuple(bar for row in instances for bar in row.bars)
+    folded = Row(label=f"{task} ({len(instances)})", bars=bars, state=_states(instances), count=len(instances))
+    return [folded, *(_indented(row) for row in sample(instances))]
+
+
+def sample(instances: Sequence[Row], size: int = SAMPLE) -> list[Row]:
+    """Return failed instances, then the longest, in their own order."""
+    ranked = sorted(range(len(instances)), key=lambda at: _rank(instances[at]))[:size]
+    return [instances[at] for at in sorted(ranked)]
+
+
+def _rank(row: Row) -> tuple[bool, float]:
+    return row.state != "Failed", -row.seconds
+
+
+def _states(instances: Iterable[Row]) -> str:
+    """Return the number of instances in each state: `97 Succeeded, 3 Failed`."""
+    counts: dict[str, int] = {}
+    for row in instances:
+        counts[row.state] = counts.get(row.state, 0) + 1
+    return ", ".join(f"{count} {state}" for state, count in _by_count(counts))
+
+
+def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda entry: -entry[1])
+
+
+def _indented(row: Row) -> Row:
+    return Row(label=row.label, bars=row.bars, state=row.state, depth=row.depth + 1, count=row.count)
