@@ -28,7 +28,8 @@ def tick_label(seconds: float) -> str:
     """Return `90` as `1m30s` and `0.5` as `0.5s`."""
     if seconds != int(seconds):
         return f"{seconds:.1f}s"
-    rest, parts = int(seconds), []
+    rest = int(seconds)
+    parts: list[str] = []
     for unit, size in _UNITS:
         number, rest = divmod(rest, size)
         if number:
@@ -40,7 +41,8 @@ def duration(seconds: float) -> str:
     """Return a duration with its two largest units, and a tenth below ten seconds."""
     if seconds < _PRECISE:
         return f"{max(seconds, 0.0):.1f}s"
-    rest, parts = round(seconds), []
+    rest = round(seconds)
+    parts: list[tuple[int, str]] = []
     for unit, size in _UNITS:
         number, rest = divmod(rest, size)
         if parts or number:

@@ -1,0 +1,189 @@
+"""`torpor logs`."""
+
+import time
+from collections.abc import Sequence
+
+import click
+from torpor_views.model import Run
+from torpor_wire import constants, names, times
+
+from kubectl_torpor import errors, output, references
+from kubectl_torpor.archive import Archive, ArchiveAwayError
+from kubectl_torpor.cluster import api
+from kubectl_torpor.cluster.api import Object
+from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.cluster.resources import PODS, WORKFLOWS
+from kubectl_torpor.instances import check_reference
+from kubectl_torpor.logs import merge, selection, timestamps
+from kubectl_torpor.logs.follow import Followed, Follower
+from kubectl_torpor.logs.printing import LogPrinter, Style
+from kubectl_torpor.logs.progress import Progress
+from kubectl_torpor.logs.reader import LogReader, Window
+from kubectl_torpor.logs.selection import Filter, Found, Missing, Selection
+from kubectl_torpor.logs.source import LogSource, SourceKey
+from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.references import Reference
+from kubectl_torpor.runs import FoundRun, find_run
+from kubectl_torpor.target import ClusterCommand, Target, complete_reference
+
+MISSING_MAX = 10
+"""Logs that are reported one by one as missing."""
+
+
+@click.command("logs", cls=ClusterCommand)
+@click.argument("reference", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_reference)
+@click.option("-f", "--follow", is_flag=True, help="Follow the run, and join new pods, until it ends.")
+@click.option("--attempt", type=click.IntRange(min=1), help="Only this attempt, from 1.")
+@click.option("--segment", type=click.IntRange(min=0), help="Only this segment, from 0.")
+@click.option("--failed", is_flag=True, help="Only attempts that failed.")
+@click.option("--since", help="Only lines after this: a duration such as 5m, or a time in RFC 3339.")
+@click.option("--tail", type=click.IntRange(min=0), help="Only the last lines of each log, as many as this.")
+@click.option("--timestamps", "with_times", is_flag=True, help="Print the time of each line, in UTC.")
+@click.option("--no-prefix", is_flag=True, help="Print lines without the name of their source.")
+@output_option(Format.JSON)
+@click.pass_obj
+def logs_command(  # noqa: PLR0913, PLR0917 - the options of the command
+    target: Target,
+    reference: str,
+    follow: bool,
+    attempt: int | None,
+    segment: int | None,
+    failed: bool,
+    since: str | None,
+    tail: int | None,
+    with_times: bool,
+    no_prefix: bool,
+    output_format: str,
+) -> None:
+    """Print the logs of a run, a task or an instance, in the order of time.
+
+    Pods that exist are read from the cluster, earlier ones and the lines of waits from the archive.
+    """
+    if failed and follow:
+        raise errors.UsageError("--failed and --follow exclude each other; an attempt fails when it ends")
+    wanted = references.parse(reference)
+    cluster = connect(target)
+    run = find_run(cluster, wanted.run)
+    window = Window(since=0 if since is None else _since(since), tail=tail)
+    chosen = Filter(
+        task=wanted.task or "", path=wanted.path, attempt=attempt, segment=segment, failed=failed, since=window.since
+    )
+    printer = LogPrinter(Style(json=output_format == Format.JSON, prefix=not no_prefix, times=with_times))
+    _Logs(cluster, run, wanted, printer).show(chosen, window, follow=follow)
+
+
+class _Logs:
+    """The logs of one run."""
+
+    def __init__(self, cluster: Cluster, run: FoundRun, wanted: Reference, printer: LogPrinter) -> None:
+        self._cluster = cluster
+        self._run = run
+        self._view = Run.parse(run.workflow, run.taskruns, now=time.time())
+        self._wanted = wanted
+        self._printer = printer
+        self._tasks = tuple(task.name for task in self._view.tasks)
+
+    def show(self, chosen: Filter, window: Window, *, follow: bool) -> None:
+        """Print what is there, and with `follow` what comes."""
+        goes_on = follow and not self._run.archived and not self._view.ended
+        check_reference(self._wanted, self._view, later=goes_on)
+        reader = LogReader(self._cluster.api, self._cluster.namespace, window, _report)
+        found = selection.select(self._found(), chosen)
+        progress = {source.key: Progress() for source in found.sources if source.running}
+        self._printer.widen(found.sources)
+        for line in merge.merge(found.sources, reader.read):
+            self._printer.write(line)
+            if line.source.running:
+                progress[line.source.key].note(line)
+        output.flush()
+        if goes_on:
+            self._follow(reader, found, chosen, progress)
+        else:
+            _report_missing(found.missing)
+            _report_nothing(found, self._view.name)
+
+    def _found(self) -> Found:
+        return Found(
+            tasks=self._tasks, instances=self._view.all_instances(), pods=self._pods(), archived=self._archived()
+        )
+
+    def _pods(self) -> list[Object]:
+        if self._run.archived:
+            return []
+        uid = self._run.workflow["metadata"]["uid"]
+        created = self._view.created or 0.0
+        pods = self._cluster.api.list(self._pod_selection())
+        mine = {item["metadata"]["uid"] for item in self._run.taskruns}
+        return [pod for pod in pods if _owner(pod) in mine or _later(pod, created, uid)]
+
+    def _pod_selection(self) -> api.Selection:
+        labels = f"{constants.LABEL_WORKFLOW}={names.label(self._view.name)}"
+        if self._wanted.task:
+            labels += f",{constants.LABEL_TASK}={names.label(self._wanted.task)}"
+        return api.Selection(resource=PODS, namespace=self._cluster.namespace, labels=labels)
+
+    def _archived(self) -> list[Object]:
+        filters = {"task": self._wanted.task} if self._wanted.task else {}
+        try:
+            return Archive(self._cluster.api).logs(self._cluster.namespace, self._view.uid, filters)
+        except ArchiveAwayError as error:
+            output.note(f"only logs of pods that exist are shown: {error}")
+        except errors.CliError as error:
+            output.note(f"the archive does not list the logs of this run: {error}")
+        return []
+
+    def _follow(self, reader: LogReader, found: Selection, chosen: Filter, progress: dict[SourceKey, Progress]) -> None:
+        run = api.Selection(
+            resource=WORKFLOWS, namespace=self._cluster.namespace, fields=f"metadata.name={self._view.name}"
+        )
+        followed = Followed(
+            api=self._cluster.api,
+            namespace=self._cluster.namespace,
+            workflow=self._run.workflow,
+            pods=self._pod_selection(),
+            run=run,
+            tasks=self._tasks,
+            chosen=chosen,
+            shown=progress,
+            complete={source.key for source in found.sources if not source.running},
+        )
+        for line in Follower(followed, reader, output.note).lines():
+            self._printer.write(line)
+            output.flush()
+
+
+def _owner(pod: Object) -> str:
+    return next((str(one.get("uid")) for one in pod["metadata"].get("ownerReferences") or ()), "")
+
+
+def _later(pod: Object, created: float, uid: str) -> bool:
+    """Whether the pod is younger than the run. Its TaskRun may have been created after the list, or cleared."""
+    return bool(uid) and times.epoch(pod["metadata"]["creationTimestamp"]) >= created
+
+
+def _since(text: str) -> int:
+    try:
+        return timestamps.of_epoch(time.time() - times.seconds(text))
+    except ValueError:
+        moment = timestamps.of_text(text)
+    if moment is None:
+        raise errors.UsageError(f"--since {text!r} is no duration and no time; write 5m, 1h30m or 2026-11-22T14:00:00Z")
+    return moment
+
+
+def _report(source: LogSource, reason: str) -> None:
+    output.note(f"{source.name}: {reason}")
+
+
+def _report_missing(missing: Sequence[Missing]) -> None:
+    """Say on standard error which logs are not shown."""
+    for each in missing[:MISSING_MAX]:
+        reason = each.reason or "the pod is gone, and the archive has no log of it"
+        output.note(f"{each.source.name}: no log: {reason}")
+    if len(missing) > MISSING_MAX:
+        output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
+
+
+def _report_nothing(found: Selection, name: str) -> None:
+    if not found.sources and not found.missing:
+        output.note(f"there is no log yet; `torpor why {name}` explains what the tasks wait for")

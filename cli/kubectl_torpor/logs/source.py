@@ -1,0 +1,65 @@
+"""A source of log lines: a container of a pod, or a wait. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from torpor_wire import instance_paths
+
+Nanoseconds: TypeAlias = int
+"""A time since the epoch. Floats cannot order the lines of a busy container."""
+
+
+class Kind(StrEnum):
+    """What wrote the lines."""
+
+    POD = "pod"
+    WAIT = "wait"
+
+
+class SourceKey(NamedTuple):
+    """The part of a task's execution that a log belongs to. The archive and the API server have equal keys for it."""
+
+    task: str
+    path: tuple[int, ...]
+    attempt: int
+    segment: int
+    launch: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSource:
+    """A log that can be read.
+
+    `start` is not later than the first line; `end` is not earlier than the last one, and None if it is unknown.
+    `archive_id` is empty if the API server has the log. `running`: more lines can follow.
+    """
+
+    key: SourceKey
+    start: Nanoseconds = 0
+    end: Nanoseconds | None = None
+    pod: str = ""
+    archive_id: str = ""
+    running: bool = False
+
+    @property
+    def instance(self) -> str:
+        """The instance as `load[3]`, or `load` if the task is not mapped."""
+        index = instance_paths.written(self.key.path)
+        return f"{self.key.task}[{index}]" if index else self.key.task
+
+    @property
+    def name(self) -> str:
+        """The prefix of its lines: `load[3] a1 s0`, with `wait` for a wait."""
+        launch = f" l{self.key.launch}" if self.key.launch else ""
+        wait = " wait" if self.key.kind is Kind.WAIT else ""
+        return f"{self.instance} a{self.key.attempt} s{self.key.segment}{launch}{wait}"
+
+
+class LogLine(NamedTuple):
+    """A line without its newline. `at` is 0 where the source has no time for it."""
+
+    at: Nanoseconds
+    source: LogSource
+    text: str
