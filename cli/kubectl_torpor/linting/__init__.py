@@ -1,0 +1,1 @@
+"""Checks the YAML of Workflows without a cluster: everything that the API server and the operator would report."""

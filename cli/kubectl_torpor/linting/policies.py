@@ -1,0 +1,122 @@
+"""Evaluates the admission policies for a new Workflow, with their messages. Pure.
+
+A policy rejects a Workflow with the first item that is wrong. A validation here reports all of them: it is evaluated
+with each item of its variable in turn (`variables.unknownAfter.size() == 0`).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubectl_torpor.linting.cel import interpreter
+from kubectl_torpor.linting.cel.functions import CelError
+from kubectl_torpor.linting.finding import Path, Problem, Rule
+
+_EMPTY = re.compile(r"variables\.(\w+)\.size\(\) == 0")
+
+FIELDS: Mapping[str, Path] = {
+    "invalidParams": ("spec", "params"),
+    "booleanParams": ("spec", "params"),
+    "invalidArgs": ("args",),
+    "booleanArgs": ("args",),
+    "reservedHeaders": ("trigger", "kwargs", "headers"),
+    "invalidExpand": ("expand",),
+    "invalidExpandKwargs": ("expandKwargs",),
+    "emptyExpand": ("expand",),
+    "mappedTwice": ("expandKwargs",),
+    "invalidMaxActive": ("maxActive",),
+    "mappedBranches": ("branch",),
+    "duplicateArgs": ("expand",),
+    "duplicateNames": ("name",),
+    "unknownGroups": ("group",),
+    "unknownParents": ("in",),
+    "cyclicGroups": ("in",),
+    "deepGroups": ("in",),
+    "groupedHooks": ("hook",),
+    "mapFunctions": ("expand",),
+    "unknownAfter": ("after",),
+    "afterOwnGroup": ("after",),
+    "triggerArgs": ("args",),
+    "tooDeep": ("spec",),
+}
+"""The field that each variable of the policies concerns: of a task or group, or from the root."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Variables(Mapping[str, Any]):
+    """The variables of a policy, each evaluated at its first use."""
+
+    rules: Mapping[str, str]
+    names: Mapping[str, Any]
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.known:
+            rule = self.rules[name]
+            self.known[name] = interpreter.evaluate(rule, {**self.names, "variables": self})
+        return self.known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.rules
+
+    def only(self, name: str, item: Any) -> "_Variables":
+        """Return the variables with one item left in a list."""
+        return _Variables(rules=self.rules, names=self.names, known={**self.known, name: [item]})
+
+
+def violations(workflow: Mapping[str, Any], policies: tuple[Mapping[str, Any], ...]) -> Iterator[Problem]:
+    """Yield why the policies reject the creation of a Workflow that its schema admits."""
+    names = {"object": workflow, "oldObject": None}
+    for policy in policies:
+        spec = policy["spec"]
+        rules = {one["name"]: one["expression"] for one in spec.get("variables", ())}
+        if all(interpreter.evaluate(one["expression"], names) for one in spec.get("matchConditions", ())):
+            variables = _Variables(rules=rules, names=names)
+            for validation in spec["validations"]:
+                yield from _rejections(workflow, validation, variables)
+
+
+def _rejections(workflow: Mapping[str, Any], validation: Mapping[str, str], variables: _Variables) -> Iterator[Problem]:
+    name = variable_of(validation["expression"])
+    try:
+        if interpreter.evaluate(validation["expression"], {**variables.names, "variables": variables}) is True:
+            return
+        items = variables.get(name, [])
+    except CelError as error:
+        message = f"a policy cannot be evaluated: {error}"
+        yield Problem(path=("spec",), rule=Rule.POLICY, message=message)
+        return
+    for item in items if isinstance(items, list) and "messageExpression" in validation else [None]:
+        seen = variables if item is None else variables.only(name, item)
+        yield Problem(path=_path(workflow, name, item), rule=Rule.POLICY, message=_message(validation, seen))
+
+
+def variable_of(expression: str) -> str:
+    """Return the variable that a validation requires to be empty or false, or an empty string."""
+    found = _EMPTY.fullmatch(expression) or re.fullmatch(r"!variables\.(\w+)", expression)
+    return found[1] if found else ""
+
+
+def _message(validation: Mapping[str, str], variables: _Variables) -> str:
+    if "messageExpression" not in validation:
+        return validation["message"].strip()
+    return str(interpreter.evaluate(validation["messageExpression"], {**variables.names, "variables": variables}))
+
+
+def _path(workflow: Mapping[str, Any], name: str, item: Any) -> Path:
+    """Return the path of an item: a task or a group itself, or the name of one, or of a param."""
+    fields = FIELDS.get(name, ())
+    if fields[:1] == ("spec",):
+        return (*fields, item) if isinstance(item, str) else fields
+    for kind in ("tasks", "groups"):
+        for index, one in enumerate(workflow["spec"].get(kind, ())):
+            if one is item or (isinstance(item, str) and kind == "groups" and one["name"] == item):
+                return ("spec", kind, index, *fields)
+    return ("metadata", "annotations") if not name else ("spec",)
