@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubectl_torpor.linting.finding import Path, Problem, Rule
 from pydantic import ValidationError
 from torpor_api.models import workflow as models
 from torpor_operator.graph import dag
 from torpor_wire.reason import Reason
+
+from kubectl_torpor.linting.finding import Path, Problem, Rule
 
 _PROBLEMS_MAX = 100
 _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)

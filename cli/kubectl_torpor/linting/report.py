@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from torpor_wire.text import printable_line
+
 from kubectl_torpor.linting.check import Checked
 from kubectl_torpor.linting.finding import Finding, Severity
-from torpor_wire.text import printable_line
 
 
 def errors(checked: Sequence[Checked]) -> int:

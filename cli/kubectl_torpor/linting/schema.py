@@ -6,7 +6,7 @@ preserved values. A null in any other field counts as a missing field, as it doe
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -96,6 +96,21 @@ def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]
 def is_blocking(problem: Problem) -> bool:
     """Whether the API server evaluates no rules because of it; patterns and bounds do not prevent them."""
     return not any(part in problem.message for part in (" in body should ", "Duplicate value"))
+
+
+def without(value: Any, paths: Collection[Path], path: Path = ()) -> Any:
+    """Return a copy without the fields at these paths, so that the rest can be checked further. Items stay."""
+    match value:
+        case dict():
+            return {
+                name: without(child, paths, (*path, name))
+                for name, child in value.items()
+                if (*path, name) not in paths
+            }
+        case list():
+            return [without(child, paths, (*path, index)) for index, child in enumerate(value)]
+        case _:
+            return value
 
 
 def type_name(value: Any) -> str:

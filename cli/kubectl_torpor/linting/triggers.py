@@ -6,19 +6,20 @@ A class of a custom image is unknown here, unless it was imported.
 import inspect
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from kubectl_torpor.linting.finding import Path, Problem, Rule, Severity
-from kubectl_torpor.linting.schema import nearest
 from torpor_cel import template
 from torpor_cel.errors import ExpressionError
 from torpor_operator.expressions import resolve
 from torpor_operator.mapping import secret_refs
 from torpor_triggerer.usercode.registry import BUILT_IN
 from torpor_wire import canonical, constants, secret_ref, trigger, typed_json
+
+from kubectl_torpor.linting.finding import Path, Problem, Rule, Severity
+from kubectl_torpor.linting.schema import nearest
 
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 _PLACEHOLDER = "x"
@@ -30,9 +31,21 @@ class UnusableTriggerError(ValueError):
     """Why a class that the user named cannot be imported."""
 
 
-def classes(entries: Mapping[str, str]) -> Classes:
-    """Import the built-in classes and `entries` (name to `module:Class`). Raises UnusableTriggerError."""
-    return {name: _imported(name, target) for name, target in {**BUILT_IN, **entries}.items()}
+def entries(options: Sequence[str]) -> Mapping[str, str]:
+    """Return name and `module:Class` of each `name=module:Class`. Raises UnusableTriggerError."""
+    parsed: dict[str, str] = {}
+    for option in options:
+        name, _, target = option.partition("=")
+        module, _, path = target.partition(":")
+        if not (name and module and path):
+            raise UnusableTriggerError(f"--trigger {option}: write NAME=MODULE:CLASS")
+        parsed[name] = target
+    return parsed
+
+
+def classes(custom: Mapping[str, str]) -> Classes:
+    """Import the built-in classes and `custom` (name to `module:Class`). Raises UnusableTriggerError."""
+    return {name: _imported(name, target) for name, target in {**BUILT_IN, **custom}.items()}
 
 
 def _imported(name: str, target: str) -> Callable[..., Any]:
@@ -51,9 +64,12 @@ def _imported(name: str, target: str) -> Callable[..., Any]:
 def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
     """Yield what is wrong with the triggers of the tasks."""
     for index, task in enumerate(spec.get("tasks", ())):
-        if isinstance(call := task.get("trigger"), dict):
-            path: Path = ("spec", "tasks", index, "trigger")
-            yield from _task_trigger(_Call(call["class"], call.get("kwargs") or {}, path), task, known)
+        match task.get("trigger"):
+            case {"class": str() as name} as call:
+                path: Path = ("spec", "tasks", index, "trigger")
+                yield from _task_trigger(_Call(name, call.get("kwargs") or {}, path), task, known)
+            case _:
+                continue
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +106,7 @@ def _added(task: Mapping[str, Any]) -> list[str] | None:
     kwargs = (task.get("trigger") or {}).get("kwargs") or {}
     if "python" in task or resolve.differs_per_instance(kwargs):
         return []
-    return None if "expandKwargs" in task else [entry["name"] for entry in task.get("expand", ())]
+    return None if "expandKwargs" in task else [entry.get("name", "") for entry in task.get("expand", ())]
 
 
 def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator[Problem]:

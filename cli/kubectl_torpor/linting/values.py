@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from kubectl_torpor.linting.finding import Path, Problem, Rule, Severity, dotted
-from kubectl_torpor.linting.schema import nearest
+from pydantic import ValidationError
 from torpor_api.models import workflow as models
 from torpor_api.models.task import Group, Task
 from torpor_api.models.workflow import TaskState
@@ -15,6 +15,9 @@ from torpor_operator.expressions.context import Scope
 from torpor_operator.mapping import expand
 from torpor_operator.state.task_state import Outcome
 from torpor_wire import constants
+
+from kubectl_torpor.linting.finding import Path, Problem, Rule, Severity, dotted
+from kubectl_torpor.linting.schema import nearest
 
 SIZE_MAX = 1536 * 1024
 """Bytes of a request to etcd."""
@@ -36,11 +39,12 @@ def problems(document: Mapping[str, Any]) -> Iterator[Problem]:
         message = f"the Workflow has {size:,} bytes; etcd takes at most {SIZE_MAX:,}: pass large data by a ConfigMap"
         yield Problem(path=("spec",), rule=Rule.SIZE, message=message)
     yield from _image(spec, ("spec",))
-    for index, task in enumerate(spec["tasks"]):
+    for index, task in enumerate(spec.get("tasks", ())):
         path: Path = ("spec", "tasks", index)
         yield from _image(task, path)
         yield from _pod(task.get("pod") or {}, (*path, "pod"))
-    yield from _lists(models.WorkflowSpec.model_validate(spec))
+    with suppress(ValidationError):  # the schema has reported why
+        yield from _lists(models.WorkflowSpec.model_validate(spec))
 
 
 def _image(owner: Mapping[str, Any], path: Path) -> Iterator[Problem]:
@@ -52,9 +56,9 @@ def _image(owner: Mapping[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[Problem]:
-    volumes = [volume["name"] for volume in pod.get("volumes", ())]
+    volumes = [volume.get("name", "") for volume in pod.get("volumes", ())]
     for index, mount in enumerate(pod.get("volumeMounts", ())):
-        if mount["name"] not in volumes:
+        if "name" in mount and mount["name"] not in volumes:
             at: Path = (*path, "volumeMounts", index, "name")
             message = f'{dotted(at)}: Not found: "{mount["name"]}"{nearest(mount["name"], volumes)}'
             yield Problem(path=at, rule=Rule.SCHEMA, message=message)

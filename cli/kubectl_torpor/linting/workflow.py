@@ -1,16 +1,19 @@
 """All checks of one document, in the order in which API server, operator and triggerer make them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from torpor_wire import constants
 
 from kubectl_torpor.linting import bundled, crd_rules, graph, metadata, policies, schema, triggers, values
 from kubectl_torpor.linting.finding import Problem, Rule
 from kubectl_torpor.linting.schema import nearest
 from kubectl_torpor.linting.triggers import Classes
-from torpor_wire import constants
 
 KIND = "Workflow"
 _KINDS = ("TaskRun", KIND)
+_OF_POLICIES = frozenset({"in", "group", "hook", "name", "spec"})
+"""Fields whose problems the policies report first, in other words."""
 
 
 def kind_problem(document: Mapping[str, Any]) -> Problem | None:
@@ -52,17 +55,18 @@ def problems(document: Mapping[str, Any], classes: Classes) -> Iterator[Problem]
     blocking = [problem.path for problem in invalid if schema.is_blocking(problem)]
     yield from crd_rules.violations(stored, checked, blocking)
     if not blocking:
-        yield from _semantics({**stored, "metadata": document.get("metadata") or {}}, classes)
+        rejected = list(policies.violations({**stored, "metadata": document.get("metadata") or {}}, bundled.policies()))
+        yield from rejected
+        valid = schema.without(stored, {problem.path for problem in invalid})
+        yield from _semantics(valid, rejected, classes)
 
 
-def _semantics(document: Mapping[str, Any], classes: Classes) -> Iterator[Problem]:
-    """Yield what policies, operator and triggerer report of a Workflow whose fields have the right types."""
-    rejected = list(policies.violations(document, bundled.policies()))
-    yield from rejected
+def _semantics(document: Mapping[str, Any], rejected: Sequence[Problem], classes: Classes) -> Iterator[Problem]:
+    """Yield what operator and triggerer report of a Workflow, and the policies did not."""
     fields = {problem.path for problem in rejected}
     for problem in graph.problems(document):
-        covered = any(problem.path[: len(path)] == path for path in fields)
-        if not covered and not (rejected and problem.path[-1] in {"in", "group", "hook", "name", "spec"}):
+        covered = problem.path in fields or (problem.path[-2:-1] == ("after",) and problem.path[:-1] in fields)
+        if not covered and not (rejected and problem.path[-1] in _OF_POLICIES):
             yield problem
     yield from triggers.problems(document["spec"], classes)
     yield from values.problems(document)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+
 from kubectl_torpor.linting import yaml_scalars
 from kubectl_torpor.linting.finding import Path, Position, Problem, Rule
 

@@ -1,0 +1,76 @@
+"""What the API server rejects, lint finds with the same message. The integration tests compare with a real server."""
+
+from typing import Any
+
+import pytest
+from kubectl_torpor.linting import bundled, policies
+from kubectl_torpor.linting.finding import Severity
+
+from tests.integration.crds.test_schema import REFUSED
+from tests.integration.policies.admission.test_admission import ADMITTED, REJECTED
+from tests.support.linting import lint, messages
+
+# The server ignores the field; lint reports it as strict decoding does.
+_STRICT = {"a host path": 'unknown field "spec.tasks[0].pod.volumes[0].hostPath"'}
+
+
+def with_tasks(body: dict[str, Any]) -> dict[str, Any]:
+    """A Workflow of the policy tests whose params exist and whose groups have tasks, as the operator requires."""
+    spec = body["spec"]
+    grouped = {task.get("group") for task in spec["tasks"]} | {group.get("in") for group in spec.get("groups", ())}
+    fillers = [
+        {"name": f"fill_{n}", "python": "m:f", "image": "x", "group": group["name"]}
+        for n, group in enumerate(spec.get("groups", ()))
+        if group["name"] not in grouped
+    ]
+    params = {"x": [1], "y": [1]} | spec.get("params", {})
+    tasks = [time_given(task) for task in spec["tasks"]] + fillers
+    return body | {"spec": spec | {"tasks": tasks, "params": params}}
+
+
+def time_given(task: dict[str, Any]) -> dict[str, Any]:
+    if task.get("trigger") != {"class": "time"}:
+        return task
+    return task | {"trigger": {"class": "time", "kwargs": {"at": "2026-11-20T00:00:00Z"}}}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_lint_finds_what_the_schema_refuses(case: str) -> None:
+    body, said = REFUSED[case]
+    found = messages(body)
+    assert any(said in message for message in found), found
+    assert _STRICT.get(case, "") in "\n".join(found)
+
+
+@pytest.mark.parametrize("case", REJECTED)
+def test_lint_finds_what_the_policies_reject(case: str) -> None:
+    body, said = REJECTED[case]
+    found = messages(body)
+    assert any(said in message for message in found), found
+
+
+@pytest.mark.parametrize("case", ADMITTED)
+def test_lint_has_no_error_in_what_the_policies_admit(case: str) -> None:
+    assert [one.message for one in lint(with_tasks(ADMITTED[case])) if one.severity is Severity.ERROR] == []
+
+
+def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
+    validations = [one for policy in bundled.policies() for one in policy["spec"]["validations"]]
+    names = {policies.variable_of(one["expression"]) for one in validations}
+    # torpor-clear concerns an annotation.
+    assert names - set(policies.FIELDS) == {"", "invalidEntries", "unknownTasks"}
+    assert set(policies.FIELDS) <= names
+
+
+def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
+    tasks = [{"name": name, "python": "m:f", "image": "x", "after": ["lost"]} for name in ("a", "b")]
+    body = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "x"},
+        "spec": {"tasks": tasks},
+    }
+    assert [(one.path, one.message) for one in lint(body)] == [
+        ("spec.tasks[0].after", "task a: `after` names lost: no such task or group"),
+        ("spec.tasks[1].after", "task b: `after` names lost: no such task or group"),
+    ]
