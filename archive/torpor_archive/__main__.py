@@ -32,6 +32,7 @@ from torpor_archive.metrics import Metrics
 from torpor_archive.settings import Settings
 from torpor_archive.storage import retention
 from torpor_archive.storage.database import Database
+from torpor_archive.storage.retention import Sweep
 from torpor_archive.storage.upload import Uploads
 from torpor_archive.tls import CertificatePublisher, KeyPair
 
@@ -62,8 +63,16 @@ async def serve(settings: Settings) -> None:
         api = Api(transport, clock)
         uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
         routes = Routes(database, AccessReviews(api), metrics, clock, uploads)
+        sweep = Sweep(
+            database=database,
+            api=api,
+            metrics=metrics,
+            runs=settings.run_retention,
+            interval=settings.sweep_interval,
+            quota=settings.namespace_quota,
+        )
         tasks = [
-            asyncio.create_task(_maintain_database(database, api, settings.sweep_interval)),
+            asyncio.create_task(_maintain_database(sweep)),
             asyncio.create_task(
                 _serve_api(settings, CertificatePublisher(api, settings.namespace), routes, health, metrics)
             ),
@@ -95,11 +104,11 @@ def main() -> int:
     return 0
 
 
-async def _maintain_database(database: Database, api: Api, interval: float) -> Never:
-    """Migrate the tables, then delete unreferenced data periodically."""
-    await _retry(database.migrate, "cannot migrate the tables")
+async def _maintain_database(sweep: Sweep) -> Never:
+    """Migrate the tables, then delete periodically what is no longer needed."""
+    await _retry(sweep.database.migrate, "cannot migrate the tables")
     log.info("database migration complete")
-    await retention.run(database, api, interval, random.random)
+    await retention.run(sweep, random.random)
 
 
 async def _serve_api(

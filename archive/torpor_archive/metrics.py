@@ -45,6 +45,9 @@ class Metrics:
             "Connections refused, or closed to make room for another.",
             registry=self._registry,
         )
+        self.trimmed_runs = Counter(
+            "torpor_archive_runs_trimmed", "Finished runs that retention deleted.", registry=self._registry
+        )
         self._up = Gauge(
             "torpor_archive_database_up",
             "1 if the last transaction succeeded, else 0.",

@@ -8,7 +8,9 @@ from pydantic_settings import CliSuppress, SettingsConfigDict
 from torpor_api.process_settings import ProcessSettings
 
 from torpor_archive.http.connections import ConnectionLimits
+from torpor_archive.storage import run_retention
 from torpor_archive.storage.quota import QUOTA
+from torpor_archive.storage.run_retention import Keep, RunRetention
 from torpor_archive.storage.transfer_rate import RATE
 
 PORT = 8443
@@ -30,6 +32,18 @@ def _parse_quantity(text: str | int) -> str | int:
     return text
 
 
+def _check_age(text: str) -> str:
+    run_retention.parse_age(text)
+    return text
+
+
+def _check_override(text: str) -> str:
+    run_retention.parse_override(text, Keep())
+    return text
+
+
+Age = Annotated[str, AfterValidator(_check_age)]
+Override = Annotated[str, AfterValidator(_check_override)]
 Url = Annotated[str, AfterValidator(_check_url)]
 Quantity = Annotated[int, BeforeValidator(_parse_quantity), Field(ge=0)]
 
@@ -47,6 +61,11 @@ class Settings(ProcessSettings):
     database: CliSuppress[str] = "sqlite:////data/archive.db"
     database_patience: float = Field(default=10.0, description="how long a transaction is retried")
     sweep_interval: float = Field(default=600.0, description="pause between two deletions of what is no longer needed")
+    keep: Age = Field(default="90d", description="how long a finished run is kept after its completion; 0: forever")
+    keep_runs: int = Field(default=0, ge=0, description="finished runs that a namespace keeps, the latest; 0: all")
+    keep_namespace: tuple[Override, ...] = Field(
+        default=(), description="both for one namespace, such as team=30d/500, team=30d or team=/500; repeatable"
+    )
     max_connections: int = Field(default=_LIMITS.total, ge=1, description="open connections")
     max_connections_per_address: int = Field(
         default=_LIMITS.per_address, ge=1, description="open connections from one address"
@@ -61,6 +80,11 @@ class Settings(ProcessSettings):
     kubeconfig: str | None = Field(
         default=None, description="kubeconfig file; else $KUBECONFIG, else the pod's ServiceAccount"
     )
+
+    @property
+    def run_retention(self) -> RunRetention:
+        """Which finished runs are kept."""
+        return RunRetention.parse(self.keep, self.keep_runs, self.keep_namespace)
 
     @property
     def published_url(self) -> str:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -21,6 +21,8 @@ from torpor_archive.metrics import Metrics
 T = TypeVar("T")
 
 RETRY_AFTER = "2"
+READER_HEADER = "Torpor-Authorization"
+"""Takes the token of a request through the API server's proxy, which removes the header Authorization."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9.-]{1,253}")
 
 log = logging.getLogger(__name__)
@@ -42,11 +44,23 @@ def middleware(metrics: Metrics) -> Middleware:
 
 
 def token(headers: Mapping[str, str]) -> str:
-    """Return the bearer token of a request. Raises RefusedError (401)."""
-    scheme, _, value = headers.get("Authorization", "").partition(" ")
+    """Return the bearer token of `Torpor-Authorization`, else of `Authorization`. Raises RefusedError (401)."""
+    scheme, _, value = (headers.get(READER_HEADER) or headers.get("Authorization", "")).partition(" ")
     if scheme.lower() != "bearer" or not value.strip():
-        raise RefusedError(errors.unauthenticated("send the header `Authorization: Bearer` with a token"))
+        raise RefusedError(
+            errors.unauthenticated(
+                f"send the header `Authorization: Bearer` with a token, or `{READER_HEADER}: Bearer` through a proxy"
+            )
+        )
     return value.strip()
+
+
+def check_parameters(query: Iterable[str], known: Iterable[str]) -> None:
+    """Raise RefusedError (400) for an unknown query parameter: a filter must not be ignored."""
+    names = tuple(known)
+    for name in query:
+        if name not in names:
+            raise RefusedError(errors.invalid(f"unknown query parameter {name[:40]!r}; use {', '.join(names)}"))
 
 
 def identifier(request: web.Request, name: str) -> str:
@@ -98,7 +112,7 @@ async def _respond(request: web.Request, handler: Handler) -> tuple[str, web.Str
 
 
 def _to_response(refusal: Refusal) -> web.Response:
-    headers = {"Retry-PageToken": RETRY_AFTER} if refusal.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    headers = {"Retry-After": RETRY_AFTER} if refusal.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     return web.json_response(
         {"reason": refusal.reason, "message": refusal.message}, status=refusal.status, headers=headers
     )

@@ -18,7 +18,7 @@ from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import Refusal, RefusedError, forbidden, invalid, not_found
 from torpor_archive.http import middleware
 from torpor_archive.metrics import Metrics
-from torpor_archive.storage import bodies, chunks, content, history, validation
+from torpor_archive.storage import bodies, chunks, content, history, results, run_queries, validation
 from torpor_archive.storage.bodies import ByteRange, StoredBody
 from torpor_archive.storage.content import LENGTH_HEADER, RUN, BodyFormat
 from torpor_archive.storage.database import Database
@@ -27,6 +27,8 @@ from torpor_archive.storage.transfer_slots import DOWNLOADS, TransferSlots
 from torpor_archive.storage.upload import Uploads
 
 TASKRUN_HEADER = "Torpor-TaskRun"
+COMPLETED_HEADER = "Torpor-Completed"
+ITEM_PARAMETERS = ("item", "count")
 COUNT_MAX = 1_000_000
 IDLE_SECONDS = 60.0
 """How long a client may accept no data."""
@@ -55,8 +57,10 @@ class Routes:
                 web.put(namespace + "/taskruns/{name}/event", self.put_event, name="put_event"),
                 web.get(namespace + "/results/{uid}/{digest}", self.get_result, name="get_result", allow_head=False),
                 web.put(namespace + "/runs/{uid}", self.put_run, name="put_run"),
-                web.get(namespace + "/runs", self.list_runs, name="list_runs", allow_head=False),
+                web.head(namespace + "/runs/{uid}", self.head_run, name="head_run"),
                 web.get(namespace + "/runs/{uid}", self.get_run, name="get_run", allow_head=False),
+                web.get(namespace + "/runs", self.list_runs, name="list_runs", allow_head=False),
+                web.get("/v1/runs", self.list_all_runs, name="list_all_runs", allow_head=False),
             ]
         )
 
@@ -103,27 +107,37 @@ class Routes:
             attempt, segment, launch = taskrun.launch
             row = {"namespace": namespace, "taskrun": taskrun.uid, "workflow": taskrun.workflow}
             order = {"attempt": attempt, "segment": segment, "launch": launch}
-            await session.finish(last, summary, RESULTS, {**row, **order, "digest": summary.digest})
+            await session.finish(last, summary, results.store({**row, **order, "digest": summary.digest}))
         answer = asdict(summary) | {"type": body_format.type, "name": body_format.name}
         return web.json_response(answer, status=HTTPStatus.CREATED)
 
     async def get_result(self, request: web.Request) -> web.StreamResponse:
-        """Send a result, or some of its items, to a pod of the same Workflow."""
+        """Send a result, or some of its items, to a pod of the same Workflow or to a user that may get TaskRuns."""
         namespace = middleware.identifier(request, "namespace")
-        caller = await self._authenticate_pod(request, namespace)
-        name = request.headers.get(TASKRUN_HEADER, "")
-        if not name:
-            raise RefusedError(invalid(f"send the header {TASKRUN_HEADER} with the name of the reading TaskRun"))
-        taskrun = await self._reviews.get_recent_taskrun(namespace, name, caller)
         uid, digest = middleware.identifier(request, "uid"), middleware.identifier(request, "digest")
-        result = await bodies.find_result(self._database, namespace, uid, digest)
-        middleware.unwrap(policy.check_get_result(caller, name, taskrun, result[1] if result else taskrun.workflow))
+        middleware.check_parameters(request.query, ITEM_PARAMETERS)
+        name = request.headers.get(TASKRUN_HEADER, "")
+        if name:
+            result = await self._find_result_for_pod(request, name)
+        else:
+            await self._check_result_reader(request, namespace)
+            result = await results.find(self._database, namespace, uid, digest)
         if result is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
         return await self._send(request, namespace, result[0])
 
+    async def _find_result_for_pod(self, request: web.Request, name: str) -> tuple[StoredBody, str] | None:
+        """Return the result if the TaskRun of that name, which the calling pod claimed, may read it."""
+        namespace = middleware.identifier(request, "namespace")
+        uid, digest = middleware.identifier(request, "uid"), middleware.identifier(request, "digest")
+        caller = await self._authenticate_pod(request, namespace)
+        taskrun = await self._reviews.get_recent_taskrun(namespace, name, caller)
+        result = await results.find(self._database, namespace, uid, digest)
+        middleware.unwrap(policy.check_get_result(caller, name, taskrun, result[1] if result else taskrun.workflow))
+        return result
+
     async def put_run(self, request: web.Request) -> web.StreamResponse:
-        """Store a finished run. An existing one does not change."""
+        """Store a finished run. It replaces an earlier version, such as that before a clear."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_operator(request, namespace)
         _check_length(request, chunks.RUN)
@@ -132,28 +146,47 @@ class Routes:
             last = await session.receive(request.content, validation.JsonLines(run.check_line))
             if not run.summary:
                 raise RefusedError(invalid("the body is empty; a run begins with its Workflow"))
-            summary = session.summary()
-            row = {"namespace": namespace, "uid": uid, "archived": self._clock.now(), **run.summary}
-            new = await session.finish(last, summary, RUNS, row)
+            summary, now = session.summary(), self._clock.now()
+            row = {"namespace": namespace, "uid": uid, "archived": now, "taskruns": run.taskruns, **run.summary}
+            row["completed_at"] = row["completed_at"] or now
+            new = await session.finish(last, summary, history.store(row, run.labels, summary.digest))
         return web.json_response({"uid": uid, "new": new, "size": summary.size, "digest": summary.digest})
+
+    async def head_run(self, request: web.Request) -> web.StreamResponse:
+        """Tell the operator which version of a run is stored, by its completion time."""
+        namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
+        await self._check_operator(request, namespace)
+        found = await history.find(self._database, namespace, uid)
+        if found is None:
+            raise RefusedError(_no_run(namespace, uid))
+        return web.Response(headers={COMPLETED_HEADER: found[1], "ETag": f'"{found[0].digest}"'})
 
     async def list_runs(self, request: web.Request) -> web.StreamResponse:
         """Send a page of the namespace's runs to a caller that may list Workflows there."""
-        namespace = middleware.identifier(request, "namespace")
+        return await self._list(request, middleware.identifier(request, "namespace"))
+
+    async def list_all_runs(self, request: web.Request) -> web.StreamResponse:
+        """Send a page of all runs to a caller that may list Workflows in all namespaces."""
+        return await self._list(request, None)
+
+    async def _list(self, request: web.Request, namespace: str | None) -> web.StreamResponse:
         await self._check_reader(request, "list", namespace)
-        limit = middleware.number(request.query, "limit", history.PAGE, history.PAGE_MAX) or history.PAGE
+        middleware.check_parameters(request.query, run_queries.PARAMETERS)
+        chosen = middleware.unwrap(run_queries.parse_filter(request.query, self._clock.now()))
+        limit = middleware.number(request.query, "limit", run_queries.PAGE, run_queries.PAGE_MAX) or run_queries.PAGE
         token = request.query.get("continue")
-        start = middleware.unwrap(history.parse_page_token(token)) if token else None
-        return web.json_response(await history.list_runs(self._database, namespace, limit, start))
+        start = middleware.unwrap(run_queries.parse_page_token(token)) if token else None
+        return web.json_response(await run_queries.list_runs(self._database, namespace, chosen, limit, start))
 
     async def get_run(self, request: web.Request) -> web.StreamResponse:
-        """Send one run, its Workflow and its TaskRuns, to a caller that may get Workflows there."""
+        """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows there."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_reader(request, "get", namespace)
-        result = await bodies.find_run(self._database, namespace, uid)
-        if result is None:
-            raise RefusedError(not_found(f"the archive has no run with uid {uid} in namespace {namespace}"))
-        return await self._send(request, namespace, result)
+        middleware.check_parameters(request.query, ITEM_PARAMETERS)
+        found = await history.find(self._database, namespace, uid)
+        if found is None:
+            raise RefusedError(_no_run(namespace, uid))
+        return await self._send(request, namespace, found[0])
 
     async def _authenticate_pod(self, request: web.Request, namespace: str) -> Caller:
         caller = await self._reviews.authenticate_pod(middleware.token(request.headers))
@@ -165,10 +198,20 @@ class Routes:
         if not await self._reviews.is_allowed(caller, "operate", "taskruns", namespace):
             raise RefusedError(forbidden(f"{caller.user} is not the operator: it may not `operate` TaskRuns"))
 
-    async def _check_reader(self, request: web.Request, verb: str, namespace: str) -> None:
+    async def _check_reader(self, request: web.Request, verb: str, namespace: str | None) -> None:
         caller = await self._reviews.authenticate(middleware.token(request.headers))
-        if not await self._reviews.is_allowed(caller, verb, "workflows", namespace):
-            raise RefusedError(forbidden(f"{caller.user} may not {verb} Workflows in namespace {namespace}"))
+        if not await self._reviews.is_allowed(caller, verb, "workflows", namespace or ""):
+            where = f"in namespace {namespace}" if namespace else "in all namespaces"
+            raise RefusedError(forbidden(f"{caller.user} may not {verb} Workflows {where}"))
+
+    async def _check_result_reader(self, request: web.Request, namespace: str) -> None:
+        """Refuse a caller that may not get TaskRuns. A pod must list them: a task pod may get, and not list them."""
+        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        verb = "list" if caller.pod_uid else "get"
+        if not await self._reviews.is_allowed(caller, verb, "taskruns", namespace):
+            message = f"{caller.user} may not {verb} TaskRuns in namespace {namespace}"
+            task = f"; a task pod sends the header {TASKRUN_HEADER} with the name of its TaskRun"
+            raise RefusedError(forbidden(message + (task if caller.pod_uid else "")))
 
     async def _send(self, request: web.Request, namespace: str, body: StoredBody) -> web.StreamResponse:
         async with self._downloads.acquire(namespace):
@@ -202,6 +245,10 @@ class Routes:
             raise ConnectionAbortedError(f"sending a body failed: {type(error).__name__}: {error}") from error
         await response.write_eof()
         return response
+
+
+def _no_run(namespace: str, uid: str) -> Refusal:
+    return not_found(f"the archive has no run with uid {uid} in namespace {namespace}")
 
 
 def _check_length(request: web.Request, limits: chunks.Limits) -> None:

@@ -5,9 +5,9 @@ insert ignores rows that exist. `auth.policy` decides who may read.
 """
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Insert, Integer, LargeBinary, Table, cast, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -19,10 +19,16 @@ from torpor_archive.storage import chunks
 from torpor_archive.storage.chunks import Chunk
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.tables import BODIES, CHUNKS, RESULTS, RUNS
+from torpor_archive.storage.tables import BODIES, CHUNKS
 
 ABANDONED_SECONDS = 3600.0
 """Longer than any upload may take: an older unfinished body is abandoned."""
+_BATCH = 32
+"""Chunks that one transaction deletes: 16 MiB at most."""
+_PAGE = 100
+
+Refer: TypeAlias = Callable[[AsyncConnection, str], Awaitable[bool]]
+"""Makes a row refer to a complete body, by its id. Returns False if no row needs the body, which is then deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +78,20 @@ class BodyWriter:
         """Store a chunk. Raises RefusedError (503) if the database is unavailable."""
         await self._database.write(lambda connection: self._add(connection, chunk))
 
-    async def finish(self, chunk: Chunk, summary: BodySummary, table: Table, row: dict[str, Any]) -> bool:
-        """Store the last chunk, and add a row of `table` that refers to the body. Returns False if the row existed."""
-        return await self._database.write(lambda connection: self._finish(connection, chunk, summary, table, row))
+    async def finish(self, chunk: Chunk, summary: BodySummary, refer: Refer) -> bool:
+        """Store the last chunk, and make a row refer to the body. Returns False if no row needs it."""
+        return await self._database.write(lambda connection: self._finish(connection, chunk, summary, refer))
 
     async def abandon(self) -> None:
         """Delete what was stored so far."""
-        await self._database.write(lambda connection: _drop(connection, self.body))
+        await self._database.write(lambda connection: drop(connection, self.body))
 
     async def _add(self, connection: AsyncConnection, chunk: Chunk) -> None:
         if chunk.seq == 0:
-            await connection.execute(_insert(connection, BODIES, self._row))
-        await connection.execute(_insert(connection, CHUNKS, _chunk_row(self.body, chunk)))
+            await connection.execute(insert(connection, BODIES, self._row))
+        await connection.execute(insert(connection, CHUNKS, _chunk_row(self.body, chunk)))
 
-    async def _finish(
-        self, connection: AsyncConnection, chunk: Chunk, summary: BodySummary, table: Table, row: dict[str, Any]
-    ) -> bool:
+    async def _finish(self, connection: AsyncConnection, chunk: Chunk, summary: BodySummary, refer: Refer) -> bool:
         await self._add(connection, chunk)
         await connection.execute(
             update(BODIES)
@@ -100,33 +104,10 @@ class BodyWriter:
                 keys=summary.keys,
             )
         )
-        if table is RESULTS:
-            await _supersede(connection, row)
-        await connection.execute(_insert(connection, table, row | {"body": self.body}))
-        same_key = [column == row[column.name] for column in table.primary_key]
-        winner = await connection.scalar(select(table.c.body).where(*same_key))
-        if winner != self.body:
-            await _drop(connection, self.body)
-        return winner == self.body
-
-
-async def _supersede(connection: AsyncConnection, row: dict[str, Any]) -> None:
-    """Delete the TaskRun's earlier results. Raises RefusedError (403) if a later launch has stored one."""
-    if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
-        lock = func.pg_advisory_xact_lock(func.hashtextextended(row["taskrun"], 0))
-        await connection.execute(select(lock))
-    same_key = (RESULTS.c.namespace == row["namespace"]) & (RESULTS.c.taskrun == row["taskrun"])
-    order = ("attempt", "segment", "launch")
-    for found in (await connection.execute(select(RESULTS).where(same_key))).mappings().all():
-        if tuple(found[name] for name in order) > tuple(row[name] for name in order):
-            message = f"attempt {found['attempt']} of the TaskRun has stored its result; this launch is earlier"
-            raise RefusedError(errors.forbidden(message))
-        same = same_key & (RESULTS.c.digest == found["digest"])
-        if found["digest"] == row["digest"]:
-            await connection.execute(update(RESULTS).where(same).values({name: row[name] for name in order}))
-        else:
-            await connection.execute(delete(RESULTS).where(same))
-            await _drop(connection, found["body"])
+        needed = await refer(connection, self.body)
+        if not needed:
+            await drop(connection, self.body)
+        return needed
 
 
 async def read_chunks(database: Database, stored: StoredBody, span: ByteRange) -> AsyncIterator[bytes]:
@@ -153,69 +134,29 @@ async def find_items(database: Database, stored: StoredBody, item: int, count: i
 
 
 async def delete_unfinished(database: Database, now: float) -> int:
-    """Delete abandoned bodies and return their number."""
-
-    async def work(connection: AsyncConnection) -> int:
-        old = BODIES.c.created < now - ABANDONED_SECONDS
-        found = await connection.execute(delete(BODIES).where(BODIES.c.complete.is_(False), old))
-        return int(found.rowcount)
-
-    return await database.write(work)
-
-
-async def list_workflows(database: Database, before: float) -> frozenset[tuple[str, str]]:
-    """Return the namespace and uid of each Workflow with a result stored before a time (seconds since the epoch)."""
-
-    async def work(connection: AsyncConnection) -> frozenset[tuple[str, str]]:
-        joined = select(RESULTS.c.namespace, RESULTS.c.workflow).join(BODIES, RESULTS.c.body == BODIES.c.id)
-        rows = await connection.execute(joined.where(BODIES.c.created < before).distinct())
-        return frozenset((row.namespace, row.workflow) for row in rows)
-
-    return await database.read(work)
-
-
-async def delete_results(database: Database, namespace: str, workflow: str) -> int:
-    """Delete the results of a Workflow, each in its own transaction, and return their number."""
-
-    async def work(connection: AsyncConnection) -> bool:
-        of_run = (RESULTS.c.namespace == namespace) & (RESULTS.c.workflow == workflow)
-        body = await connection.scalar(select(RESULTS.c.body).where(of_run).limit(1))
-        if body is not None:
-            await connection.execute(delete(RESULTS).where(RESULTS.c.body == body))
-            await _drop(connection, body)
-        return body is not None
-
+    """Delete abandoned bodies, a bounded number of chunks in each transaction, and return the number of bodies."""
     count = 0
-    while await database.write(work):
-        count += 1
+    while found := await database.read(lambda connection: _list_unfinished(connection, now - ABANDONED_SECONDS)):
+        for body in found:
+            while await database.write(lambda connection, body=body: _drop_some(connection, body)):  # type: ignore[misc]
+                pass
+            count += 1
     return count
 
 
-async def find_result(database: Database, namespace: str, taskrun: str, digest: str) -> tuple[StoredBody, str] | None:
-    """Return a result and the uid of its Workflow."""
-
-    async def work(connection: AsyncConnection) -> tuple[StoredBody, str] | None:
-        named = (RESULTS.c.namespace == namespace) & (RESULTS.c.taskrun == taskrun) & (RESULTS.c.digest == digest)
-        joined = select(BODIES, RESULTS.c.workflow).join(RESULTS, RESULTS.c.body == BODIES.c.id)
-        row = (await connection.execute(joined.where(named))).mappings().first()
-        return None if row is None else (_stored(row), row["workflow"])
-
-    return await database.read(work)
+async def release(connection: AsyncConnection, body: str) -> None:
+    """Leave a body that no row refers to any more to `delete_unfinished`: it may be too large for one transaction."""
+    await connection.execute(update(BODIES).where(BODIES.c.id == body).values(complete=False, created=0.0))
 
 
-async def find_run(database: Database, namespace: str, uid: str) -> StoredBody | None:
-    """Return the body of a finished run."""
-
-    async def work(connection: AsyncConnection) -> StoredBody | None:
-        joined = select(BODIES).join(RUNS, RUNS.c.body == BODIES.c.id)
-        row = (await connection.execute(joined.where(RUNS.c.namespace == namespace, RUNS.c.uid == uid))).mappings()
-        found = row.first()
-        return None if found is None else _stored(found)
-
-    return await database.read(work)
+async def drop(connection: AsyncConnection, body: str) -> None:
+    """Delete a body in this transaction."""
+    await connection.execute(delete(CHUNKS).where(CHUNKS.c.body == body))
+    await connection.execute(delete(BODIES).where(BODIES.c.id == body))
 
 
-def _stored(row: Any) -> StoredBody:
+def parse_row(row: Any) -> StoredBody:
+    """A body from its row in `bodies`."""
     return StoredBody(
         body=row["id"],
         format=BodyFormat(type=row["type"], name=row["name"]),
@@ -254,12 +195,21 @@ async def _find_line(connection: AsyncConnection, body: str, line: int) -> int:
     return int(row.at) + chunks.unpack_offset(row.starts, line - row.first)
 
 
-async def _drop(connection: AsyncConnection, body: str) -> None:
-    await connection.execute(delete(CHUNKS).where(CHUNKS.c.body == body))
-    await connection.execute(delete(BODIES).where(BODIES.c.id == body))
+async def _list_unfinished(connection: AsyncConnection, before: float) -> list[str]:
+    abandoned = select(BODIES.c.id).where(BODIES.c.complete.is_(False), BODIES.c.created < before)
+    return list((await connection.execute(abandoned.order_by(BODIES.c.created).limit(_PAGE))).scalars())
 
 
-def _insert(connection: AsyncConnection, table: Table, row: dict[str, Any]) -> Insert:
+async def _drop_some(connection: AsyncConnection, body: str) -> bool:
+    """Delete some chunks of a body, and the body after its last chunk. Returns whether there may be more."""
+    some = select(CHUNKS.c.seq).where(CHUNKS.c.body == body).order_by(CHUNKS.c.seq).limit(_BATCH)
+    deleted = await connection.execute(delete(CHUNKS).where(CHUNKS.c.body == body, CHUNKS.c.seq.in_(some)))
+    if deleted.rowcount < _BATCH:
+        await connection.execute(delete(BODIES).where(BODIES.c.id == body))
+    return deleted.rowcount == _BATCH
+
+
+def insert(connection: AsyncConnection, table: Table, row: dict[str, Any]) -> Insert:
     """Build an insert that ignores an existing row."""
     if connection.dialect.name == "postgresql":
         return postgresql.insert(table).values(row).on_conflict_do_nothing()

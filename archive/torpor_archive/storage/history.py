@@ -1,114 +1,168 @@
-"""Finished runs: validation of an incoming run, and the list of stored ones."""
+"""Finished runs: validation of an incoming run, and its rows in `runs` and `run_labels`."""
 
-import base64
-import binascii
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
+from torpor_wire import times
+from torpor_wire.reason import Reason
 
 from torpor_archive import errors
-from torpor_archive.errors import Refusal, RefusedError
+from torpor_archive.errors import RefusedError
+from torpor_archive.storage import bodies
+from torpor_archive.storage.bodies import StoredBody
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.tables import BODIES, RUNS
+from torpor_archive.storage.tables import BODIES, RUN_LABELS, RUNS
 
-PAGE, PAGE_MAX = 100, 1000
+CANCELLED = "Cancelled"
+"""The state of a run that `spec.cancel` or `spec.stop` ended. Its Workflow has the state Failed."""
+LABELS_MAX = 64
+"""Labels of one run that can be queried, the first in the order of their keys."""
+_KEY_MAX, _VALUE_MAX = 317, 63
 
 
 class RunValidator:
-    """Validates a run line by line: its Workflow, then its TaskRuns. The first line sets `summary`."""
+    """Validates a run line by line: its Workflow, its TaskRuns, and their Events. The first line sets `summary`."""
 
     def __init__(self, namespace: str, uid: str) -> None:
         self._namespace = namespace
         self._uid = uid
-        self.summary: dict[str, str] = {}
+        self._has_events = False
+        self.taskruns = 0
+        self.summary: dict[str, Any] = {}
+        self.labels: dict[str, str] = {}
 
     def check_line(self, number: int, value: Any) -> None:
         """Validate a line. Raises RefusedError (400) if it does not belong to this run."""
-        problem = (
-            _check_workflow(value, self._namespace, self._uid) if number == 0 else _check_taskrun(value, self._uid)
-        )
+        problem = self._check_workflow(value) if number == 0 else self._check_other(value)
         if problem is not None:
             raise RefusedError(errors.invalid(f"line {number} {problem}"))
         if number == 0:
-            self.summary = _summary(value)
+            self.summary, self.labels = summarize(value), labels_of(value)
+
+    def _check_workflow(self, value: Any) -> str | None:
+        if not isinstance(value, dict) or value.get("kind") != "Workflow":
+            return "is not a Workflow; a run begins with its Workflow"
+        metadata = _get_object(value, "metadata")
+        if (metadata.get("namespace"), metadata.get("uid")) != (self._namespace, self._uid):
+            return f"is not the Workflow with uid {self._uid} in namespace {self._namespace}"
+        return None
+
+    def _check_other(self, value: Any) -> str | None:
+        kind = value.get("kind") if isinstance(value, dict) else None
+        if kind == "Event":
+            self._has_events = True
+            namespace = _get_object(value, "regarding").get("namespace")
+            return None if namespace == self._namespace else f"is an Event of namespace {namespace!r}"
+        if kind != "TaskRun":
+            return "is neither a TaskRun nor an Event"
+        if self._has_events:
+            return "is a TaskRun after an Event; the TaskRuns come first"
+        if _get_object(_get_object(value, "spec"), "workflow").get("uid") != self._uid:
+            return f"is a TaskRun of another Workflow, not of uid {self._uid}"
+        self.taskruns += 1
+        return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageToken:
-    """The position after which a page begins: the run archived at that time, with that uid."""
+def store(row: Mapping[str, Any], labels: Mapping[str, str], digest: str) -> bodies.Refer:
+    """Store a version of a run. It replaces an earlier one; the same content again, or an older version, is ignored."""
 
-    archived: float
-    uid: str
+    async def refer(connection: AsyncConnection, body: str) -> bool:
+        if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+            await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(row["uid"], 0))))
+        found = await _find_row(connection, row["namespace"], row["uid"])
+        if found is not None and found["body"] != body:
+            is_newer = (found["clears"], found["completed_at"]) > (row["clears"], row["completed_at"])
+            if is_newer or found["digest"] == digest:
+                return False
+        await _put(connection, {**row, "body": body, "indexed": True}, labels, None if found is None else found["body"])
+        return True
 
-    def text(self) -> str:
-        """Encode the token for the client."""
-        return base64.urlsafe_b64encode(json.dumps([self.archived, self.uid]).encode()).decode()
-
-
-def parse_page_token(text: str) -> PageToken | Refusal:
-    """Decode a token."""
-    try:
-        match json.loads(base64.urlsafe_b64decode(text.encode())):
-            case [float(archived), str(uid)] if "\0" not in uid:
-                return PageToken(archived=archived, uid=uid)
-    except (ValueError, RecursionError, binascii.Error):
-        pass
-    return errors.invalid("`continue` must be the token from the previous page")
+    return refer
 
 
-async def list_runs(database: Database, namespace: str, limit: int, start: PageToken | None) -> Mapping[str, Any]:
-    """Return a page of a namespace's runs, most recently archived first."""
+async def find(database: Database, namespace: str, uid: str) -> tuple[StoredBody, str] | None:
+    """Return the body of a finished run, and its completion time as the Workflow has it."""
 
-    async def work(connection: AsyncConnection) -> list[Any]:
-        query = select(RUNS, BODIES.c.size, BODIES.c.length).join(BODIES, RUNS.c.body == BODIES.c.id)
-        query = query.where(RUNS.c.namespace == namespace)
-        if start is not None:
-            query = query.where(tuple_(RUNS.c.archived, RUNS.c.uid) < tuple_(start.archived, start.uid))
-        ordered = query.order_by(RUNS.c.archived.desc(), RUNS.c.uid.desc()).limit(limit + 1)
-        return list((await connection.execute(ordered)).mappings().all())
+    async def work(connection: AsyncConnection) -> tuple[StoredBody, str] | None:
+        joined = select(BODIES, RUNS.c.completed).join(RUNS, RUNS.c.body == BODIES.c.id)
+        chosen = joined.where(RUNS.c.namespace == namespace, RUNS.c.uid == uid)
+        row = (await connection.execute(chosen)).mappings().first()
+        return None if row is None else (bodies.parse_row(row), str(row["completed"]))
 
-    rows = await database.read(work)
-    items, more = rows[:limit], len(rows) > limit
-    page: dict[str, Any] = {"items": [_item(row) for row in items]}
-    if more:
-        page["continue"] = PageToken(archived=items[-1]["archived"], uid=items[-1]["uid"]).text()
-    return page
+    return await database.read(work)
 
 
-def _item(row: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("uid", "name", "state", "created", "completed", "size")
-    return {name: row[name] for name in names} | {"taskRuns": row["length"] - 1}
-
-
-def _check_workflow(value: Any, namespace: str, uid: str) -> str | None:
-    if not isinstance(value, dict) or value.get("kind") != "Workflow":
-        return "is not a Workflow; a run begins with its Workflow"
-    metadata = _get_object(value, "metadata")
-    if (metadata.get("namespace"), metadata.get("uid")) != (namespace, uid):
-        return f"is not the Workflow with uid {uid} in namespace {namespace}"
-    return None
-
-
-def _check_taskrun(value: Any, uid: str) -> str | None:
-    if not isinstance(value, dict) or value.get("kind") != "TaskRun":
-        return "is not a TaskRun"
-    if _get_object(_get_object(value, "spec"), "workflow").get("uid") != uid:
-        return f"is a TaskRun of another Workflow, not of uid {uid}"
-    return None
-
-
-def _summary(workflow: Mapping[str, Any]) -> dict[str, str]:
+def summarize(workflow: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of `runs` that describe a finished Workflow."""
     metadata, status = _get_object(workflow, "metadata"), _get_object(workflow, "status")
+    completed = str(status.get("completionTime", ""))[:32]
+    clears = status.get("clears")
     return {
         "name": str(metadata.get("name", ""))[:253],
-        "state": str(status.get("state", ""))[:63],
+        "state": CANCELLED if _is_cancelled(workflow) else str(status.get("state", ""))[:63],
         "created": str(metadata.get("creationTimestamp", ""))[:32],
-        "completed": str(status.get("completionTime", ""))[:32],
+        "completed": completed,
+        "completed_at": _seconds(completed),
+        "clears": clears if isinstance(clears, int) and 0 <= clears < 2**31 else 0,
     }
+
+
+def labels_of(workflow: Mapping[str, Any]) -> dict[str, str]:
+    """The labels of a Workflow that can be queried."""
+    labels = _get_object(_get_object(workflow, "metadata"), "labels").items()
+    valid = {key: value for key, value in sorted(labels) if isinstance(value, str) and _fits(key, value)}
+    return dict(list(valid.items())[:LABELS_MAX])
+
+
+async def replace_labels(connection: AsyncConnection, namespace: str, uid: str, labels: Mapping[str, str]) -> None:
+    """Replace the labels of a run."""
+    same = (RUN_LABELS.c.namespace == namespace) & (RUN_LABELS.c.uid == uid)
+    await connection.execute(delete(RUN_LABELS).where(same))
+    rows = [{"namespace": namespace, "uid": uid, "key": key, "value": value} for key, value in labels.items()]
+    if rows:
+        await connection.execute(RUN_LABELS.insert(), rows)
+
+
+async def _find_row(connection: AsyncConnection, namespace: str, uid: str) -> RowMapping | None:
+    joined = select(RUNS, BODIES.c.digest).join(BODIES, RUNS.c.body == BODIES.c.id)
+    chosen = joined.where(RUNS.c.namespace == namespace, RUNS.c.uid == uid)
+    return (await connection.execute(chosen)).mappings().first()
+
+
+async def _put(
+    connection: AsyncConnection, row: Mapping[str, Any], labels: Mapping[str, str], former: str | None
+) -> None:
+    same = (RUNS.c.namespace == row["namespace"]) & (RUNS.c.uid == row["uid"])
+    if former is None:
+        await connection.execute(RUNS.insert().values(row))
+    else:
+        await connection.execute(update(RUNS).where(same).values(row))
+    if former is not None and former != row["body"]:
+        await bodies.release(connection, former)
+    await replace_labels(connection, row["namespace"], row["uid"], labels)
+
+
+def _is_cancelled(workflow: Mapping[str, Any]) -> bool:
+    """Whether a user ended the run. A run whose task was cancelled, and that failed for it, does not count."""
+    spec = _get_object(workflow, "spec")
+    conditions = _get_object(workflow, "status").get("conditions")
+    found = [one for one in conditions if isinstance(one, dict)] if isinstance(conditions, list) else []
+    reasons = {one.get("reason") for one in found if one.get("type") == "Succeeded"}
+    return (spec.get("cancel") is True or spec.get("stop") is True) and Reason.CANCELLED in reasons
+
+
+def _seconds(completed: str) -> float:
+    try:
+        return times.epoch(completed)
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _fits(key: str, value: str) -> bool:
+    return 0 < len(key) <= _KEY_MAX and len(value) <= _VALUE_MAX and "\0" not in key + value
 
 
 def _get_object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -1,4 +1,7 @@
-"""Deletes abandoned bodies, and results of deleted Workflows.
+"""Deletes what is no longer needed: old runs, abandoned bodies, and results of Workflows that are gone.
+
+The results of an archived run are kept with it. If a namespace has used most of its quota, the oldest of them are
+deleted: finished runs must not cost a running one the space for its results.
 
 The API server is queried after the results are listed, because a Workflow exists before its results. Each namespace is
 listed separately: if a list fails, that namespace keeps its results and the others are cleaned up. Therefore a database
@@ -7,7 +10,8 @@ must belong to a single cluster.
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Never
 
 from torpor_api.client.api import Api
@@ -15,28 +19,50 @@ from torpor_api.client.errors import ApiError
 from torpor_api.client.resources import WORKFLOWS
 
 from torpor_archive.errors import RefusedError
-from torpor_archive.storage import bodies
+from torpor_archive.metrics import Metrics
+from torpor_archive.storage import bodies, label_index, results, run_retention
 from torpor_archive.storage.database import Database
+from torpor_archive.storage.run_retention import RunRetention
+
+QUOTA_SHARE = 0.75
+"""The part of its quota from which a namespace loses the results of finished runs."""
 
 log = logging.getLogger(__name__)
 
 
-async def run(database: Database, api: Api, interval: float, jitter: Callable[[], float]) -> Never:
-    """Sweep every `interval` seconds. Results younger than `interval` are kept. `jitter` returns 0 to 1."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What one sweep needs. `interval` is in seconds, `quota` in bytes of results per namespace; 0 disables it."""
+
+    database: Database
+    api: Api
+    metrics: Metrics
+    runs: RunRetention
+    interval: float
+    quota: int
+
+
+async def run(sweep: Sweep, jitter: Callable[[], float]) -> Never:
+    """Sweep every `interval` seconds. Results younger than that are kept. `jitter` returns 0 to 1."""
+    await _guarded(_index_labels(sweep.database))
     while True:
-        await api.clock.sleep(interval * (0.75 + 0.5 * jitter()))
-        try:
-            await _sweep(database, api, interval)
-        except RefusedError as error:
-            log.warning("cannot delete unreferenced data, retrying later: %s", error)
-        except Exception:
-            log.exception("cannot delete unreferenced data, retrying later")
+        await sweep.api.clock.sleep(sweep.interval * (0.75 + 0.5 * jitter()))
+        await _guarded(_sweep(sweep))
+
+
+async def _guarded(work: Awaitable[None]) -> None:
+    try:
+        await work
+    except RefusedError as error:
+        log.warning("cannot delete unreferenced data, retrying later: %s", error)
+    except Exception:
+        log.exception("cannot delete unreferenced data, retrying later")
 
 
 async def delete_orphans(database: Database, api: Api, before: float) -> int:
     """Delete results of deleted Workflows, stored before a time, and return their number. Raises RefusedError."""
     owners: dict[str, set[str]] = defaultdict(set)
-    for namespace, workflow in await bodies.list_workflows(database, before):
+    for namespace, workflow in await results.list_workflows(database, before):
         owners[namespace].add(workflow)
     count = 0
     for namespace in sorted(owners):
@@ -49,16 +75,47 @@ async def delete_orphans(database: Database, api: Api, before: float) -> int:
             log.exception("cannot read Workflows of namespace %s, keeping their results", namespace)
             continue
         for workflow in sorted(gone):
-            count += await bodies.delete_results(database, namespace, workflow)
+            count += await results.delete_of_workflow(database, namespace, workflow)
     return count
 
 
-async def _sweep(database: Database, api: Api, age: float) -> None:
-    now = api.clock.now()
+async def free_space(database: Database, api: Api, limit: float) -> int:
+    """Delete results of archived runs, the oldest first, in each namespace with more than `limit` bytes of results.
+
+    The results of a run whose Workflow exists are kept. Returns the number of results. Raises RefusedError.
+    """
+    count = 0
+    for namespace, excess in await results.list_excess(database, limit):
+        try:
+            live = await _workflows(api, namespace)
+        except ApiError as error:
+            log.warning("cannot list Workflows of namespace %s, keeping the results of its runs: %s", namespace, error)
+            continue
+        left = excess
+        for workflow, size in await results.list_archived(database, namespace):
+            if left <= 0:
+                break
+            if workflow not in live:
+                count += await results.delete_of_workflow(database, namespace, workflow, archived=True)
+                left -= size
+    return count
+
+
+async def _index_labels(database: Database) -> None:
+    if count := await label_index.complete(database):
+        log.info("read the labels of %d runs that an earlier release stored", count)
+
+
+async def _sweep(sweep: Sweep) -> None:
+    database, api, now = sweep.database, sweep.api, sweep.api.clock.now()
+    await _index_labels(database)
+    runs = await run_retention.trim(database, sweep.runs, now)
+    sweep.metrics.trimmed_runs.inc(runs)
     unfinished = await bodies.delete_unfinished(database, now)
-    gone = await delete_orphans(database, api, now - age)
-    if unfinished or gone:
-        log.info("deleted %d abandoned bodies and %d results of deleted Workflows", unfinished, gone)
+    gone = await delete_orphans(database, api, now - sweep.interval)
+    gone += await free_space(database, api, QUOTA_SHARE * sweep.quota) if sweep.quota else 0
+    if runs or unfinished or gone:
+        log.info("deleted %d runs, %d bodies without a reference, and %d results", runs, unfinished, gone)
 
 
 async def _workflows(api: Api, namespace: str) -> set[str]:

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
 )
 
 METADATA = MetaData()
@@ -77,6 +79,29 @@ RUNS = Table(
     Column("completed", String(32), nullable=False),
     Column("archived", Float(53), nullable=False),
     Column("body", String(32), ForeignKey("bodies.id"), nullable=False, unique=True),
-    Index("runs_newest", "namespace", "archived", "uid"),
+    Column("completed_at", Float(53), nullable=False, server_default="0"),
+    Column("clears", Integer, nullable=False, server_default="0"),
+    Column("taskruns", Integer, nullable=False, server_default="0"),
+    Column("indexed", Boolean, nullable=False, server_default=false()),
+    Index("runs_by_completion", "completed_at", "uid"),
+    Index("runs_of_namespace", "namespace", "completed_at", "uid"),
+    Index("runs_by_name", "namespace", "name"),
+    Index("runs_not_indexed", "indexed"),
 )
-"""`created` and `completed` are copied from the Workflow; `archived` is in seconds since the epoch."""
+"""`created` and `completed` are copied from the Workflow; `archived` and `completed_at` are in seconds since the epoch.
+
+`clears` and `completed_at` order the versions of a run: after a clear it ends again and replaces the former version.
+`indexed` is false for a run that a release without labels stored: its labels are not in `run_labels` yet.
+"""
+
+RUN_LABELS = Table(
+    "run_labels",
+    METADATA,
+    Column("namespace", String(253), primary_key=True),
+    Column("uid", String(63), primary_key=True),
+    Column("key", String(317), primary_key=True),
+    Column("value", String(63), nullable=False),
+    ForeignKeyConstraint(["namespace", "uid"], ["runs.namespace", "runs.uid"], ondelete="CASCADE"),
+    Index("run_labels_value", "key", "value"),
+)
+"""The labels of the Workflows in `runs`."""

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import Table
 from torpor_api.timing import Clock
@@ -16,7 +16,7 @@ from torpor_archive import errors
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage import chunks
-from torpor_archive.storage.bodies import BodySummary, BodyWriter
+from torpor_archive.storage.bodies import BodySummary, BodyWriter, Refer
 from torpor_archive.storage.chunks import Chunker, Limits
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database
@@ -118,10 +118,10 @@ class UploadSession:
         length = self._chunker.lines if self._chunker.has_lines else None
         return BodySummary(size=self._chunker.size, digest=self._chunker.digest, length=length, keys=keys)
 
-    async def finish(self, chunk: chunks.Chunk, summary: BodySummary, table: Table, row: dict[str, Any]) -> bool:
-        """Store the last chunk and refer to the body by a row. Returns False if the row existed."""
+    async def finish(self, chunk: chunks.Chunk, summary: BodySummary, refer: Refer) -> bool:
+        """Store the last chunk and make a row refer to the body. Returns False if no row needs it."""
         self._started = True
-        new = await self._writer.finish(chunk, summary, table, row)
+        new = await self._writer.finish(chunk, summary, refer)
         self._done = True
         return new
 

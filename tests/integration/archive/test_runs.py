@@ -45,8 +45,7 @@ def test_a_run_is_stored_unchanged(archive: Archive, home: str, operator: str, v
     uid = uuid.uuid4().hex
     body = ndjson(run(home, uid))
     assert put(archive, operator, home, uid, body).expect(200).json["new"] is True
-    again = ndjson(run(home, uid, taskruns=0))
-    assert put(archive, operator, home, uid, again).expect(200).json["new"] is False
+    assert put(archive, operator, home, uid, body).expect(200).json["new"] is False
     answer = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}", viewer).expect(200)
     assert answer.body == body
     first = archive.request("GET", f"/v1/namespaces/{home}/runs/{uid}?item=0", viewer).expect(200)
@@ -76,7 +75,7 @@ def test_runs_are_listed_in_pages_newest_first(
 ) -> None:
     namespace = open_namespace()
     viewer = account(server, namespace, "reader", "view")
-    uids = [uuid.uuid4().hex for _ in range(5)]
+    uids = sorted(uuid.uuid4().hex for _ in range(5))
     for uid in uids:
         put(archive, operator, namespace, uid, ndjson(run(namespace, uid, taskruns=3))).expect(200)
     found: list[dict[str, Any]] = []
@@ -88,16 +87,19 @@ def test_runs_are_listed_in_pages_newest_first(
         found += page["items"]
         more = page.get("continue")
     assert [item["uid"] for item in found] == uids[::-1]
-    assert found[0] | {"size": 0} == {
+    assert found[0] | {"size": 0, "archived": ""} == {
+        "namespace": namespace,
         "uid": uids[-1],
         "name": "nightly",
         "state": "Succeeded",
         "created": "2026-01-01T00:00:00Z",
         "completed": "2026-01-01T01:00:00Z",
         "size": 0,
+        "labels": {},
         "taskRuns": 3,
+        "archived": "",
     }
-    for query in ("limit=many", "continue=nonsense"):
+    for query in ("limit=many", "continue=nonsense", "phase=Failed"):
         archive.request("GET", f"/v1/namespaces/{namespace}/runs?{query}", viewer).expect(400)
 
 
@@ -119,7 +121,7 @@ BAD: dict[str, tuple[Callable[[str, str], list[Any]], str]] = {
     "another's": (lambda namespace, _uid: run(namespace, "other"), "line 0 is not the Workflow with uid"),
     "of another namespace": (lambda _namespace, uid: run("other", uid), "line 0 is not the Workflow with uid"),
     "another's TaskRun": (lambda n, uid: run(n, uid) + run(n, "other")[1:], "line 3 is a TaskRun of another Workflow"),
-    "no object": (lambda namespace, uid: [*run(namespace, uid), 1], "line 3 is not a TaskRun"),
+    "no object": (lambda namespace, uid: [*run(namespace, uid), 1], "line 3 is neither a TaskRun nor an Event"),
 }
 
 

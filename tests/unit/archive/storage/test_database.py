@@ -15,7 +15,7 @@ from torpor_api.client.errors import Unavailable
 from torpor_api.timing import SystemClock
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics
-from torpor_archive.storage import bodies, chunks, retention, validation
+from torpor_archive.storage import chunks, results, retention, validation
 from torpor_archive.storage.bodies import BodySummary, BodyWriter
 from torpor_archive.storage.chunks import Chunker
 from torpor_archive.storage.content import BodyFormat
@@ -89,7 +89,7 @@ async def upload(uploads: Uploads, namespace: str, taskrun: str, body: Bytes) ->
         last = await session.receive(body, validation.AnyBytes())
         summary = session.summary()
         row = {"namespace": namespace, "workflow": "w", "taskrun": taskrun, "digest": summary.digest}
-        await session.finish(last, summary, RESULTS, row | {"attempt": 1, "segment": 0, "launch": 0})
+        await session.finish(last, summary, results.store(row | {"attempt": 1, "segment": 0, "launch": 0}))
 
 
 async def test_a_namespace_cannot_exceed_its_quota(database: Database) -> None:
@@ -136,7 +136,7 @@ async def test_only_a_namespace_whose_list_fails_keeps_its_results(tmp_path: Pat
         await put(database, namespace, workflow)
     api = cast("Api", Lists(bad=error, c=["lives"]))
     assert await retention.delete_orphans(database, api, 10.0) == 2
-    assert await bodies.list_workflows(database, 10.0) == {("bad", "w"), ("c", "lives")}
+    assert await results.list_workflows(database, 10.0) == {("bad", "w"), ("c", "lives")}
     await database.close()
 
 
@@ -147,7 +147,7 @@ async def put(database: Database, namespace: str, workflow: str, taskrun: str = 
     last = chunker.end()
     row: dict[str, Any] = {"attempt": 1, "segment": 0, "launch": 0} | launch
     row |= {"namespace": namespace, "workflow": workflow, "taskrun": taskrun or workflow, "digest": chunker.digest}
-    await writer.finish(last, BodySummary(size=chunker.size, digest=chunker.digest), RESULTS, row)
+    await writer.finish(last, BodySummary(size=chunker.size, digest=chunker.digest), results.store(row))
     return chunker.digest
 
 
