@@ -22,6 +22,7 @@ HEADER = "Torpor-Authorization"
 _PROXY = f"/api/v1/namespaces/{SYSTEM}/services/https:{constants.ARCHIVE_CONFIG}:8443/proxy/v1"
 _TOKEN_S = 600
 _PAGE = 500
+_LIMIT_S = 20.0
 
 
 class ArchiveAwayError(CliError):
@@ -39,10 +40,10 @@ class Archive:
         self._api = api
         self._header: Mapping[str, str] | None = None
 
-    def runs(self, namespace: str | None, filters: Mapping[str, str] | None = None) -> Iterator[Object]:
+    def runs(self, namespace: str | None, filters: Mapping[str, Any] | None = None) -> Iterator[Object]:
         """Yield archived runs, the latest end first; all namespaces for None. Requests pages as they are consumed.
 
-        `filters` are the parameters of the route: name, state, labels, since, until.
+        `filters` are the parameters of the route: name, state (may be a list), labels, since, until.
         """
         place = f"/namespaces/{quote(namespace)}/runs" if namespace else "/runs"
         token = ""
@@ -84,9 +85,11 @@ class Archive:
             )
         )
 
-    def _json(self, path: str, query: Mapping[str, str]) -> Object:
+    def _json(self, path: str, query: Mapping[str, Any]) -> Object:
         try:
-            body: Object = self._api.http.json("GET", _PROXY + path, query=query, headers=self._headers())
+            body: Object = self._api.http.json(
+                "GET", _PROXY + path, query=query, headers=self._headers(), read_timeout=_LIMIT_S
+            )
         except ApiError as error:
             raise _translated(error) from error
         return body

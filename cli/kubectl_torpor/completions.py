@@ -1,8 +1,9 @@
 """Values that a shell completes from the cluster. Silent and bounded: a shell must never hang or show an error."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from contextlib import suppress
 
 import click
 
@@ -14,7 +15,6 @@ from kubectl_torpor.references import LATEST
 from kubectl_torpor.target import target_of
 
 LIMIT_S = 2.0
-Item = TypeVar("Item")
 
 
 def runs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -55,16 +55,17 @@ def _task_names(cluster: Cluster, name: str) -> list[str]:
 
 def _bounded(ctx: click.Context, query: Callable[[Cluster], list[str]]) -> list[str]:
     """Return what the query finds within the limit; nothing if it fails."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only completion needs it
+    found: list[str] = []
+    target = target_of(ctx)
 
-    pool = ThreadPoolExecutor(max_workers=1)
-    try:
-        cluster = connect(target_of(ctx))
-        return pool.submit(query, cluster).result(LIMIT_S)
-    except (CliError, OSError, TimeoutError, KeyError):
-        return []
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    def run() -> None:
+        with suppress(Exception):  # a shell must not show an error while a user types
+            found.extend(query(connect(target)))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(LIMIT_S)
+    return list(found)
 
 
 def _starting(prefix: str, values: Iterable[str]) -> list[str]:

@@ -61,12 +61,15 @@ def fail(text: str) -> None:
     note(f"torpor: {text.strip()}")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print columns of equal width, as kubectl does."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, paint: Callable[[str], str] | None = None) -> None:
+    """Print columns of equal width, as kubectl does. `paint` colours a padded cell below the heading STATE."""
     cells = [[printable_line(cell) or "-" for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in [list(head), *cells]) for column in range(len(head))]
-    for row in [list(head), *cells]:
+    painted = head.index("STATE") if paint and "STATE" in head else -1
+    for place, row in enumerate([list(head), *cells]):
         padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        if paint and place and painted >= 0:
+            padded[painted] = paint(padded[painted])
         sys.stdout.write(f"{'   '.join(padded).rstrip()}\n")
 
 

@@ -46,7 +46,7 @@ class Http:
         method: str,
         path: str,
         *,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
         body: Any = None,
         headers: Mapping[str, str] | None = None,
         read_timeout: float = READ_S,
@@ -86,14 +86,14 @@ class Http:
         self,
         method: str,
         path: str,
-        query: Mapping[str, str] | None,
+        query: Mapping[str, Any] | None,
         content: bytes | None,
         headers: Mapping[str, str],
         read_timeout: float,
     ) -> urllib3.BaseHTTPResponse:
         from urllib.parse import urlencode  # noqa: PLC0415 - urllib3 has imported it
 
-        url = self.access.server.url + path + (f"?{urlencode(query)}" if query else "")
+        url = self.access.server.url + path + (f"?{urlencode(query, doseq=True)}" if query else "")
         try:
             return self._pool.request(
                 method,

@@ -1,0 +1,123 @@
+"""Requests a clear by annotation, and waits until the operator has accepted or refused it."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torpor_wire import constants
+from torpor_wire.reason import Reason
+
+from kubectl_torpor.cluster import edit
+from kubectl_torpor.cluster.api import Object, Selection
+from kubectl_torpor.cluster.connect import Cluster
+from kubectl_torpor.cluster.errors import ApiError
+from kubectl_torpor.cluster.resources import EVENTS, WORKFLOWS
+from kubectl_torpor.cluster.watch import Changed, Listed, Tick, Update, merged, watch
+
+_LIMIT_S = 15.0
+_EVENT_S = 3.0
+"""How long the Event of a refusal may arrive after the annotation is gone."""
+_PAUSE_S = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The operator runs the tasks again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The operator runs nothing again."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """The operator has not read the annotation within the limit."""
+
+
+Answer: TypeAlias = Accepted | Refused | Unanswered
+
+
+def clear(cluster: Cluster, workflow: Object, text: str) -> Answer:
+    """Set the annotation and return the operator's answer."""
+    user = edit.user_name(cluster.api)
+    annotations = {constants.CLEAR: text} | ({edit.CHANGED_BY: f"clear {user}"} if user else {})
+    asked = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
+    before = _clears(workflow)
+    ends = time.monotonic() + _LIMIT_S
+    for update in _updates(cluster, asked):
+        current = _current(update, asked["metadata"]["uid"])
+        if current is not None:
+            if _clears(current) > before:
+                return Accepted()
+            if not _requested(current) and _version(current) >= _version(asked):
+                return _refusal(cluster, asked)
+        if time.monotonic() > ends:
+            break
+    return Unanswered()
+
+
+def _updates(cluster: Cluster, workflow: Object) -> Iterator[Update | Tick]:
+    name = workflow["metadata"]["name"]
+    selection = Selection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    return merged([watch(cluster.api, selection)], tick=0.5)
+
+
+def _current(update: Update | Tick, uid: str) -> Object | None:
+    match update:
+        case Listed(items=items):
+            return next((item for item in items if item["metadata"]["uid"] == uid), None)
+        case Changed(item=item) if item["metadata"]["uid"] == uid:
+            return item
+        case _:
+            return None
+
+
+def _refusal(cluster: Cluster, workflow: Object) -> Answer:
+    """Return the refusal with the message of its Event, which may arrive after the change of the Workflow."""
+    ends = time.monotonic() + _EVENT_S
+    while time.monotonic() < ends:
+        message = _refused(cluster, workflow)
+        if message:
+            return Refused(message=message)
+        time.sleep(_PAUSE_S)
+    name = workflow["metadata"]["name"]
+    return Refused(message=f"see the Events: `kubectl describe workflow {name} -n {cluster.namespace}`")
+
+
+def _refused(cluster: Cluster, workflow: Object) -> str:
+    fields = f"reason={Reason.CLEAR_REFUSED},regarding.name={workflow['metadata']['name']}"
+    try:
+        events = cluster.api.list(Selection(resource=EVENTS, namespace=cluster.namespace, fields=fields))
+    except ApiError:
+        return ""
+    latest = max(events, key=_time, default=None)
+    return str(latest.get("note") or "") if latest and _is_recent(latest, workflow) else ""
+
+
+def _is_recent(event: Object, workflow: Object) -> bool:
+    """Whether an Event is newer than the last write of the annotation, by the clock of the cluster."""
+    fields = workflow["metadata"].get("managedFields") or ()
+    asked = max((str(entry.get("time") or "") for entry in fields), default="")
+    return _time(event)[:19] >= asked[:19]
+
+
+def _time(event: Object) -> str:
+    series = event.get("series") or {}
+    times = (series.get("lastObservedTime"), event.get("eventTime"), event.get("deprecatedLastTimestamp"))
+    return max(str(each or "") for each in times)
+
+
+def _clears(workflow: Object) -> int:
+    return int((workflow.get("status") or {}).get("clears") or 0)
+
+
+def _requested(workflow: Object) -> bool:
+    return constants.CLEAR in (workflow["metadata"].get("annotations") or {})
+
+
+def _version(workflow: Object) -> int:
+    return int(workflow["metadata"]["resourceVersion"])

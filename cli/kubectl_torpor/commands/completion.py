@@ -1,0 +1,26 @@
+"""`torpor completion`."""
+
+import sys
+
+import click
+from click.shell_completion import get_completion_class
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion_command(shell: str) -> None:
+    r"""Print the completion script of a shell. It completes names of runs and tasks from the cluster.
+
+    \b
+    bash: source <(torpor completion bash)
+    zsh:  source <(torpor completion zsh)
+    fish: torpor completion fish | source
+    """
+    from kubectl_torpor.app import app  # noqa: PLC0415 - app imports this module
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise click.UsageError(f"no completion for {shell}")
+    sys.stdout.write(f"{found(app, {}, 'torpor', '_TORPOR_COMPLETE').source()}\n")

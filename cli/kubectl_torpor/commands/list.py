@@ -1,0 +1,103 @@
+"""`torpor list`: live and archived runs."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import click
+from torpor_wire import times
+
+from kubectl_torpor import errors, output, run_list, run_state, runs
+from kubectl_torpor.archive import Archive, ArchiveAwayError
+from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.render import style
+from kubectl_torpor.run_list import Filters, ListedRun
+from kubectl_torpor.target import ClusterCommand, Target
+
+
+@click.command("list", cls=ClusterCommand)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="List the runs of all namespaces.")
+@click.option("--state", "states", multiple=True, metavar="STATE", help="Only runs in this state; may repeat.")
+@click.option("--since", metavar="DURATION", help="Only runs that go on or ended since then, such as 2h or 7d.")
+@click.option("-l", "--selector", "labels", default="", help="Only runs with these labels, as kubectl -l.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="Most archived runs to list.")
+@click.option("--live", "only_live", is_flag=True, help="Do not read the archive.")
+@output_option()
+@click.pass_obj
+def list_command(
+    target: Target,
+    /,
+    everywhere: bool,
+    states: tuple[str, ...],
+    since: str | None,
+    labels: str,
+    limit: int,
+    only_live: bool,
+    output_format: str,
+) -> None:
+    """List runs, the newest first, from the cluster and the archive.
+
+    The column IN says where a run is. A run that both have is listed once, as one of the cluster.
+    """
+    filters = Filters(states=frozenset(map(run_state.parse_word, states)), since=_moment(since))
+    cluster = connect(target)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        kept = None if only_live else pool.submit(_archived, cluster, filters, labels, everywhere, limit)
+        live = [run_list.live(item) for item in runs.workflows(cluster, labels=labels, everywhere=everywhere)]
+        archived = kept.result() if kept else []
+    _print(run_list.merged(live, archived, filters), output_format, cluster, everywhere=everywhere)
+
+
+def _moment(since: str | None) -> float | None:
+    try:
+        return None if since is None else time.time() - times.seconds(since)
+    except ValueError as error:
+        raise errors.UsageError(f"--since: {error}") from error
+
+
+def _archived(cluster: Cluster, filters: Filters, labels: str, everywhere: bool, limit: int) -> list[ListedRun]:
+    """Return the archived runs. A note says why some are missing."""
+    parameters = run_list.archive_filters(filters, labels)
+    if parameters is None:
+        output.note("the archive selects labels by KEY=VALUE only, so archived runs are not shown")
+        return []
+    found = Archive(cluster.api).runs(None if everywhere else cluster.namespace, parameters)
+    try:
+        listed = list(map(run_list.archived, islice(found, limit + 1)))
+    except ArchiveAwayError as error:
+        output.note(f"only live runs are shown: {error}")
+        return []
+    if len(listed) > limit:
+        output.note(f"only the latest {limit} archived runs are shown; use --limit or --since")
+    return listed[:limit]
+
+
+def _print(found: Sequence[ListedRun], output_format: str, cluster: Cluster, *, everywhere: bool) -> None:
+    if output_format not in {Format.TEXT, Format.WIDE}:
+        output.objects([run.body for run in found], output_format, single=False)
+        return
+    if not found:
+        place = "the cluster" if everywhere else f"namespace {cluster.namespace}"
+        output.note(f"{place} has no such runs")
+        return
+    wide = output_format == Format.WIDE
+    heading = [*(["NAMESPACE"] if everywhere else []), "NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN"]
+    heading += ["REASON", "LABELS", "UID"] if wide else []
+    now = time.time()
+    output.table(heading, [_row(run, now, everywhere=everywhere, wide=wide) for run in found], paint=_paint)
+
+
+def _row(run: ListedRun, now: float, *, everywhere: bool, wide: bool) -> list[str]:
+    row = [run.namespace] if everywhere else []
+    row += [run.name, run.state, run.progress, times.human(now - run.created)]
+    row += [times.human(run.duration) if run.duration is not None else "", "archive" if run.archived else "cluster"]
+    if wide:
+        row += [run.reason, ",".join(f"{key}={value}" for key, value in sorted(run.labels.items())), run.uid]
+    return row
+
+
+def _paint(cell: str) -> str:
+    word = cell.rstrip()
+    return style.state(word, coloured=output.coloured(), width=len(cell))

@@ -1,0 +1,59 @@
+"""`torpor submit`."""
+
+from typing import Any
+
+import click
+
+from kubectl_torpor import manifest, params, submission
+from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.commands.wait import parse_limit
+from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.submission import Afterwards
+from kubectl_torpor.target import ClusterCommand, Target
+
+
+@click.command("submit", cls=ClusterCommand)
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Value of a param; may repeat.")
+@click.option("--params-file", type=click.Path(), help="YAML or JSON file with values of params.")
+@click.option("--wait", is_flag=True, help="Wait for the end; the exit code tells the outcome.")
+@click.option("-w", "--watch", is_flag=True, help="Follow the run as a tree until it ends.")
+@click.option("--logs", is_flag=True, help="Follow the logs of the run until it ends.")
+@click.option("--timeout", metavar="DURATION", help="Longest wait; exit code 5 afterwards, and the run goes on.")
+@click.option("--dry-run", type=click.Choice(["server"]), help="Let the API server check it, and create nothing.")
+@output_option(Format.JSON, Format.YAML, Format.NAME)
+@click.pass_obj
+def submit_command(
+    target: Target,
+    /,
+    files: tuple[str, ...],
+    pairs: tuple[str, ...],
+    params_file: str | None,
+    wait: bool,
+    watch: bool,
+    logs: bool,
+    timeout: str | None,
+    dry_run: str | None,
+    output_format: str,
+) -> int:
+    """Create Workflows from files or standard input, and print their names.
+
+    A file may have several documents. All are read before the first is created.
+    """
+    bodies = [_with_params(body, pairs, params_file) for source in files for body in manifest.read(source)]
+    afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
+    afterwards.check(len(bodies))
+    cluster = connect(target)
+    made = []
+    for body in bodies:
+        made.append(submission.create(cluster, body, dry_run=dry_run is not None))
+        submission.announce(made[-1], output_format, dry_run=dry_run is not None)
+    return 0 if dry_run else submission.follow_up(cluster, made, afterwards)
+
+
+def _with_params(body: dict[str, Any], pairs: tuple[str, ...], params_file: str | None) -> dict[str, Any]:
+    declared = body["spec"].get("params") or {}
+    given = manifest.mapping(params_file) if params_file else {}
+    params.check_names(given, declared)
+    values = {**declared, **given, **params.parse(pairs, declared)}
+    return {**body, "spec": {**body["spec"], "params": values}} if values else body

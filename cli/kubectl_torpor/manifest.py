@@ -1,0 +1,80 @@
+"""Reads Workflows from YAML or JSON, as the API server would."""
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from torpor_wire import constants
+
+from kubectl_torpor import errors
+
+
+def read(source: str) -> list[dict[str, Any]]:
+    """Return the Workflows of a file, or of standard input for `-`. Raises UsageError and CliError."""
+    found = [document for document in _documents(source, _text(source)) if document is not None]
+    for place, document in enumerate(found, start=1):
+        _check(source, place, document)
+    if not found:
+        raise errors.CliError(f"{source} has no documents")
+    return found
+
+
+def mapping(path: str) -> dict[str, Any]:
+    """Return the mapping of a YAML or JSON file. Raises CliError."""
+    documents = [document for document in _documents(path, _text(path)) if document is not None]
+    if len(documents) != 1 or not isinstance(documents[0], Mapping):
+        raise errors.CliError(f"{path} must be one mapping of params to values")
+    return dict(documents[0])
+
+
+def _text(source: str) -> str:
+    try:
+        return sys.stdin.read() if source == "-" else Path(source).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise errors.CliError(f"{source} cannot be read: {cause}") from error
+
+
+def _documents(source: str, text: str) -> list[Any]:
+    import yaml  # noqa: PLC0415 - costs 50 ms
+
+    try:
+        return list(yaml.load_all(text, Loader=_loader()))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise errors.CliError(f"{source}{where}: invalid YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise errors.CliError(f"{source}: invalid YAML: {' '.join(str(error).split())}") from error
+
+
+@cache
+def _loader() -> Any:
+    """Return a safe loader for which 2026-11-20 is a string, as it is for kubectl."""
+    import yaml  # noqa: PLC0415 - costs 50 ms
+
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc, valid-type]
+        """Leaves dates as they are."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in base.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def _check(source: str, place: int, document: Any) -> None:
+    if not isinstance(document, Mapping):
+        raise errors.CliError(f"{source}: document {place} is not a mapping")
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if kind != "Workflow" or version != constants.API_VERSION:
+        raise errors.CliError(
+            f"{source}: document {place} is {version} {kind}; `torpor submit` takes {constants.API_VERSION} Workflow"
+        )
+    for field in ("metadata", "spec"):
+        if not isinstance(document.get(field), Mapping):
+            raise errors.CliError(f"{source}: document {place} has no {field}")

@@ -1,0 +1,70 @@
+"""Creates Workflows, and then waits for them, follows them, or prints their logs."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from kubectl_torpor import errors, exit_codes, live, output, waiting
+from kubectl_torpor.cluster.api import Object
+from kubectl_torpor.cluster.connect import Cluster
+from kubectl_torpor.cluster.errors import ConflictError
+from kubectl_torpor.cluster.resources import WORKFLOWS
+from kubectl_torpor.output import Format
+from kubectl_torpor.waiting import Goal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Afterwards:
+    """What to do after the creation. `limit` is in seconds."""
+
+    wait: bool = False
+    watch: bool = False
+    logs: bool = False
+    limit: float | None = None
+
+    def check(self, number: int) -> None:
+        """Raise UsageError for a combination that cannot be shown."""
+        if self.watch + self.logs > 1:
+            raise errors.UsageError("--watch and --logs exclude each other; use one")
+        if number > 1 and (self.watch or self.logs):
+            raise errors.UsageError(f"--watch and --logs show one run, not {number}; use --wait")
+
+
+def create(cluster: Cluster, body: dict[str, Any], *, dry_run: bool = False) -> Object:
+    """Create a Workflow in the namespace of the command. Raises CliError."""
+    metadata = dict(body["metadata"])
+    named = metadata.setdefault("namespace", cluster.namespace)
+    if named != cluster.namespace:
+        raise errors.CliError(f"the file names namespace {named}, not {cluster.namespace}; add -n {named}")
+    try:
+        return cluster.api.create(WORKFLOWS, cluster.namespace, {**body, "metadata": metadata}, dry_run=dry_run)
+    except ConflictError as error:
+        name = metadata.get("name")
+        raise errors.CliError(
+            f"run {name} exists already; delete it, use metadata.generateName, or `torpor resubmit {name}`"
+        ) from error
+
+
+def announce(made: Object, output_format: str, *, dry_run: bool = False) -> None:
+    """Print the name of a run first, so that a script and a person have it."""
+    if output_format == Format.TEXT:
+        output.line(made["metadata"]["name"])
+        if dry_run:
+            output.note("the API server accepts it; nothing was created (server dry run)")
+    else:
+        output.objects([made], output_format, single=True)
+    output.flush()
+
+
+def follow_up(cluster: Cluster, made: list[Object], afterwards: Afterwards) -> int:
+    """Wait for the runs as the options say. Return the exit code."""
+    if afterwards.logs:
+        follow_logs = import_module("kubectl_torpor.log_stream").follow_logs
+        code: int = follow_logs(cluster, made[0])
+        if code != exit_codes.SUCCEEDED:
+            return code
+    if afterwards.watch:
+        return live.follow(cluster, made[0], limit=afterwards.limit)
+    if afterwards.wait or afterwards.logs:
+        return waiting.wait(cluster, made, Goal.END, afterwards.limit)
+    return exit_codes.SUCCEEDED
