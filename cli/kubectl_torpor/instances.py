@@ -18,7 +18,7 @@ def check_reference(wanted: Reference, run: Run, *, later: bool = False) -> None
         return
     if run.task(wanted.task) is None and not run.of(wanted.task):
         known, hint = [task.name for task in run.tasks], f"see `torpor get {run.name}`"
-        raise errors.unknown(f"task in run {run.name} named", wanted.task, known, hint)
+        raise errors.unknown("task", wanted.task, known, hint, where=f"in run {run.name}")
     if not later and wanted.path is not None and not instances_at(wanted, run):
         index, paths = instance_paths.written(wanted.path), [one.path for one in run.of(wanted.task)]
         raise errors.UnknownNameError(

@@ -1,0 +1,117 @@
+"""`torpor compare`."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+from torpor_views import compare, counts
+from torpor_views.compare import MISSING, Comparison, Difference, Side, TaskRow
+from torpor_views.model import Run
+
+from kubectl_torpor import output
+from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.render import as_json, time_axis
+from kubectl_torpor.runs import find_run
+from kubectl_torpor.target import ClusterCommand, Target, complete_run
+
+_VALUE_MAX = 60
+_CHANGE_MIN = 0.05
+
+
+@click.command("compare", cls=ClusterCommand)
+@click.argument("left", metavar="A", shell_complete=complete_run)
+@click.argument("right", metavar="B", shell_complete=complete_run)
+@output_option(Format.WIDE, Format.JSON, Format.YAML)
+@click.pass_obj
+def compare_command(target: Target, left: str, right: str, output_format: str) -> None:
+    """Compare two runs: params, images, and the outcome and duration of each task.
+
+    Equal params and images are left out; `-o wide` shows them, too.
+    """
+    cluster = connect(target)
+    found = compare.build(_run(cluster, left), _run(cluster, right))
+    if output_format in {Format.JSON, Format.YAML}:
+        output.data(as_json.to_json(_plain(found)), output_format)
+        return
+    for head, rows in tables(found, everything=output_format == Format.WIDE):
+        output.table(head, rows)
+        output.line()
+    _conclude(found)
+
+
+def _run(cluster: Cluster, name: str) -> Run:
+    found = find_run(cluster, name)
+    return Run.parse(found.workflow, found.taskruns, now=time.time())
+
+
+def tables(found: Comparison, *, everything: bool) -> Iterator[tuple[Sequence[str], list[Sequence[str]]]]:
+    """Yield the head and the rows of each table that has rows: tasks, params, images."""
+    named = (found.left, found.right)
+    if named[0] == named[1]:
+        named = (f"{found.left} (A)", f"{found.right} (B)")
+    rows = [_row("run", found.run), *(_row(row.task, row) for row in found.tasks)]
+    yield ("TASK", *named, "DURATION A", "DURATION B", "CHANGE"), rows
+    for kind, all_of_them in (("PARAM", found.params), ("IMAGE OF", found.images)):
+        shown = [one for one in all_of_them if everything or one.differs]
+        if shown:
+            yield (kind, *named), [(one.name, _value(one.left), _value(one.right)) for one in shown]
+
+
+def _row(name: str, row: TaskRow) -> Sequence[str]:
+    durations = [_duration(side) for side in (row.left, row.right)]
+    return (name, _outcome(row.left), _outcome(row.right), *durations, _change(row))
+
+
+def _outcome(side: Side | None) -> str:
+    """Return the state, with counts of a mapped task, and the reason of a failure."""
+    if side is None:
+        return "no such task"
+    several = f" {counts.summary(side.counts)}" if side.counts.total > 1 else ""
+    reason = f" ({side.reason})" if side.reason and side.state not in {side.reason, "Succeeded"} else ""
+    return f"{side.state}{several}{reason}"
+
+
+def _duration(side: Side | None) -> str:
+    return "" if side is None or side.duration is None else time_axis.duration(side.duration)
+
+
+def _change(row: TaskRow) -> str:
+    """Return by how much the right one took longer: `+12s (+40%)`."""
+    if row.change is None or row.left is None or abs(row.change) < _CHANGE_MIN:
+        return ""
+    sign = "-" if row.change < 0 else "+"
+    base = row.left.duration or 0.0
+    share = f" ({sign}{abs(row.change) / base * 100:.0f}%)" if base >= 1 else ""
+    return f"{sign}{time_axis.duration(abs(row.change))}{share}"
+
+
+def _value(value: Any) -> str:
+    if value is MISSING:
+        return "-"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 3]}..."
+
+
+def _conclude(found: Comparison) -> None:
+    same = [
+        word
+        for word, differences in (("params", found.params), ("images", found.images))
+        if not any(one.differs for one in differences)
+    ]
+    if same:
+        output.line(f"Both runs have the same {' and '.join(same)}.")
+
+
+def _plain(found: Comparison) -> Comparison:
+    """Return the comparison without the value that marks a missing one, which JSON does not have."""
+    return replace(found, params=tuple(map(_present, found.params)), images=tuple(map(_present, found.images)))
+
+
+def _present(one: Difference) -> Difference:
+    return replace(
+        one, left=None if one.left is MISSING else one.left, right=None if one.right is MISSING else one.right
+    )

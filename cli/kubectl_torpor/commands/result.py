@@ -1,0 +1,150 @@
+"""`torpor result`."""
+
+import codecs
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from torpor_views import json_fields
+from torpor_views.model import Instance, Run
+from torpor_wire import constants, instance_paths, names
+from torpor_wire.state import State
+from torpor_wire.text import printable
+
+from kubectl_torpor import output, references, stored_body
+from kubectl_torpor.archive import Archive
+from kubectl_torpor.cluster.api import Object, Selection
+from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.cluster.resources import TASKRUNS
+from kubectl_torpor.errors import CliError, UsageError
+from kubectl_torpor.instances import check_reference
+from kubectl_torpor.references import Reference
+from kubectl_torpor.runs import find_run_without_taskruns, owned
+from kubectl_torpor.target import ClusterCommand, Target, complete_reference
+
+_STDOUT = "-"
+
+
+@click.command("result", cls=ClusterCommand)
+@click.argument("reference", metavar="NAME/TASK[/INDEX]", shell_complete=complete_reference)
+@click.option("-o", "--output", "path", metavar="FILE", help="Write to FILE, or into a folder; - is standard output.")
+@click.pass_obj
+def result_command(target: Target, reference: str, path: str | None) -> None:
+    """Print the result of a task, or write it to a file.
+
+    JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal.
+    """
+    wanted, cluster = references.parse(reference), connect(target)
+    if wanted.task is None:
+        raise UsageError(f"name a task: torpor result {wanted.run}/TASK")
+    taskrun = _taskrun(cluster, wanted)
+    status = json_fields.fields(taskrun.get("status"))
+    stored = json_fields.fields(status.get("stored"))
+    if stored_body.is_binary(stored) and path is None and sys.stdout.isatty():
+        raise UsageError(f"the result is {_described(stored)}; write it with -o FILE")
+    chunks = _content(cluster, taskrun, status, stored)
+    if path is None or path == _STDOUT:
+        _print(chunks)
+    else:
+        _save(chunks, _target_path(path, stored))
+
+
+def _taskrun(cluster: Cluster, wanted: Reference) -> Object:
+    """Return the TaskRun that a reference names. Raises UnknownNameError, and CliError if it has no result."""
+    found = find_run_without_taskruns(cluster, wanted.run)
+    taskruns = found.taskruns if found.archived else _taskruns(cluster, found.workflow, wanted.task or "")
+    run = Run.parse(found.workflow, taskruns, now=0.0)
+    check_reference(wanted, run)
+    one = _instance(run, wanted)
+    if one.state is not State.SUCCEEDED:
+        raise CliError(f"{one.ref} has no result: its state is {one.word}; see `torpor why {run.name}/{one.ref}`")
+    return next(item for item in taskruns if item["metadata"]["uid"] == one.uid)
+
+
+def _taskruns(cluster: Cluster, workflow: Object, task: str) -> list[Object]:
+    """Return the TaskRuns of one task only, since a run can have 10,000 of others."""
+    run = names.label(workflow["metadata"]["name"])
+    labels = f"{constants.LABEL_WORKFLOW}={run},{constants.LABEL_TASK}={names.label(task)}"
+    found = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    return owned(found, workflow)
+
+
+def _instance(run: Run, wanted: Reference) -> Instance:
+    task = wanted.task or ""
+    instances = run.of(task)
+    if wanted.path is None and len(instances) == 1 and not instances[0].path:
+        return instances[0]
+    if wanted.path is None and not instances:
+        raise CliError(f"{task} has no result: it has not started; see `torpor why {run.name}/{task}`")
+    exact = next((one for one in instances if one.path == wanted.path), None)
+    if exact is not None:
+        return exact
+    first = instance_paths.written(instances[0].path)
+    raise UsageError(f"{task} has {len(instances)} instances; name one of them, such as {run.name}/{task}/{first}")
+
+
+def _content(
+    cluster: Cluster, taskrun: Object, status: Mapping[str, Any], stored: Mapping[str, Any]
+) -> Iterator[bytes]:
+    if not stored:
+        text = json_fields.text(status.get("result")) or "null"
+        return iter([f"{text}\n".encode(errors="surrogatepass")])
+    uid, namespace = taskrun["metadata"]["uid"], taskrun["metadata"].get("namespace") or cluster.namespace
+    chunks = Archive(cluster.api).result(namespace, uid, json_fields.text(stored.get("digest")))
+    return stored_body.value_of(stored, chunks)
+
+
+def _print(chunks: Iterable[bytes]) -> None:
+    """Write exact bytes, but to a terminal text in which escape sequences are visible."""
+    output.flush()
+    if sys.stdout.isatty():
+        for text in codecs.iterdecode(chunks, "utf-8", "replace"):
+            sys.stdout.write(printable(text))
+    else:
+        sys.stdout.buffer.writelines(chunks)
+
+
+def _target_path(path: str, stored: Mapping[str, Any]) -> Path:
+    target = Path(path)
+    if not target.is_dir():
+        return target
+    name = json_fields.text(stored.get("name"))
+    if not name or Path(name).name != name or name in {".", ".."} or printable(name) != name:
+        raise UsageError(f"{path} is a folder, and the result has no file name; name a file with -o")
+    return target / name
+
+
+def _save(chunks: Iterable[bytes], target: Path) -> None:
+    """Write a file that appears under its name only when it is complete."""
+    if target.exists() and not target.is_file():  # such as /dev/null or a named pipe
+        with target.open("wb") as device:
+            device.writelines(chunks)
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+            part = Path(file.name)
+            try:
+                file.writelines(chunks)
+            except BaseException:
+                part.unlink()
+                raise
+        part.chmod(0o666 & ~_umask())
+        part.replace(target)
+    except OSError as error:
+        raise CliError(f"{target} cannot be written: {error.strerror}; choose another file with -o") from error
+    output.note(f"{target}: {target.stat().st_size} bytes")
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _described(stored: Mapping[str, Any]) -> str:
+    name, size = json_fields.text(stored.get("name")), json_fields.number(stored.get("size"))
+    return f"the file {name} of {size} bytes" if name else f"{size} bytes of binary data"
