@@ -85,7 +85,7 @@ say "deleting what the namespaces of workflows were set up with, and the binding
 "$KUBECTL" get rolebindings,clusterrolebindings --all-namespaces -o go-template="$BINDINGS" |
   while read -r role kind name namespace; do
     case $role in
-      ClusterRole/torpor-operator* | ClusterRole/torpor-triggerer* | ClusterRole/torpor-archive | ClusterRole/torpor-task | \
+      ClusterRole/torpor-operator* | ClusterRole/torpor-triggerer* | ClusterRole/torpor-archive* | ClusterRole/torpor-task | \
         ClusterRole/torpor-view | ClusterRole/torpor-edit | ClusterRole/torpor-approve | Role/torpor-secrets) ;;
       *) continue ;;
     esac

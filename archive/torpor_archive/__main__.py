@@ -27,7 +27,9 @@ from torpor_archive.http import middleware
 from torpor_archive.http.connections import ConnectionLimits, Connections
 from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
+from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
+from torpor_archive.logs.service import LogService
 from torpor_archive.metrics import Metrics
 from torpor_archive.settings import Settings
 from torpor_archive.storage import retention
@@ -62,7 +64,20 @@ async def serve(settings: Settings) -> None:
     ):
         api = Api(transport, clock)
         uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
-        routes = Routes(database, AccessReviews(api), metrics, clock, uploads)
+        reviews = AccessReviews(api)
+        logs = LogService.build(
+            api,
+            transport,
+            database,
+            reviews,
+            metrics,
+            objects_url=settings.objects,
+            quota_bytes=settings.namespace_quota,
+        )
+        routes = (
+            Routes(database, reviews, metrics, clock, uploads),
+            LogRoutes(database, reviews, metrics, logs.waits, logs.objects),
+        )
         sweep = Sweep(
             database=database,
             api=api,
@@ -76,6 +91,7 @@ async def serve(settings: Settings) -> None:
             asyncio.create_task(
                 _serve_api(settings, CertificatePublisher(api, settings.namespace), routes, health, metrics)
             ),
+            asyncio.create_task(logs.run(settings.sweep_interval)),
             asyncio.create_task(stopping.wait()),
         ]
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -112,7 +128,11 @@ async def _maintain_database(sweep: Sweep) -> Never:
 
 
 async def _serve_api(
-    settings: Settings, publisher: CertificatePublisher, routes: Routes, health: Health, metrics: Metrics
+    settings: Settings,
+    publisher: CertificatePublisher,
+    routes: tuple[Routes, LogRoutes],
+    health: Health,
+    metrics: Metrics,
 ) -> Never:
     """Serve HTTPS, and keep the address and the certificate published."""
     key_pairs: list[KeyPair] = []
@@ -123,7 +143,8 @@ async def _serve_api(
     await _retry(fetch, "cannot read or create the certificate")
     key_pair, url = key_pairs[0], settings.published_url
     application = web.Application(middlewares=[middleware.middleware(metrics)])
-    routes.add_to(application)
+    for each in routes:
+        each.add_to(application)
     connections = Connections(settings.connections, metrics.refused_connections.inc)
     metrics.connections.set_function(lambda: len(connections))
     async with serve_on(application, settings.port, connections, create_ssl_context(key_pair)):

@@ -48,6 +48,15 @@ class Metrics:
         self.trimmed_runs = Counter(
             "torpor_archive_runs_trimmed", "Finished runs that retention deleted.", registry=self._registry
         )
+        self.logs = Counter(
+            "torpor_archive_logs", "Logs that were kept or lost, by state.", ("state",), registry=self._registry
+        )
+        self.log_bytes = Counter(
+            "torpor_archive_log_bytes", "Bytes of text of logs that were read or received.", registry=self._registry
+        )
+        self.logs_queued = Gauge(
+            "torpor_archive_logs_queued", "Logs of ended pods that are to be read.", registry=self._registry
+        )
         self._up = Gauge(
             "torpor_archive_database_up",
             "1 if the last transaction succeeded, else 0.",

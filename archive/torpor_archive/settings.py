@@ -75,7 +75,10 @@ class Settings(ProcessSettings):
     )
     min_upload_rate: int = Field(default=RATE, description="bytes per second; a slower upload is cut off")
     namespace_quota: Quantity = Field(
-        default=QUOTA, description="bytes of results, and of runs, that a namespace may keep; 0: no limit"
+        default=QUOTA, description="bytes of results, of runs, and of logs, that a namespace may keep; 0: no limit"
+    )
+    objects: str = Field(
+        default="", description="object store for whole logs, such as s3://bucket/prefix; empty: only start and end"
     )
     kubeconfig: str | None = Field(
         default=None, description="kubeconfig file; else $KUBECONFIG, else the pod's ServiceAccount"

@@ -5,6 +5,7 @@ Positive answers are cached for some seconds. Refusals are never cached, so a ne
 
 import hashlib
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from cachetools import TTLCache
@@ -57,16 +58,21 @@ class AccessReviews:
 
     async def is_allowed(self, caller: Caller, verb: str, plural: str, namespace: str, name: str = "") -> bool:
         """Return whether the API server's authorizer allows the verb on Torpor's resource, or on the named one."""
-        key = (caller.user, caller.uid, *caller.groups, verb, plural, namespace, name)
+        resource = {"group": constants.GROUP, "version": constants.VERSION, "resource": plural}
+        return await self._is_allowed(caller, verb, resource | ({"name": name} if name else {}), namespace)
+
+    async def may_read_logs(self, caller: Caller, namespace: str) -> bool:
+        """Return whether the caller may get TaskRuns and the logs of pods in the namespace."""
+        pod_logs = {"group": "", "version": "v1", "resource": "pods", "subresource": "log"}
+        return await self.is_allowed(caller, "get", "taskruns", namespace) and await self._is_allowed(
+            caller, "get", pod_logs, namespace
+        )
+
+    async def _is_allowed(self, caller: Caller, verb: str, resource: Mapping[str, str], namespace: str) -> bool:
+        key = (caller.user, caller.uid, *caller.groups, verb, namespace, *chain.from_iterable(resource.items()))
         if key in self._allowed:
             return True
-        attributes = {
-            "verb": verb,
-            "group": constants.GROUP,
-            "version": constants.VERSION,
-            "resource": plural,
-            "namespace": namespace,
-        } | ({"name": name} if name else {})
+        attributes = {"verb": verb, "namespace": namespace, **resource}
         extra = {key: list(values) for key, values in caller.extra.items()}
         spec = {"user": caller.user, "uid": caller.uid, "groups": list(caller.groups), "extra": extra}
         status = await self._review(ACCESS_REVIEWS, spec | {"resourceAttributes": attributes})

@@ -13,7 +13,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
@@ -84,21 +84,30 @@ class HttpTransport:
 
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield watch events. Raises `errors.Unreachable` if the connection breaks or exceeds its timeout."""
-        limit = float(query.get("timeoutSeconds", "0")) + WATCH_MARGIN_SECONDS
-        timeout = aiohttp.ClientTimeout(total=limit, sock_connect=CONNECT_SECONDS)
+        seconds = float(query.get("timeoutSeconds", "0")) + WATCH_MARGIN_SECONDS
+        try:
+            async with aclosing(self.chunks(path, query=query, seconds=seconds)) as received:
+                async for line in lines(received):
+                    yield decoding.decode_event(line)
+        except ValueError as exc:
+            raise self._unreachable(f"watch of {path}", exc) from exc
+
+    async def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
+        """Yield a response as it arrives, for up to `seconds`. Raises as `stream` does."""
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
         try:
             async with self._watches.get(
-                self._url(path, query), timeout=timeout, **await self._options({"Accept": JSON})
+                self._url(path, query), timeout=timeout, **await self._options({"Accept": f"{JSON}, */*"})
             ) as response:
                 if response.status != HTTPStatus.OK:
                     raise errors.from_response(await _parse_response(response))
                 try:
-                    async for line in lines(response.content.iter_any()):
-                        yield decoding.decode_event(line)
+                    async for chunk in response.content.iter_any():
+                        yield chunk
                 finally:
                     _abort(response)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
-            raise self._unreachable(f"watch of {path}", exc) from exc
+        except (aiohttp.ClientError, TimeoutError, OSError) as exc:
+            raise self._unreachable(f"GET {path}", exc) from exc
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
         return URL(self._cluster.host + path, encoded=True).with_query(query)

@@ -20,6 +20,7 @@ from torpor_archive.storage.bodies import BodySummary, BodyWriter
 from torpor_archive.storage.chunks import Chunker
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database, _parse_url
+from torpor_archive.storage.log_tables import LOGS
 from torpor_archive.storage.tables import BODIES, CHUNKS, METADATA, RESULTS
 from torpor_archive.storage.upload import Uploads
 
@@ -171,6 +172,7 @@ async def test_the_migrations_create_the_tables_of_the_program(tmp_path: Path) -
     engine = create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    assert LOGS.metadata is METADATA
     engine.dispose()
 
 

@@ -1,0 +1,186 @@
+"""The HTTP API of logs (adr/0029).
+
+Users list and read logs, triggerers send lines of waits, and the operator reads which logs are settled. Each handler
+authenticates the caller first, and authorizes before it reads the body.
+"""
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from aiohttp import web
+from torpor_api.client import bounded_json
+
+from torpor_archive.auth.reviews import AccessReviews
+from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large, unavailable
+from torpor_archive.http import middleware
+from torpor_archive.logs.objects import Objects, ObjectsError
+from torpor_archive.logs.waits import MAX_BODY, WaitLogs
+from torpor_archive.metrics import Metrics
+from torpor_archive.storage import log_entry, log_store
+from torpor_archive.storage.database import Database
+from torpor_archive.storage.log_entry import LogState
+from torpor_archive.storage.log_store import Filters
+from torpor_archive.storage.transfer_slots import DOWNLOADS, TransferSlots
+
+PAGE = 1000
+PAGE_MAX = 5000
+IDS_MAX = 5000
+IDLE_SECONDS = 60.0
+DOWNLOAD_SECONDS = 900.0
+_LIST_PARAMETERS = frozenset({"task", "attempt", "segment", "failed", "limit", "continue"})
+
+
+class LogRoutes:
+    """The request handlers."""
+
+    def __init__(
+        self, database: Database, reviews: AccessReviews, metrics: Metrics, waits: WaitLogs, objects: Objects | None
+    ) -> None:
+        self._database = database
+        self._reviews = reviews
+        self._metrics = metrics
+        self._waits = waits
+        self._objects = objects
+        self._downloads = TransferSlots(DOWNLOADS, "downloads")
+
+    def add_to(self, application: web.Application) -> None:
+        """Register each handler at its path. The metrics use the route names."""
+        namespace = "/v1/namespaces/{namespace}"
+        application.add_routes(
+            [
+                web.get(namespace + "/runs/{uid}/logs", self.list_logs, name="list_logs", allow_head=False),
+                web.get(namespace + "/logs/{id}", self.get_log, name="get_log", allow_head=False),
+                web.post(namespace + "/logs/status", self.post_status, name="post_log_status"),
+                web.post(namespace + "/logs/waits", self.post_waits, name="post_wait_logs"),
+            ]
+        )
+
+    async def list_logs(self, request: web.Request) -> web.StreamResponse:
+        """Send the entries of a run, live or archived, by the time at which they started."""
+        namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
+        await self._check_reader(request, namespace)
+        limit = middleware.number(request.query, "limit", PAGE, PAGE_MAX) or PAGE
+        rows = await log_store.list_run(self._database, namespace, uid, _filters(request.query, limit + 1))
+        page: dict[str, Any] = {"items": [log_entry.to_json(row) for row in rows[:limit]]}
+        if len(rows) > limit:
+            page["continue"] = _page_token(rows[limit - 1])
+        return web.json_response(page)
+
+    async def get_log(self, request: web.Request) -> web.StreamResponse:
+        """Send the lines of one log: each begins with its time and a space."""
+        namespace, log = middleware.identifier(request, "namespace"), middleware.identifier(request, "id")
+        await self._check_reader(request, namespace)
+        row = await log_store.find(self._database, namespace, log)
+        if row is None:
+            raise RefusedError(not_found(f"the archive has no log {log} in namespace {namespace}"))
+        if row["state"] != LogState.KEPT:
+            what = (
+                "is being read; try again later" if row["state"] == LogState.PENDING else f"was lost: {row['message']}"
+            )
+            raise RefusedError(not_found(f"the log {what}"))
+        async with self._downloads.acquire(namespace):
+            return await self._stream(request, self._text(row))
+
+    async def post_status(self, request: web.Request) -> web.StreamResponse:
+        """Return which logs of pods are settled, so that the operator may delete the pods."""
+        namespace = middleware.identifier(request, "namespace")
+        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        if not await self._reviews.is_allowed(caller, "operate", "taskruns", namespace):
+            raise RefusedError(forbidden(f"{caller.user} is not the operator: it may not `operate` TaskRuns"))
+        match await _read_json(request, MAX_BODY):
+            case {"pods": list(uids)} if len(uids) <= IDS_MAX and all(isinstance(uid, str) for uid in uids):
+                settled = await log_store.settled(self._database, namespace, uids)
+                return web.json_response({"settled": sorted(settled)})
+            case _:
+                raise RefusedError(invalid(f"send an object whose `pods` is a list of up to {IDS_MAX} uids"))
+
+    async def post_waits(self, request: web.Request) -> web.StreamResponse:
+        """Store the lines of waits that ended, from a triggerer of their pool."""
+        namespace = middleware.identifier(request, "namespace")
+        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        stored = await self._waits.store(caller, namespace, await _read_json(request, MAX_BODY))
+        return web.json_response({"stored": stored})
+
+    def _text(self, row: log_store.Row) -> AsyncIterator[bytes]:
+        if not row["object"]:
+            return log_store.read(self._database, row["id"])
+        if self._objects is None:
+            message = "the log is in an object store, and the archive was started without --objects"
+            raise RefusedError(unavailable("ObjectsUnavailable", message))
+        return self._objects.read(row["object"])
+
+    async def _stream(self, request: web.Request, text: AsyncIterator[bytes]) -> web.StreamResponse:
+        """Send the text. Closes the connection if it cannot be read to the end."""
+        try:
+            data = await anext(text, b"")  # before the response starts, so that an error can still be sent
+        except ObjectsError as error:
+            raise RefusedError(unavailable("ObjectsUnavailable", f"cannot read the log: {error}")) from error
+        response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
+        await response.prepare(request)
+        try:
+            async with asyncio.timeout(DOWNLOAD_SECONDS):
+                while data:
+                    self._metrics.bytes.labels("out").inc(len(data))
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        await response.write(data)
+                    data = await anext(text, b"")
+        except Exception as error:
+            # The client would take the text for complete.
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionAbortedError(f"sending a log failed: {type(error).__name__}: {error}") from error
+        await response.write_eof()
+        return response
+
+    async def _check_reader(self, request: web.Request, namespace: str) -> None:
+        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        if not await self._reviews.may_read_logs(caller, namespace):
+            message = f"{caller.user} may not get TaskRuns and pods/log in namespace {namespace}"
+            raise RefusedError(forbidden(message))
+
+
+def _filters(query: Mapping[str, str], limit: int) -> Filters:
+    unknown = sorted(set(query) - _LIST_PARAMETERS)
+    if unknown:
+        known = ", ".join(sorted(_LIST_PARAMETERS))
+        raise RefusedError(invalid(f"unknown query parameter {unknown[0][:40]!r}; use {known}"))
+    failed = query.get("failed", "false")
+    if failed not in {"true", "false"}:
+        raise RefusedError(invalid(f"failed is {failed[:40]!r}; use true or false"))
+    numbers = {
+        name: middleware.number(query, name, 0, 2**31 - 1) if name in query else None for name in ("attempt", "segment")
+    }
+    after = _parse_page_token(query["continue"]) if query.get("continue") else None
+    return Filters(task=query.get("task"), failed=failed == "true", limit=limit, after=after, **numbers)
+
+
+def _page_token(row: log_store.Row) -> str:
+    return base64.urlsafe_b64encode(json.dumps([row["started"], row["id"]]).encode()).decode()
+
+
+def _parse_page_token(text: str) -> tuple[str, str]:
+    try:
+        match json.loads(base64.urlsafe_b64decode(text.encode())):
+            case [str(started), str(log)] if "\0" not in started + log:
+                return started, log
+    except (ValueError, RecursionError, binascii.Error):
+        pass
+    raise RefusedError(invalid("`continue` must be the token from the previous page"))
+
+
+async def _read_json(request: web.Request, limit: int) -> Any:
+    """Read a JSON body. Raises RefusedError (400, 413)."""
+    body = bytearray()
+    async with asyncio.timeout(IDLE_SECONDS):
+        async for data in request.content.iter_any():
+            body += data
+            if len(body) > limit:
+                raise RefusedError(too_large(f"the body has more than {limit} bytes"))
+    try:
+        return bounded_json.loads(bytes(body))
+    except ValueError as error:
+        raise RefusedError(invalid(f"the body is not JSON: {type(error).__name__}")) from error

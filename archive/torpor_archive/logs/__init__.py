@@ -1,0 +1,1 @@
+"""Keeps the logs of pods and of waits."""

@@ -1,0 +1,181 @@
+"""What the archive reads of a task's pod: whose log it is, whether it can be read, and how it ended. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from torpor_wire import constants
+from torpor_wire.log_mode import LogMode
+
+from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
+
+CONTAINER = "main"
+_NUMBERS = re.compile(r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$")
+_INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
+_ENDED = frozenset({"Succeeded", "Failed"})
+_NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
+
+
+class Stage(Enum):
+    """What the archive does with the log of a pod."""
+
+    WAIT = "wait"
+    """The pod runs, or will."""
+    FOLLOW = "follow"
+    """The pod is being deleted: the log is read until it ends."""
+    READ = "read"
+    """The pod has ended."""
+    EMPTY = "empty"
+    """The container never started, so there is no log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedPod:
+    """One pod. `workflow` is the uid of its run; empty if an older operator created the pod."""
+
+    namespace: str
+    name: str
+    uid: str
+    taskrun: str
+    workflow: str
+    task: str
+    path: tuple[int, ...]
+    mode: LogMode
+    ended: bool
+    deleting: bool
+    node: str
+    has_started: bool
+    exit_code: int | None
+    reason: str
+    message: str
+    started_at: str
+    ended_at: str
+
+    @property
+    def stage(self) -> Stage:
+        """What to do with its log now."""
+        if not (self.ended or self.deleting):
+            return Stage.WAIT
+        if not self.node or not self.has_started:
+            return Stage.EMPTY
+        return Stage.READ if self.ended else Stage.FOLLOW
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not end with exit code 0."""
+        return self.exit_code != 0
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether its log is kept, as far as is known: that of a pod that still runs may be."""
+        is_open = self.exit_code is None and self.mode is not LogMode.NONE
+        return is_open or self.mode.keeps(failed=self.failed)
+
+    def source(self) -> Source:
+        """The entry that it belongs to."""
+        attempt, segment, launch = numbers(self.name)
+        return Source(
+            id=self.uid,
+            namespace=self.namespace,
+            workflow=self.workflow,
+            taskrun=self.taskrun,
+            task=self.task,
+            path=self.path,
+            attempt=attempt,
+            segment=segment,
+            launch=launch,
+            kind=Kind.POD,
+            pod=self.name,
+            node=self.node,
+            started=self.started_at,
+        )
+
+    def outcome(self, state: LogState = LogState.KEPT, *, reason: str = "", message: str = "") -> Outcome:
+        """What became of its log; a kept one has the reason and message of its container."""
+        return Outcome(
+            state=state,
+            reason=reason or self.reason,
+            message=message or self.message,
+            failed=self.failed,
+            ended=self.ended_at,
+        )
+
+
+def numbers(pod: str) -> tuple[int, int, int]:
+    """Attempt, segment and launch in the name of a pod; zeros for a name that Torpor does not write."""
+    found = _NUMBERS.search(pod)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
+
+
+def parse(body: Mapping[str, Any]) -> LoggedPod:
+    """Read a pod from the API server's JSON. Raises ValueError, KeyError or TypeError for an invalid one."""
+    metadata, status, spec = body["metadata"], body.get("status") or {}, body.get("spec") or {}
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    owner: Mapping[str, Any] = next((ref for ref in metadata.get("ownerReferences") or () if ref.get("controller")), {})
+    container: Mapping[str, Any] = next(
+        (each for each in status.get("containerStatuses") or () if each.get("name") == CONTAINER), {}
+    )
+    state = container.get("state") or {}
+    terminated: Mapping[str, Any] = state.get("terminated") or {}
+    reason, message = _end(status, state)
+    return LoggedPod(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        taskrun=str(owner.get("name") or ""),
+        workflow=str(labels.get(constants.LABEL_WORKFLOW_UID) or ""),
+        task=str(labels.get(constants.LABEL_TASK) or ""),
+        path=_path(str(labels.get(constants.LABEL_INDEX) or "")),
+        mode=LogMode.parse(annotations.get(constants.LOGS)),
+        ended=status.get("phase") in _ENDED,
+        deleting="deletionTimestamp" in metadata,
+        node=str(spec.get("nodeName") or ""),
+        has_started=_has_started(status, state, terminated),
+        exit_code=terminated.get("exitCode"),
+        reason=reason,
+        message=message,
+        started_at=str(
+            terminated.get("startedAt")
+            or (state.get("running") or {}).get("startedAt")
+            or status.get("startTime")
+            or metadata.get("creationTimestamp")
+            or ""
+        ),
+        ended_at=str(terminated.get("finishedAt") or metadata.get("deletionTimestamp") or ""),
+    )
+
+
+def _path(label: str) -> tuple[int, ...]:
+    """The indexes in a label such as `0.2`; none for `unmapped`."""
+    return tuple(map(int, label.split("."))) if _INDEX.fullmatch(label) else ()
+
+
+def _has_started(status: Mapping[str, Any], state: Mapping[str, Any], terminated: Mapping[str, Any]) -> bool:
+    """Whether there may be a log; so there may if a node that was lost could not say how the container ended."""
+    if terminated.get("reason") in _NOT_STARTED:
+        return False
+    is_unknown = terminated.get("reason") == "ContainerStatusUnknown" or not (
+        state or status.get("phase") not in _ENDED
+    )
+    return bool(terminated.get("startedAt")) or "running" in state or is_unknown
+
+
+def _end(status: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[str, str]:
+    """How the container ended, or what kept it from starting, as reason and message."""
+    match state:
+        case {"terminated": {"reason": str(reason), "exitCode": int(code)} as terminated}:
+            message = "" if code == 0 else f"exit code {code}"
+            if reason in _NOT_STARTED:
+                message = str(terminated.get("message") or message)
+            return reason, message
+        case {"terminated": {"exitCode": int(code)}}:
+            return ("Completed", "") if code == 0 else ("Error", f"exit code {code}")
+        case {"waiting": {"reason": str(reason)} as waiting}:
+            return reason, str(waiting.get("message") or "the container did not start")
+    if status.get("reason"):
+        return str(status["reason"]), str(status.get("message") or "")
+    conditions = (each for each in status.get("conditions") or () if each.get("status") == "False")
+    explained: Mapping[str, Any] = next((each for each in conditions if each.get("type") == "PodScheduled"), {})
+    return str(explained.get("reason") or ""), str(explained.get("message") or "")

@@ -1,0 +1,90 @@
+"""Orders the logs to read: namespaces take turns, and each has a share of the slots. Pure.
+
+A pod that is being deleted comes first, because its log ends with it. It has slots of its own, as reading it takes
+until the pod ends.
+"""
+
+from collections import Counter, deque
+from dataclasses import dataclass
+
+from torpor_archive.logs.logged_pod import LoggedPod, Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Logs that are read at the same time, in all and of one namespace."""
+
+    total: int
+    per_namespace: int
+
+
+READS = Limits(total=24, per_namespace=16)
+FOLLOWS = Limits(total=96, per_namespace=48)
+
+
+class _Lane:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._queues: dict[str, deque[str]] = {}
+        self._held: Counter[str] = Counter()
+
+    def add(self, namespace: str, uid: str) -> None:
+        self._queues.setdefault(namespace, deque()).append(uid)
+
+    def take(self) -> tuple[str, str] | None:
+        """The next log of the namespace that waits longest for its turn."""
+        if self._held.total() >= self._limits.total:
+            return None
+        for namespace in self._queues:
+            if self._held[namespace] < self._limits.per_namespace:
+                queue = self._queues.pop(namespace)
+                uid = queue.popleft()
+                if queue:
+                    self._queues[namespace] = queue  # as the last
+                self._held[namespace] += 1
+                return namespace, uid
+        return None
+
+    def release(self, namespace: str) -> None:
+        self._held[namespace] -= 1
+        if not self._held[namespace]:
+            del self._held[namespace]
+
+
+class LogQueue:
+    """The pods whose logs are to be read, by uid."""
+
+    def __init__(self, reads: Limits = READS, follows: Limits = FOLLOWS) -> None:
+        self._lanes = {True: _Lane(follows), False: _Lane(reads)}
+        self._pods: dict[str, LoggedPod] = {}
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def add(self, pod: LoggedPod) -> None:
+        """Add a pod, or its newer version. A pod that was queued to be read and is deleted now is followed."""
+        known = self._pods.get(pod.uid)
+        self._pods[pod.uid] = pod
+        if known is None or _is_followed(known) != _is_followed(pod):
+            self._lanes[_is_followed(pod)].add(pod.namespace, pod.uid)
+
+    def take(self, most: int) -> list[LoggedPod]:
+        """Take pods whose logs may be read now. `release` each afterwards."""
+        taken: list[LoggedPod] = []
+        for is_followed, lane in self._lanes.items():
+            while len(taken) < most and (found := lane.take()):
+                namespace, uid = found
+                pod = self._pods.get(uid)
+                if pod is None or _is_followed(pod) != is_followed:
+                    lane.release(namespace)  # it has moved to the other lane, or was taken from there
+                    continue
+                taken.append(self._pods.pop(uid))
+        return taken
+
+    def release(self, pod: LoggedPod) -> None:
+        """Free the slot of a pod as it was taken."""
+        self._lanes[_is_followed(pod)].release(pod.namespace)
+
+
+def _is_followed(pod: LoggedPod) -> bool:
+    return pod.stage is Stage.FOLLOW

@@ -1,0 +1,171 @@
+"""Reads the log of one pod through the API server, into the database's share of it and into the object store.
+
+A failed request is repeated: a node may be restarting. What cannot be read is Lost, with the reason.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Protocol
+
+from torpor_api.client import errors
+from torpor_api.client.resources import PODS
+from torpor_api.timing import Clock
+from torpor_wire.backoff import Backoff
+
+from torpor_archive.logs.logged_pod import CONTAINER, LoggedPod, Stage
+from torpor_archive.logs.objects import Objects, ObjectsError, ObjectWriter
+from torpor_archive.storage.log_entry import LogState, Outcome, Source
+from torpor_archive.storage.log_store import NODE_LOST, Finished
+from torpor_archive.storage.log_text import HeadAndTail, StoredText
+
+LIMIT = 256 * 1024**2
+"""Bytes that are read of one log. A node keeps 10 MiB by default (`containerLogMaxSize`)."""
+READ_SECONDS = 60.0
+FOLLOW_SECONDS = 120.0
+"""A pod that is being deleted has ten seconds to end, and its node may be slow."""
+TRIES = 4
+RETRY = Backoff(first=1.0, cap=4.0, jitter=0.0)
+_TIMED = re.compile(rb"\d{4}-\d{2}-\d{2}T\S+ ")
+_MESSAGE = 400
+
+log = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """Streams a response of the API server."""
+
+    def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
+        """Yield the body. Raises errors.ApiError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """Why a log cannot be read. `is_final` says whether another try is useless."""
+
+    reason: str
+    message: str
+    is_final: bool = True
+
+
+class LogReader:
+    """Reads logs; without `objects`, the middle of a long one is omitted."""
+
+    def __init__(self, transport: Transport, clock: Clock, objects: Objects | None) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._objects = objects
+
+    async def read(self, pod: LoggedPod, source: Source) -> Finished:
+        """Read the log of a pod, to its end if the pod still runs."""
+        if pod.stage is Stage.EMPTY:
+            return Finished(source=source, outcome=pod.outcome())
+        failures = 0
+        while True:
+            text = _Text(self._objects, source)
+            lost = await self._receive(pod, text)
+            if lost is None:
+                return await text.finished(pod.outcome())
+            failures += 1
+            if lost.is_final or failures == TRIES:
+                break
+            await self._clock.sleep(RETRY.delay(failures))
+        if text.size and lost.reason != "LogUnavailable":
+            return await text.finished(pod.outcome(reason="Incomplete", message=lost.message))
+        return Finished(source=source, outcome=pod.outcome(LogState.LOST, reason=lost.reason, message=lost.message))
+
+    async def _receive(self, pod: LoggedPod, text: "_Text") -> Lost | None:
+        """Read the log once. Returns why it failed."""
+        follow = pod.stage is Stage.FOLLOW
+        query = {"container": CONTAINER, "timestamps": "true", "limitBytes": str(LIMIT)}
+        query |= {"follow": "true"} if follow else {}
+        seconds = FOLLOW_SECONDS if follow else READ_SECONDS
+        path = PODS.path(pod.namespace, pod.name, "log")
+        try:
+            async with aclosing(self._transport.chunks(path, query=query, seconds=seconds)) as chunks:
+                async for chunk in chunks:
+                    await text.feed(chunk)
+        except errors.ApiError as error:
+            return explain(error, pod)
+        return text.problem()
+
+
+def explain(error: errors.ApiError, pod: LoggedPod) -> Lost:
+    """Say why the request for a log failed."""
+    message = error.message[:_MESSAGE]
+    match error:
+        case errors.NotFound():
+            return Lost(reason="PodGone", message=f"pod {pod.name} was deleted before its log was read")
+        case errors.Forbidden():
+            remedy = "apply manifests/namespace there"
+            text = f"the archive may not read logs in namespace {pod.namespace}: {remedy}: {message}"
+            return Lost(reason="Forbidden", message=text, is_final=False)
+        case errors.ApiError(status=HTTPStatus.BAD_REQUEST):
+            return Lost(reason="LogUnavailable", message=message)
+        case _:
+            return Lost(reason=NODE_LOST, message=f"node {pod.node} did not send the log: {message}", is_final=False)
+
+
+class _Text:
+    """The text as it arrives. The object begins once the database would have to omit a part."""
+
+    def __init__(self, objects: Objects | None, source: Source) -> None:
+        self._objects = objects
+        self._source = source
+        self._kept = HeadAndTail()
+        self._start = b""
+        self._writer: ObjectWriter | None = None
+
+    @property
+    def size(self) -> int:
+        return self._kept.size
+
+    def problem(self) -> Lost | None:
+        """Why this is not a log: a node that cannot find it answers 200, with a sentence that has no time."""
+        if self._start and not _TIMED.match(self._start):
+            return Lost(reason="LogUnavailable", message=self._start[:_MESSAGE].decode(errors="replace").strip())
+        return None
+
+    async def feed(self, chunk: bytes) -> None:
+        if len(self._start) < _MESSAGE:
+            self._start += chunk[:_MESSAGE]
+        if self._objects is not None and self._writer is None and self._kept.would_omit(len(chunk)):
+            self._writer = self._objects.write(self._source)
+            for part in (*self._kept.held(), chunk):
+                await self._write(part)
+        elif self._writer is not None:
+            await self._write(chunk)
+        self._kept.feed(chunk)
+        await asyncio.sleep(0)
+
+    async def finished(self, outcome: Outcome) -> Finished:
+        """Return what to store: the object's name if it is complete, else the kept text."""
+        text = self._kept.finish()
+        if self._kept.size >= LIMIT:
+            outcome = replace(outcome, reason="TooLarge", message=f"the log has more than {LIMIT} bytes")
+        if self._writer is not None and await self._complete(self._writer):
+            whole = replace(outcome, size=text.size)
+            return Finished(source=self._source, outcome=whole, text=StoredText(), object_name=self._writer.name)
+        sized = replace(outcome, size=text.size, omitted=text.omitted)
+        return Finished(source=self._source, outcome=sized, text=text)
+
+    async def _write(self, part: bytes) -> None:
+        if self._writer is None:
+            return
+        try:
+            await self._writer.write(part)
+        except ObjectsError as error:
+            log.warning("cannot write a log to the object store, keeping its beginning and end: %s", error)
+            self._writer, self._objects = None, None
+
+    async def _complete(self, writer: ObjectWriter) -> bool:
+        try:
+            await writer.finish()
+        except ObjectsError as error:
+            log.warning("cannot write a log to the object store, keeping its beginning and end: %s", error)
+            return False
+        return True

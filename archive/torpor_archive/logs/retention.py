@@ -1,0 +1,72 @@
+"""Deletes logs of runs that are gone and were not archived, and objects of deleted logs.
+
+The logs of an archived run are deleted with the run, by `log_store.delete_logs`. The API server is queried after the
+logs are listed, because a Workflow exists before its logs. If a list fails, that namespace keeps its logs.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Never
+
+from torpor_api.client.api import Api
+from torpor_api.client.errors import ApiError
+from torpor_api.client.resources import WORKFLOWS
+
+from torpor_archive.errors import RefusedError
+from torpor_archive.logs.objects import Objects, ObjectsError
+from torpor_archive.storage import log_store
+from torpor_archive.storage.database import Database
+
+_BATCH = 500
+
+log = logging.getLogger(__name__)
+
+
+async def run(
+    database: Database, api: Api, objects: Objects | None, interval: float, jitter: Callable[[], float]
+) -> Never:
+    """Sweep every `interval` seconds. Logs younger than `interval` are kept. `jitter` returns 0 to 1."""
+    while True:
+        await api.clock.sleep(interval * (0.75 + 0.5 * jitter()))
+        try:
+            count = await delete_orphans(database, api, api.clock.now() - interval)
+            if count:
+                log.info("deleted %d logs of deleted Workflows", count)
+            await delete_garbage(database, objects)
+        except RefusedError as error:
+            log.warning("cannot delete logs, retrying later: %s", error)
+        except Exception:
+            log.exception("cannot delete logs, retrying later")
+
+
+async def delete_orphans(database: Database, api: Api, before: float) -> int:
+    """Delete logs from before a time of runs that are neither in the cluster nor archived. Returns their number."""
+    runs: dict[str, set[str]] = defaultdict(set)
+    for namespace, workflow in await log_store.list_unarchived(database, before):
+        runs[namespace].add(workflow)
+    count = 0
+    for namespace in sorted(runs):
+        try:
+            live = {
+                str(each["metadata"]["uid"]) async for page in api.pages(WORKFLOWS, namespace) for each in page.items
+            }
+        except ApiError as error:
+            log.warning("cannot list Workflows of namespace %s, keeping their logs: %s", namespace, error)
+            continue
+        for workflow in sorted(runs[namespace] - live):
+            count += await database.write(
+                lambda connection, run=(namespace, workflow): log_store.delete_logs(connection, *run)  # type: ignore[misc]
+            )
+    return count
+
+
+async def delete_garbage(database: Database, objects: Objects | None) -> None:
+    """Delete the objects of deleted logs."""
+    while objects is not None and (names := await log_store.list_garbage(database, _BATCH)):
+        try:
+            await objects.delete(names)
+        except ObjectsError as error:
+            log.warning("cannot delete logs from the object store, retrying later: %s", error)
+            return
+        await log_store.forget_garbage(database, names)

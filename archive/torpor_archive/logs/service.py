@@ -1,0 +1,68 @@
+"""Builds the parts of the archive that keep logs."""
+
+import asyncio
+import random
+import socket
+import uuid
+from dataclasses import dataclass
+from typing import Never
+
+from torpor_api.client.api import Api
+
+from torpor_archive.auth.reviews import AccessReviews
+from torpor_archive.logs import retention
+from torpor_archive.logs.collector import LogCollector
+from torpor_archive.logs.mode import LogModes
+from torpor_archive.logs.objects import Objects
+from torpor_archive.logs.quota import LogQuota
+from torpor_archive.logs.reader import LogReader, Transport
+from torpor_archive.logs.waits import WaitLogs
+from torpor_archive.metrics import Metrics
+from torpor_archive.storage.database import Database
+
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogService:
+    """The parts. `objects` is None without an object store."""
+
+    collector: LogCollector
+    waits: WaitLogs
+    objects: Objects | None
+    database: Database
+    api: Api
+
+    @classmethod
+    def build(  # noqa: PLR0913 - the parts that main() builds
+        cls,
+        api: Api,
+        transport: Transport,
+        database: Database,
+        reviews: AccessReviews,
+        metrics: Metrics,
+        *,
+        objects_url: str,
+        quota_bytes: int,
+    ) -> "LogService":
+        """Build them. Raises ValueError for an invalid URL."""
+        objects = Objects.open(objects_url) if objects_url else None
+        quota = LogQuota(database, api.clock, quota_bytes)
+        reader = LogReader(transport, api.clock, objects)
+        name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
+        return cls(
+            collector=LogCollector(api, database, reader, quota, metrics, name=name, jitter=random.random),
+            waits=WaitLogs(database, reviews, api, LogModes(api), quota),
+            objects=objects,
+            database=database,
+            api=api,
+        )
+
+    async def run(self, sweep_interval: float) -> Never:
+        """Collect logs of pods, and delete those of runs that are gone, once the database is migrated."""
+        while not self.database.is_ready:
+            await self.api.clock.sleep(_POLL_SECONDS)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.collector.run())
+            group.create_task(retention.run(self.database, self.api, self.objects, sweep_interval, random.random))
+        raise AssertionError("unreachable")

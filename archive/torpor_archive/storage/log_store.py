@@ -1,0 +1,248 @@
+"""Logs in the database: claimed, stored, listed, read and deleted.
+
+A transaction may run twice, because a commit can succeed without a response, so each write is idempotent.
+"""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+from sqlalchemy import Insert, Select, Table, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+from torpor_wire.names import label
+
+from torpor_archive.storage.database import Database
+from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
+from torpor_archive.storage.log_tables import LOG_CHUNKS, LOG_GARBAGE, LOGS
+from torpor_archive.storage.log_text import StoredText, decompress
+from torpor_archive.storage.tables import RUNS
+
+Row: TypeAlias = Mapping[str, Any]
+CLAIM_SECONDS = 60.0
+"""A replica renews its claims; afterwards another takes over."""
+NODE_LOST = "NodeLost"
+"""The reason of a log that was lost with its node. It is read again if the node comes back."""
+_ID_BATCH = 500
+_PENDING, _LOST = LogState.PENDING.value, LogState.LOST.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimant:
+    """A replica that claims logs at a time (seconds since the epoch)."""
+
+    name: str
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which logs of a run to list; None means all. `after`: the last entry of the previous page, by start and id."""
+
+    task: str | None = None
+    attempt: int | None = None
+    segment: int | None = None
+    failed: bool = False
+    limit: int = 1000
+    after: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A log that was read, or could not be. `object_name` is set if its text is in the object store."""
+
+    source: Source
+    outcome: Outcome
+    text: StoredText = field(default_factory=StoredText)
+    object_name: str = ""
+
+
+async def claim(database: Database, sources: Sequence[Source], by: Claimant) -> frozenset[str]:
+    """Claim logs for a replica, and return the ids of those that it may read now.
+
+    It may not read a log that another replica is reading, or that is settled; one that was lost with its node is read
+    again.
+    """
+    return await database.write(lambda connection: _claim(connection, sources, by))
+
+
+async def finish(database: Database, finished: Sequence[Finished], now: float) -> None:
+    """Store outcomes and texts of logs, whether they were claimed or not. A kept log is not replaced."""
+
+    async def work(connection: AsyncConnection) -> None:
+        for each in finished:
+            await _finish(connection, each, now)
+
+    await database.write(work)
+
+
+async def renew(database: Database, by: Claimant) -> None:
+    """Renew the claims of a replica."""
+    mine = update(LOGS).where(LOGS.c.state == _PENDING, LOGS.c.owner == by.name)
+    renewed = mine.values(expires=by.now + CLAIM_SECONDS)
+    await database.write(lambda connection: connection.execute(renewed))
+
+
+async def release(database: Database, log: str) -> None:
+    """Delete the claim of a log that is not to be kept."""
+    pending = and_(LOGS.c.id == log, LOGS.c.state == _PENDING)
+    await database.write(lambda connection: connection.execute(delete(LOGS).where(pending)))
+
+
+async def known(database: Database, ids: Collection[str]) -> frozenset[str]:
+    """Return those that need not be read: settled, except those that were lost with their node."""
+    return await _select_ids(database, ids, and_(LOGS.c.state != _PENDING, LOGS.c.reason != NODE_LOST))
+
+
+async def settled(database: Database, namespace: str, ids: Collection[str]) -> frozenset[str]:
+    """Return the settled ones of a namespace."""
+    return await _select_ids(database, ids, and_(LOGS.c.state != _PENDING, LOGS.c.namespace == namespace))
+
+
+async def expired(database: Database, now: float, limit: int) -> list[Row]:
+    """Return logs whose replica did not finish reading them in time."""
+    query = select(LOGS).where(LOGS.c.state == _PENDING, LOGS.c.expires < now).limit(limit)
+    return await _rows(database, query)
+
+
+async def list_run(database: Database, namespace: str, workflow: str, filters: Filters) -> list[Row]:
+    """Return the entries of a run, by the time at which they started."""
+    query = select(LOGS).where(LOGS.c.namespace == namespace, LOGS.c.workflow == workflow)
+    if filters.task is not None:
+        query = query.where(LOGS.c.task.in_({filters.task, label(filters.task)}))
+    if filters.attempt is not None:
+        query = query.where(LOGS.c.attempt == filters.attempt)
+    if filters.segment is not None:
+        query = query.where(LOGS.c.segment == filters.segment)
+    if filters.failed:
+        query = query.where(LOGS.c.failed)
+    if filters.after is not None:
+        query = query.where(tuple_(LOGS.c.started, LOGS.c.id) > tuple_(*filters.after))
+    return await _rows(database, query.order_by(LOGS.c.started, LOGS.c.id).limit(filters.limit))
+
+
+def to_source(row: Row) -> Source:
+    """Return the source that a row was stored with."""
+    path = tuple(map(int, row["path"].split("."))) if row["path"] else ()
+    names = (each.name for each in fields(Source))
+    return Source(**{name: row[name] for name in names} | {"path": path, "kind": Kind(row["kind"])})
+
+
+async def find(database: Database, namespace: str, log: str) -> Row | None:
+    """Return the row of a log."""
+    rows = await _rows(database, select(LOGS).where(LOGS.c.id == log, LOGS.c.namespace == namespace))
+    return rows[0] if rows else None
+
+
+async def read(database: Database, log: str) -> AsyncIterator[bytes]:
+    """Yield the text of a log chunk by chunk, each in its own transaction."""
+    last = -1
+    while True:
+        following = (
+            select(LOG_CHUNKS.c.seq, LOG_CHUNKS.c.data)
+            .where(LOG_CHUNKS.c.log == log, LOG_CHUNKS.c.seq > last)
+            .order_by(LOG_CHUNKS.c.seq)
+            .limit(1)
+        )
+        rows = await _rows(database, following)
+        if not rows:
+            return
+        last = rows[0]["seq"]
+        yield decompress(rows[0]["data"])
+
+
+async def sum_stored(database: Database, namespace: str) -> int:
+    """Return the compressed bytes that a namespace stores in the database."""
+    query = select(func.sum(LOGS.c.stored).label("used")).where(LOGS.c.namespace == namespace)
+    rows = await _rows(database, query)
+    return int(rows[0]["used"] or 0)
+
+
+async def list_unarchived(database: Database, before: float) -> frozenset[tuple[str, str]]:
+    """Return the namespace and uid of each Workflow that has logs from before a time, and no archived run."""
+    archived = and_(RUNS.c.namespace == LOGS.c.namespace, RUNS.c.uid == LOGS.c.workflow)
+    joined = select(LOGS.c.namespace, LOGS.c.workflow).distinct().outerjoin(RUNS, archived)
+    query = joined.where(RUNS.c.uid.is_(None), LOGS.c.created < before)
+    return frozenset((row["namespace"], row["workflow"]) for row in await _rows(database, query))
+
+
+async def delete_logs(connection: AsyncConnection, namespace: str, workflow: str) -> int:
+    """Delete the logs of a run, in the transaction of the caller, and return their number.
+
+    Objects are deleted later: their names are kept as garbage.
+    """
+    of_run = and_(LOGS.c.namespace == namespace, LOGS.c.workflow == workflow)
+    names = list(await connection.scalars(select(LOGS.c.object).where(of_run, LOGS.c.object != "")))
+    if names:
+        await connection.execute(_insert(connection, LOG_GARBAGE, [{"object": name} for name in names]))
+    await connection.execute(delete(LOG_CHUNKS).where(LOG_CHUNKS.c.log.in_(select(LOGS.c.id).where(of_run))))
+    return int((await connection.execute(delete(LOGS).where(of_run))).rowcount)
+
+
+async def list_garbage(database: Database, limit: int) -> list[str]:
+    """Return names of objects that no log refers to."""
+    return [row["object"] for row in await _rows(database, select(LOG_GARBAGE).limit(limit))]
+
+
+async def forget_garbage(database: Database, names: Collection[str]) -> None:
+    """Forget objects that are deleted."""
+    gone = delete(LOG_GARBAGE).where(LOG_GARBAGE.c.object.in_(list(names)))
+    await database.write(lambda connection: connection.execute(gone))
+
+
+async def _claim(connection: AsyncConnection, sources: Sequence[Source], by: Claimant) -> frozenset[str]:
+    blank = Outcome(state=LogState.PENDING).row()
+    claimed = {"owner": by.name, "expires": by.now + CLAIM_SECONDS}
+    rest = {"stored": 0, "object": "", "created": by.now}
+    rows = [source.row() | blank | rest | claimed for source in sources]
+    await connection.execute(_insert(connection, LOGS, rows))
+    ids = [source.id for source in sources]
+    # The insert of a retried transaction exists already, with this owner.
+    free = or_(
+        and_(LOGS.c.state == _PENDING, or_(LOGS.c.owner == by.name, LOGS.c.expires < by.now)),
+        and_(LOGS.c.state == _LOST, LOGS.c.reason == NODE_LOST),
+    )
+    taken = update(LOGS).where(LOGS.c.id.in_(ids), free).values(state=_PENDING, reason="", message="", **claimed)
+    found = await connection.execute(taken.returning(LOGS.c.id))
+    return frozenset(found.scalars())
+
+
+async def _finish(connection: AsyncConnection, each: Finished, now: float) -> None:
+    log = each.source.id
+    placed = {"stored": each.text.stored, "object": each.object_name, "owner": "", "expires": 0.0}
+    values = each.source.row() | each.outcome.row() | placed
+    await connection.execute(_insert(connection, LOGS, [values | {"created": now, "state": _PENDING}]))
+    unkept = and_(LOGS.c.id == log, LOGS.c.state != LogState.KEPT.value)
+    changed = await connection.execute(update(LOGS).where(unkept).values(values))
+    if not changed.rowcount:
+        return
+    await connection.execute(delete(LOG_CHUNKS).where(LOG_CHUNKS.c.log == log))
+    if each.text.chunks:
+        rows = [{"log": log, "seq": number, "data": data} for number, data in enumerate(each.text.chunks)]
+        await connection.execute(LOG_CHUNKS.insert(), rows)
+
+
+def _insert(connection: AsyncConnection, table: Table, rows: list[dict[str, Any]]) -> Insert:
+    """Build an insert that ignores existing rows."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table).values(rows).on_conflict_do_nothing()
+    return sqlite.insert(table).values(rows).on_conflict_do_nothing()
+
+
+async def _select_ids(database: Database, ids: Collection[str], condition: Any) -> frozenset[str]:
+    found: set[str] = set()
+    for batch in _batches(list(ids)):
+        rows = await _rows(database, select(LOGS.c.id).where(LOGS.c.id.in_(batch), condition))
+        found.update(row["id"] for row in rows)
+    return frozenset(found)
+
+
+def _batches(ids: list[str]) -> list[list[str]]:
+    return [ids[start : start + _ID_BATCH] for start in range(0, len(ids), _ID_BATCH)]
+
+
+async def _rows(database: Database, query: Select[Any]) -> list[Row]:
+    async def work(connection: AsyncConnection) -> list[Row]:
+        return [dict(row) for row in (await connection.execute(query)).mappings()]
+
+    return await database.read(work)

@@ -1,0 +1,172 @@
+"""Logs in the database, on SQLite: claims, outcomes, lists and deletion."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from torpor_archive.storage import log_store
+from torpor_archive.storage.database import Database
+from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source, to_json
+from torpor_archive.storage.log_store import CLAIM_SECONDS, NODE_LOST, Claimant, Filters, Finished
+from torpor_archive.storage.log_text import HeadAndTail, StoredText
+
+from tests.support.fake_api import VirtualClock
+
+SOURCE = Source(
+    id="u1",
+    namespace="team",
+    workflow="w",
+    taskrun="nightly-load-0-abcde",
+    task="load",
+    path=(2, 0),
+    attempt=1,
+    segment=0,
+    launch=0,
+    kind=Kind.POD,
+    pod="nightly-load-0-abcde-a1-s0",
+    node="n",
+    started="2026-01-01T00:00:00Z",
+)
+KEPT = Outcome(state=LogState.KEPT, reason="Completed", ended="2026-01-01T00:00:09Z")
+ONE, OTHER = Claimant(name="one", now=100.0), Claimant(name="other", now=100.0)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    made = Database(
+        f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _succeeded: None
+    )
+    await made.migrate()
+    yield made
+    await made.close()
+
+
+def text(content: bytes) -> StoredText:
+    kept = HeadAndTail()
+    kept.feed(content)
+    return kept.finish()
+
+
+async def keep(database: Database, source: Source, outcome: Outcome = KEPT, content: bytes = b"hello\n") -> None:
+    stored = text(content)
+    outcome = replace(outcome, size=stored.size, omitted=stored.omitted)
+    await log_store.finish(database, [Finished(source=source, outcome=outcome, text=stored)], 100.0)
+
+
+async def lines(database: Database, log: str) -> bytes:
+    return b"".join([chunk async for chunk in log_store.read(database, log)])
+
+
+async def test_one_replica_claims_a_log(database: Database) -> None:
+    assert await log_store.claim(database, [SOURCE], ONE) == {"u1"}
+    assert await log_store.claim(database, [SOURCE], OTHER) == set()
+    assert await log_store.settled(database, "team", ["u1"]) == set()
+    await keep(database, SOURCE)
+    assert await log_store.settled(database, "team", ["u1"]) == {"u1"}
+    assert await log_store.settled(database, "elsewhere", ["u1"]) == set()
+    assert await log_store.claim(database, [SOURCE], ONE) == set()
+
+
+async def test_a_claim_that_is_not_renewed_is_taken_over(database: Database) -> None:
+    await log_store.claim(database, [SOURCE], ONE)
+    later = Claimant(name="other", now=100.0 + CLAIM_SECONDS + 1)
+    assert [row["id"] for row in await log_store.expired(database, later.now, 10)] == ["u1"]
+    await log_store.renew(database, Claimant(name="one", now=130.0))
+    assert await log_store.claim(database, [SOURCE], later) == set()
+    latest = Claimant(name="other", now=130.0 + CLAIM_SECONDS + 1)
+    assert await log_store.claim(database, [SOURCE], latest) == {"u1"}
+
+
+async def test_a_claim_of_a_repeated_transaction_counts(database: Database) -> None:
+    assert await log_store.claim(database, [SOURCE], ONE) == {"u1"}
+    assert await log_store.claim(database, [SOURCE], ONE) == {"u1"}
+
+
+async def test_a_log_that_was_lost_with_its_node_is_read_again(database: Database) -> None:
+    lost = Outcome(state=LogState.LOST, reason=NODE_LOST, message="no answer")
+    await log_store.finish(database, [Finished(source=SOURCE, outcome=lost)], 100.0)
+    assert await log_store.settled(database, "team", ["u1"]) == {"u1"}
+    assert await log_store.known(database, ["u1"]) == set()
+    assert await log_store.claim(database, [SOURCE], OTHER) == {"u1"}
+    await keep(database, SOURCE)
+    assert await lines(database, "u1") == b"hello\n"
+
+
+async def test_a_kept_log_is_not_replaced(database: Database) -> None:
+    await keep(database, SOURCE)
+    await keep(database, SOURCE, content=b"other\n")
+    lost = Outcome(state=LogState.LOST, reason="PodGone")
+    await log_store.finish(database, [Finished(source=SOURCE, outcome=lost)], 100.0)
+    assert await lines(database, "u1") == b"hello\n"
+    row = await log_store.find(database, "team", "u1")
+    assert row is not None
+    assert row["state"] == "Kept"
+
+
+async def test_an_entry_says_what_the_log_belongs_to(database: Database) -> None:
+    await keep(database, SOURCE)
+    (row,) = await log_store.list_run(database, "team", "w", Filters())
+    assert to_json(row) == {
+        "id": "u1",
+        "taskrun": "nightly-load-0-abcde",
+        "task": "load",
+        "mapIndex": 0,
+        "groupIndexes": [2],
+        "attempt": 1,
+        "segment": 0,
+        "launch": 0,
+        "kind": "pod",
+        "pod": "nightly-load-0-abcde-a1-s0",
+        "node": "n",
+        "started": "2026-01-01T00:00:00Z",
+        "ended": "2026-01-01T00:00:09Z",
+        "state": "Kept",
+        "reason": "Completed",
+        "message": "",
+        "failed": False,
+        "size": 6,
+        "omitted": 0,
+    }
+    assert log_store.to_source(row) == SOURCE
+
+
+async def test_a_list_is_filtered_and_in_pages(database: Database) -> None:
+    for number in range(5):
+        failed = replace(KEPT, failed=number == 3)
+        source = replace(SOURCE, id=f"u{number}", segment=number, path=(), started=f"2026-01-01T00:00:0{number}Z")
+        await keep(database, source, failed)
+    await keep(database, replace(SOURCE, id="x", workflow="another"))
+
+    async def ids(**filters: object) -> list[str]:
+        return [row["id"] for row in await log_store.list_run(database, "team", "w", Filters(**filters))]  # type: ignore[arg-type]
+
+    assert await ids() == ["u0", "u1", "u2", "u3", "u4"]
+    assert await ids(limit=2) == ["u0", "u1"]
+    assert await ids(limit=2, after=("2026-01-01T00:00:01Z", "u1")) == ["u2", "u3"]
+    assert await ids(failed=True) == ["u3"]
+    assert await ids(segment=2, task="load") == ["u2"]
+    assert await ids(task="other") == []
+    assert await ids(attempt=2) == []
+
+
+async def test_logs_are_deleted_with_their_run_and_their_objects_later(database: Database) -> None:
+    await keep(database, SOURCE)
+    stored = Finished(source=replace(SOURCE, id="u2"), outcome=KEPT, object_name="team/w/u2.zst")
+    await log_store.finish(database, [stored], 100.0)
+    await keep(database, replace(SOURCE, id="x", workflow="another"))
+    assert await database.write(lambda connection: log_store.delete_logs(connection, "team", "w")) == 2
+    assert await log_store.list_run(database, "team", "w", Filters()) == []
+    assert await lines(database, "u1") == b""
+    assert await lines(database, "x") == b"hello\n"
+    assert await log_store.list_garbage(database, 10) == ["team/w/u2.zst"]
+    await log_store.forget_garbage(database, ["team/w/u2.zst"])
+    assert await log_store.list_garbage(database, 10) == []
+
+
+async def test_runs_with_logs_that_are_not_archived(database: Database) -> None:
+    await keep(database, SOURCE)
+    assert await log_store.list_unarchived(database, 101.0) == {("team", "w")}
+    assert await log_store.list_unarchived(database, 100.0) == set()
+    assert await log_store.sum_stored(database, "team") > 0
+    assert await log_store.sum_stored(database, "elsewhere") == 0
