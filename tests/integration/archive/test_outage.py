@@ -13,7 +13,7 @@ def test_an_upload_succeeds_after_the_database_recovers(archive: Archive, task: 
     try:
         answer = task.put(archive, "list", b"2\n").expect(503)
         assert answer.reason == "DatabaseUnavailable"
-        assert int(answer.headers["Retry-PageToken"]) > 0
+        assert int(answer.headers["Retry-After"]) > 0
         assert archive.health("/healthz").status == 200
         if isinstance(archive.database, Postgresql):  # SQLite's lock excludes writers only
             assert b"DatabaseUnavailable" in archive.health("/readyz").body
