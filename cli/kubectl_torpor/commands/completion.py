@@ -18,9 +18,7 @@ def completion_command(shell: str) -> None:
     zsh:  source <(torpor completion zsh)
     fish: torpor completion fish | source
     """
-    from kubectl_torpor.app import app  # noqa: PLC0415 - app imports this module
-
     found = get_completion_class(shell)
     if found is None:
         raise click.UsageError(f"no completion for {shell}")
-    sys.stdout.write(f"{found(app, {}, 'torpor', '_TORPOR_COMPLETE').source()}\n")
+    sys.stdout.write(f"{found(click.Command('torpor'), {}, 'torpor', '_TORPOR_COMPLETE').source()}\n")

@@ -9,8 +9,9 @@ from torpor_views import tree
 from torpor_views.model import Run
 from torpor_views.tree import Node, Tree
 
-from kubectl_torpor import errors, live, output, references, runs
+from kubectl_torpor import errors, output, references, runs
 from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.following import live
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.references import Reference
 from kubectl_torpor.render import tree as render

@@ -42,7 +42,7 @@ MISSING_MAX = 10
 @click.option("--no-prefix", is_flag=True, help="Print lines without the name of their source.")
 @output_option(Format.JSON)
 @click.pass_obj
-def logs_command(  # noqa: PLR0913, PLR0917 - the options of the command
+def logs_command(
     target: Target,
     reference: str,
     follow: bool,

@@ -6,11 +6,12 @@ from typing import Any
 import click
 from torpor_wire import constants
 
-from kubectl_torpor import manifest, params, runs, submission
+from kubectl_torpor import runs
+from kubectl_torpor.changes import manifest, params, submission
+from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
 from kubectl_torpor.commands.wait import parse_limit
 from kubectl_torpor.output import Format, output_option
-from kubectl_torpor.submission import Afterwards
 from kubectl_torpor.target import ClusterCommand, Target, complete_run
 
 _CONTROL = ("suspend", "stop", "cancel")

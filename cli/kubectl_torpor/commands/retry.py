@@ -7,7 +7,8 @@ import click
 from torpor_views.model import Run
 from torpor_wire import constants
 
-from kubectl_torpor import clear_preview, clearing, errors, output, run_state, runs
+from kubectl_torpor import errors, output, run_state, runs
+from kubectl_torpor.changes import clear_preview, clearing
 from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.target import ClusterCommand, Target, complete_run, complete_task

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from kubectl_torpor import manifest, params, submission
+from kubectl_torpor.changes import manifest, params, submission
+from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
 from kubectl_torpor.commands.wait import parse_limit
 from kubectl_torpor.output import Format, output_option
-from kubectl_torpor.submission import Afterwards
 from kubectl_torpor.target import ClusterCommand, Target
 
 

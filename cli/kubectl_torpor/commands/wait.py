@@ -3,11 +3,12 @@
 import click
 from torpor_wire import times
 
-from kubectl_torpor import errors, runs, waiting
+from kubectl_torpor import errors, runs
 from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.following import waiting
+from kubectl_torpor.following.waiting import Goal
 from kubectl_torpor.target import ClusterCommand, Target, complete_run
-from kubectl_torpor.waiting import Goal
 
 
 @click.command("wait", cls=ClusterCommand)

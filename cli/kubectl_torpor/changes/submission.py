@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from kubectl_torpor import errors, exit_codes, live, output, waiting
+from kubectl_torpor import errors, exit_codes, output
 from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster
 from kubectl_torpor.cluster.errors import ConflictError
 from kubectl_torpor.cluster.resources import WORKFLOWS
+from kubectl_torpor.following import live, waiting
+from kubectl_torpor.following.waiting import Goal
 from kubectl_torpor.output import Format
-from kubectl_torpor.waiting import Goal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

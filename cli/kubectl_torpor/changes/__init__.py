@@ -1,0 +1,1 @@
+"""Creates runs and changes them: manifests, params, and clears."""

@@ -1,0 +1,1 @@
+"""Follows runs until they end: the live tree, and waits."""
