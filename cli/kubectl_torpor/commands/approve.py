@@ -1,9 +1,11 @@
 """`torpor approve` and `torpor reject`: the answer of a person to a task that waits for it."""
 
+from dataclasses import replace
+
 import click
 from torpor_wire import constants, names
 
-from kubectl_torpor import errors, output, references
+from kubectl_torpor import errors, output, references, runs
 from kubectl_torpor.cluster import edit
 from kubectl_torpor.cluster.api import Object, Selection
 from kubectl_torpor.cluster.connect import Cluster, connect
@@ -39,7 +41,10 @@ def _answer(target: Target, name: str, word: str, note: str | None) -> None:
     if note is not None and len(note) > _NOTE_MAX:
         raise errors.UsageError(f"--note has {len(note)} characters; the limit is {_NOTE_MAX}")
     cluster = connect(target)
-    taskrun = _waiting(cluster, references.parse(name))
+    reference = references.parse(name)
+    if reference.run == references.LATEST:
+        reference = replace(reference, run=runs.find_workflow(cluster, references.LATEST)["metadata"]["name"])
+    taskrun = _waiting(cluster, reference)
     user = edit.user_name(cluster.api)
     status = taskrun.get("status") or {}
     written = {

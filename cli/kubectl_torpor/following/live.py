@@ -36,9 +36,14 @@ class RunCopy:
     workflow: Object
     taskruns: dict[str, Object] = field(default_factory=dict)
     deleted: bool = False
+    complete: bool = False
+    """Whether the TaskRuns have been listed."""
 
     def apply(self, update: Update) -> list[tuple[Object | None, Object]]:
-        """Apply an update; return the TaskRuns that changed, each with its former version."""
+        """Apply an update; return the TaskRuns that changed, each with its former version.
+
+        The first list returns only those that have not ended, since a run may have thousands of others.
+        """
         if update.selection.resource == WORKFLOWS:
             self._workflow(update)
             return []
@@ -46,8 +51,8 @@ class RunCopy:
             case Listed(items=items):
                 listed = {item["metadata"]["uid"]: item for item in runs.owned(items, self.workflow)}
                 changed = [(self.taskruns.get(uid), item) for uid, item in listed.items()]
-                self.taskruns = listed
-                return changed
+                first, self.taskruns, self.complete = not self.complete, listed, True
+                return [(before, item) for before, item in changed if not (first and _over(item))]
             case Changed(item=item):
                 if not runs.owned([item], self.workflow):
                     return []
@@ -61,7 +66,7 @@ class RunCopy:
     @property
     def settled(self) -> bool:
         """Whether no TaskRun that is known has work left."""
-        return all((item.get("status") or {}).get("state") in TERMINAL for item in self.taskruns.values())
+        return self.complete and all(map(_over, self.taskruns.values()))
 
     def _workflow(self, update: Update) -> None:
         uid = self.workflow["metadata"]["uid"]
@@ -92,8 +97,8 @@ def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: flo
             if copy.deleted:
                 raise errors.CliError(f"run {copy.workflow['metadata']['name']} was deleted")
             if run_state.has_ended(copy.workflow):
-                settles = settles or time.monotonic() + _SETTLE_S
-                if copy.settled or time.monotonic() > settles:
+                settles = settles or (time.monotonic() + _SETTLE_S if copy.complete else None)
+                if copy.settled or (settles is not None and time.monotonic() > settles):
                     break
             else:
                 settles = None
@@ -131,7 +136,8 @@ def transition_line(item: Mapping[str, Any]) -> str:
     status = item.get("status") or {}
     state = str(status.get("state") or "Scheduled")
     trigger = status.get("trigger") or {}
-    why = f"waits for {trigger.get('waitsFor')}" if state == "Deferred" else str(status.get("message") or "")
+    waits = render.waits_for(str(trigger.get("waitsFor") or "its trigger"))
+    why = waits if state == "Deferred" else str(status.get("message") or "")
     name = item["spec"].get("task", "")
     path = ".".join(str(part) for part in references.path_of(item))
     label = f"{name}/{path}" if path else name
@@ -220,6 +226,10 @@ class _Redrawn:
         self._screen.draw(lines, whole=whole)
         took = time.monotonic() - began
         self._next = time.monotonic() + max(_FRAME_S, took * _DRAW_SHARE)
+
+
+def _over(item: Mapping[str, Any]) -> bool:
+    return (item.get("status") or {}).get("state") in TERMINAL
 
 
 def _stage(item: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -108,12 +108,17 @@ def _details(node: Node, waits: dict[str, str]) -> str:
     parts = [counts.summary(node.counts)] if node.folded else []
     wait = waits.get(node.taskrun)
     if wait:
-        parts.append(f"waits for {wait}")
+        parts.append(waits_for(wait))
     elif node.state not in {"Succeeded", "Running"} or node.reason not in {"", "Succeeded"}:
         parts.append(": ".join(filter(None, (node.reason, node.message))))
     if node.hook:
         parts.append(f"hook for {node.hook}")
     return "  ".join(filter(None, parts))
+
+
+def waits_for(wait: str) -> str:
+    """Return a sentence for the text of `status.trigger.waitsFor`, which may begin with `until`."""
+    return f"waits {wait}" if wait.startswith("until ") else f"waits for {wait}"
 
 
 def _duration(seconds: float | None) -> str:
