@@ -1,0 +1,256 @@
+"""`torpor logs` over real HTTP: pods, waits and the archive as one stream."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.fake_cluster import FakeCluster, Object, Run
+
+HOUR = "2026-11-22T10:"
+
+
+def at(seconds: float, text: str) -> str:
+    return f"{HOUR}{int(seconds) // 60:02d}:{seconds % 60:012.9f}Z {text}"
+
+
+def second(number: int) -> str:
+    return f"{HOUR}{number // 60:02d}:{number % 60:02d}Z"
+
+
+@pytest.fixture
+def run(cluster: FakeCluster) -> Object:
+    return cluster.workflow("ingest", "drop", "load")
+
+
+@pytest.fixture
+def load(cluster: FakeCluster, run: Object) -> Callable[..., Object]:
+    return lambda *path, **status: cluster.taskrun("ingest", "load", *path, **status)
+
+
+def test_pods_waits_and_the_archive_are_one_stream_in_the_order_of_time(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    one = load()
+    pod = cluster.pod(one, 1, 1, started=second(8), ended=second(9))
+    cluster.write(pod, at(8.5, "resumed"), at(9, "done"))
+    cluster.archive_log("load", lines=[at(2, "begin"), at(3, "defer")])
+    cluster.archive_log("load", kind="wait", started=second(4), lines=[at(4, "first look"), at(8, "fires")])
+    code, out, err = torpor("logs", "ingest", "--timestamps")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "load a1 s0      | 2026-11-22T10:00:02.000Z begin",
+        "load a1 s0      | 2026-11-22T10:00:03.000Z defer",
+        "load a1 s0 wait | 2026-11-22T10:00:04.000Z first look",
+        "load a1 s0 wait | 2026-11-22T10:00:08.000Z fires",
+        "load a1 s1      | 2026-11-22T10:00:08.500Z resumed",
+        "load a1 s1      | 2026-11-22T10:00:09.000Z done",
+    ]
+
+
+def test_a_pod_that_exists_and_is_archived_is_shown_once(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    pod = cluster.pod(load(), started=second(2), ended=second(3))
+    cluster.write(pod, at(2, "begin"))
+    cluster.archive_log("load", lines=[at(2, "begin")])
+    assert torpor("logs", "ingest")[1].count("begin") == 1
+
+
+def test_the_log_from_before_a_clear_is_shown_beside_that_of_the_present_pod(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    pod = cluster.pod(load(), started=second(60), ended=second(61))
+    cluster.write(pod, at(60, "again"))
+    cluster.archive_log("load", lines=[at(2, "first")])
+    assert torpor("logs", "ingest", "--no-prefix")[1] == "first\nagain\n"
+
+
+def test_task_index_attempt_segment_and_failed_choose_logs(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    for number, state in enumerate(("Succeeded", "Failed")):
+        one = load(number, state=state, attempt=2)
+        for attempt in (1, 2):
+            started = 10 * number + attempt
+            pod = cluster.pod(one, attempt, attempt - 1, started=second(started), ended=second(started + 1))
+            cluster.write(pod, at(started, f"{number} a{attempt}"))
+    assert _texts(torpor("logs", "ingest")) == ["0 a1", "0 a2", "1 a1", "1 a2"]
+    assert _texts(torpor("logs", "ingest/load/1")) == ["1 a1", "1 a2"]
+    assert _texts(torpor("logs", "ingest", "--attempt", "2")) == ["0 a2", "1 a2"]
+    assert _texts(torpor("logs", "ingest", "--segment", "0")) == ["0 a1", "1 a1"]
+    assert _texts(torpor("logs", "ingest", "--failed")) == ["0 a1", "1 a1", "1 a2"]
+    assert _texts(torpor("logs", "ingest", "--since", second(11))) == ["1 a1", "1 a2"]
+
+
+def test_tail_is_for_each_log_live_and_archived(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    pod = cluster.pod(load(0), started=second(20), ended=second(30))
+    cluster.write(pod, *(at(20 + number, f"live {number}") for number in range(5)))
+    cluster.archive_log("load", 1, lines=[at(2 + number, f"kept {number}") for number in range(5)])
+    assert _texts(torpor("logs", "ingest", "--tail", "2")) == ["kept 3", "kept 4", "live 3", "live 4"]
+    assert _texts(torpor("logs", "ingest", "--tail", "0")) == []
+
+
+def test_escape_sequences_of_a_container_are_shown_as_text(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    pod = cluster.pod(load(), started=second(2), ended=second(3))
+    cluster.write(pod, at(2, "\x1b[2Jgone\x07 \u202eevil\r"))
+    out = torpor("logs", "ingest")[1]
+    assert out == "load a1 s0 | \\x1b[2Jgone\\x07 \\u202eevil\n"
+
+
+def test_json_lines_have_time_and_source(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    pod = cluster.pod(load(3), started=second(2), ended=second(3))
+    cluster.write(pod, at(2.25, 'a "b"'))
+    line = json.loads(torpor("logs", "ingest", "-o", "json")[1])
+    assert line == {
+        "at": "2026-11-22T10:00:02.250Z",
+        "task": "load",
+        "index": "3",
+        "attempt": 1,
+        "segment": 0,
+        "launch": 0,
+        "kind": "pod",
+        "text": 'a "b"',
+    }
+
+
+def test_what_was_lost_is_said(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    history = [{"state": "Running", "attempt": 1, "segment": 1, "launch": 0, "at": second(5), "pod": "p"}]
+    load(history=history)
+    cluster.archive_log("load", lines=[], state="Lost", reason="NodeLost", message="node n1 does not respond")
+    code, out, err = torpor("logs", "ingest")
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        "load a1 s0: no log: lost: NodeLost: node n1 does not respond",
+        "load a1 s1: no log: the pod is gone, and the archive has no log of it",
+    ]
+
+
+def test_a_marker_of_omitted_lines_stays_in_its_place(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    load()
+    cluster.archive_log("load", lines=[at(2, "head"), "... 812 bytes omitted ...", at(9, "tail")])
+    assert torpor("logs", "ingest", "--no-prefix")[1].splitlines() == ["head", "... 812 bytes omitted ...", "tail"]
+
+
+def test_without_the_archive_the_live_part_is_shown_and_said(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    cluster.write(cluster.pod(load(), started=second(2), ended=second(3)), at(2, "live"))
+    cluster.archive_away = True
+    code, out, err = torpor("logs", "ingest")
+    assert (code, out) == (0, "load a1 s0 | live\n")
+    assert err.startswith("only logs of pods that exist are shown: the archive ")
+    assert err.count("\n") == 1
+
+
+def test_an_archived_run_is_read_by_name(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    one = load()
+    cluster.archive_run(cluster.objects["workflows"].pop("ingest"), cluster.objects["taskruns"].pop(_name(one)))
+    cluster.archive_log("load", lines=[at(2, "kept")])
+    code, out, _ = torpor("logs", "ingest/load", "-f")
+    assert (code, out) == (0, "load a1 s0 | kept\n")
+
+
+def test_unknown_names_suggest_the_nearest(torpor: Run, load: Callable[..., Object]) -> None:
+    load(0)
+    load(1)
+    assert torpor("logs", "ingets")[2].endswith("did you mean ingest?\n")
+    assert torpor("logs", "ingest/laod")[2].endswith("did you mean load?\n")
+    code, out, err = torpor("logs", "ingest/load/7")
+    assert (code, out) == (1, "")
+    assert err == "torpor: there is no instance load/7 in run ingest; load has 0-1\n"
+
+
+@pytest.mark.parametrize("arguments", [("--since", "yesterday"), ("--tail", "-1"), ("--failed", "-f"), ("-o", "wide")])
+def test_bad_options_are_usage_errors(torpor: Run, load: Callable[..., Object], arguments: tuple[str, ...]) -> None:
+    load()
+    code, _, err = torpor("logs", "ingest", *arguments)
+    assert code == 2
+    assert err.startswith("torpor: ")
+    assert err.count("\n") == 1
+
+
+def test_a_run_without_logs_points_to_why(torpor: Run, run: Object) -> None:
+    code, out, err = torpor("logs", "ingest")
+    assert (code, out) == (0, "")
+    assert "`torpor why ingest`" in err
+
+
+def test_a_pod_that_vanishes_while_it_is_read_does_not_end_the_stream(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    gone = cluster.pod(load(0), started=second(2), ended=second(3))
+    cluster.write(cluster.pod(load(1), started=second(4), ended=second(5)), at(4, "there"))
+    del cluster.logs[gone]
+    code, out, err = torpor("logs", "ingest")
+    assert (code, _texts((code, out, err))) == (0, ["there"])
+    assert err.startswith("load[0] a1 s0: it was deleted while it was read")
+
+
+def test_many_logs_that_overlap_are_merged_with_few_connections(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    for number in range(120):
+        pod = cluster.pod(load(number), started=second(2), ended=second(60))
+        cluster.write(pod, *(at(2 + number / 1000 + turn * 10, f"{turn} {number}") for turn in range(3)))
+    expected = [f"{turn} {number}" for turn in range(3) for number in range(120)]
+    assert _texts(torpor("logs", "ingest")) == expected
+    assert cluster.most_open_logs <= 64
+
+
+def test_follow_joins_new_pods_continues_after_a_broken_connection_and_ends_with_the_run(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    first = cluster.pod(load(0), started=second(2))
+    cluster.write(first, at(2, "one"), at(2, "same moment"))
+    cluster.logs[first].breaks = 1
+
+    def go_on() -> None:
+        _until(lambda: any("follow=true" in request for request in cluster.requests))
+        cluster.write(first, at(3, "two"))
+        second_pod = cluster.pod(load(1), started=second(4))
+        cluster.write(second_pod, at(4, "three"))
+        _until(lambda: sum(request.count("follow=true") for request in cluster.requests) >= 3)
+        cluster.archive_log("load", 0, kind="wait", started=second(5), lines=[at(5, "the wait")])
+        for pod in (first, second_pod):
+            cluster.end(pod)
+            ended = json.loads(json.dumps(cluster.objects["pods"][pod]))
+            ended["status"]["phase"] = "Succeeded"
+            cluster.put("pods", ended)
+        cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    code, out, err = torpor("logs", "ingest", "-f")
+    thread.join()
+    assert (code, err) == (0, "")
+    assert sorted(_texts((code, out, err))) == ["one", "same moment", "the wait", "three", "two"]
+
+
+def test_follow_of_an_ended_run_prints_and_ends(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
+    one = cluster.taskrun("ingest", "load")
+    cluster.write(cluster.pod(one, started=second(2), ended=second(3)), at(2, "only"))
+    assert torpor("logs", "ingest", "-f")[:2] == (0, "load a1 s0 | only\n")
+
+
+def _texts(said: tuple[int, str, str]) -> list[str]:
+    return [line.partition(" | ")[2] for line in said[1].splitlines()]
+
+
+def _name(item: Object) -> str:
+    name: str = item["metadata"]["name"]
+    return name
+
+
+def _until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.02)
