@@ -120,8 +120,9 @@ def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator
             "the arguments of a custom class are checked with --trigger NAME=MODULE:CLASS",
         )
         return
-    if call.class_name in trigger.SEVERAL:
-        yield from _parts(call, known)
+    if call.class_name in trigger.SEVERAL and (parts := list(_parts(call, known))):
+        yield from parts
+        return
     message = _refusal(call.class_name, kwargs, known)
     if message is not None:
         field = _UNEXPECTED.search(message)

@@ -4,6 +4,7 @@ It builds its nodes from the events of the parser and needs no recursion while i
 nor anchors that expand to gigabytes stop the process.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ DEPTH_MAX = 100
 NODES_MAX = 1_000_000
 """Nodes of one document with all anchors expanded."""
 _MERGE = "<<"
+_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+"""Two escapes of one character, which JSON has and YAML has not."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -62,7 +65,7 @@ class Broken:
 def read(text: str) -> Iterator[Document | Broken]:
     """Yield the documents of a file; the last is Broken if the file is not YAML. Empty documents are left out."""
     try:
-        for root in _roots(text):
+        for root in _roots(_SURROGATES.sub(_one_escape, text)):
             if root.value is not None or root.items is not None or root.entries is not None:
                 yield _document(root)
     except yaml.MarkedYAMLError as error:
@@ -71,6 +74,11 @@ def read(text: str) -> Iterator[Document | Broken]:
         yield Broken(at=Position(), message=str(error).splitlines()[0])
     except _TooLargeError as error:
         yield Broken(at=error.at, message=str(error))
+
+
+def _one_escape(found: re.Match[str]) -> str:
+    high, low = int(found[2], 16), int(found[3], 16)
+    return f"{found[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
 
 class _TooLargeError(Exception):

@@ -2,14 +2,19 @@
 
 import functools
 import json
+import os
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from kubectl_torpor.linting.finding import Finding, Rule
 
 from tests.integration.conftest import Answer, Server
 from tests.integration.crds.test_schema import REFUSED, workflow
 from tests.integration.policies.admission.test_admission import REJECTED
-from tests.support.linting import messages
+from tests.support import schema_values
+from tests.support.linting import lint, messages
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
 _PYTHON = {"name": "a", "python": "m:f", "image": "x"}
@@ -78,3 +83,38 @@ def test_lint_says_what_the_server_says(server: Server, namespace: str, case: st
     sentences = [one for one in said(answer) if not (case == "a capital in the prefix" and "metadata.name" in one)]
     assert sentences
     assert [one for one in sentences if one not in found] == [], found
+
+
+_WORKFLOW = schema_values.spec_of("workflows")
+SPECS = st.tuples(
+    st.one_of(st.just({}), schema_values.objects(_WORKFLOW, without=frozenset({"tasks"}))),
+    schema_values.tasks(_WORKFLOW["properties"]["tasks"]["items"]),
+).map(lambda parts: parts[0] | {"image": "tests", "tasks": parts[1]})
+_ADMISSION = {Rule.SCHEMA, Rule.CRD_RULE, Rule.POLICY, Rule.UNKNOWN_FIELD, Rule.METADATA}
+
+
+def of_admission(finding: Finding) -> bool:
+    """Whether the API server reports it at once, and not only of the pod."""
+    return finding.rule in _ADMISSION and ": Not found: " not in finding.message and "quantities" not in finding.message
+
+
+@settings(
+    max_examples=int(os.environ.get("TORPOR_FUZZ_EXAMPLES", "40")),
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+    derandomize="TORPOR_FUZZ_EXAMPLES" not in os.environ,
+    database=None,
+)
+@given(spec=SPECS)
+def test_lint_agrees_with_the_server_on_workflows_of_any_shape(
+    server: Server, namespace: str, spec: dict[str, Any]
+) -> None:
+    body = workflow() | {"spec": spec}
+    answer = server.create("workflows", namespace, body, fieldValidation="Strict", dryRun="All")
+    assert answer.status in {201, 400, 422}, answer.message
+    findings = lint(body)
+    if answer.status == 201:
+        assert [one.message for one in findings if of_admission(one)] == []
+        return
+    found = "\n".join(one.message for one in findings)
+    assert [one for one in said(answer) if one not in found] == []

@@ -120,3 +120,8 @@ def test_a_plain_scalar_has_the_value_that_kubectl_sends(text: str, value: objec
 def test_quoted_and_tagged_scalars_are_texts_and_keys_are_json() -> None:
     text = "a: 'yes'\nb: \"1\"\nc: !!str 1\nd: !!int '1'\ny: 1\n1: 2\n"
     assert document(text).value == {"a": "yes", "b": "1", "c": "1", "d": 1, "true": 1, "1": 2}
+
+
+def test_json_with_escaped_characters_is_read() -> None:
+    text = '{"a": "\\ud83d\\ude00 \\u00e9", "b": "\\\\ud83d\\\\ude00"}'
+    assert document(text).value == {"a": "\U0001f600 é", "b": "\\ud83d\\ude00"}
