@@ -21,7 +21,8 @@ from torpor_api.timing import Clock, SystemClock
 from torpor_cel.evaluator import Evaluator
 
 from torpor_operator.controller import kopf_handlers
-from torpor_operator.controller.archive import Archive, ArchiveUploader
+from torpor_operator.controller.archive import UPLOAD_SECONDS, Archive, HttpRunStore
+from torpor_operator.controller.archive_uploads import ArchiveUploads
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.garbage_collector import OrphanedPods
@@ -55,7 +56,15 @@ async def serve(settings: Settings) -> None:
         queue = WorkQueue(clock)
         orphaned_pods = OrphanedPods(api, clock)
         triggerer_pools = TriggererPools(api, settings.namespace)
-        archive = Archive(api, settings.namespace, ArchiveUploader(ArchiveClient(settings.token_file)))
+        client = ArchiveClient(settings.token_file, limit=UPLOAD_SECONDS)
+        archive = Archive(api, settings.namespace, HttpRunStore(client))
+        uploads = ArchiveUploads(
+            archive.store_run,
+            clock,
+            enqueue=queue.add,
+            grace=settings.archive_grace,
+            not_before=archive.events.next_list_at,
+        )
         cache = ClusterCache(
             api,
             enqueue=queue.add,
@@ -63,6 +72,8 @@ async def serve(settings: Settings) -> None:
             jitter=random.random,
             triggerer_pool=triggerer_pools.get,
             archive_endpoint=archive.endpoint,
+            archive_outcome=uploads.outcome,
+            on_drop=uploads.forget,
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
         )
         namespaces = Namespaces(api, settings.namespace, in_use=cache.namespaces, on_change=cache.enqueue_namespace)
@@ -71,8 +82,16 @@ async def serve(settings: Settings) -> None:
             clock=clock,
             queue=queue,
             cache=cache,
-            resolver=QueryResolver(api, cache, evaluator, archive.store_run),
-            executor=Executor(api, clock, cache, settings, is_leader=leadership.holds, on_forbidden=namespaces.check),
+            resolver=QueryResolver(api, cache, evaluator, archive.has_run),
+            executor=Executor(
+                api,
+                clock,
+                cache,
+                settings,
+                is_leader=leadership.holds,
+                on_forbidden=namespaces.check,
+                archive_run=uploads.request,
+            ),
             orphaned_pods=orphaned_pods,
             settings=settings,
         )
@@ -91,6 +110,7 @@ async def serve(settings: Settings) -> None:
                 group.create_task(triggerer_pools.run()),
                 group.create_task(namespaces.run()),
                 group.create_task(archive.run()),
+                group.create_task(uploads.run()),
                 group.create_task(leadership.run(lead)),
             ]
             await _watch_workflows(settings, cache, UnreadableReporter(api, clock), stop)

@@ -10,7 +10,7 @@ from torpor_api.models.taskrun import parse as parse_taskrun
 from torpor_api.models.workflow import parse as parse_workflow
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import parse_pod
-from torpor_operator.model.snapshot import Answer, Pool, Snapshot
+from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Pool, Snapshot
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
@@ -73,6 +73,7 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
     slots: Callable[[str], int | None] = lambda _: None,
     holds: Callable[[TaskRun], bool] = lambda _: False,
     archive: ArchiveEndpoint | None = None,
+    archival: ArchiveOutcome | None = None,
     not_ready: str = "",
 ) -> Snapshot:
     """The snapshot of these objects."""
@@ -93,6 +94,7 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
         slots=slots,
         holds=holds,
         archive=archive,
+        archival=archival,
         not_ready=not_ready,
         known=known,
         settings=settings,

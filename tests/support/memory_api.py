@@ -11,6 +11,7 @@ from torpor_cel.value import Value
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
+    ConfirmArchived,
     ConfirmPod,
     ConfirmPods,
     ConfirmTaskRun,
@@ -31,7 +32,7 @@ from torpor_operator.model.actions import (
     Resume,
     SetFinalizers,
 )
-from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Pool, Presence
+from torpor_operator.model.snapshot import Answer, Archived, ArchiveOutcome, NotArchived, PodWarning, Pool, Presence
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
@@ -60,6 +61,8 @@ class Stored:
         self.holders: set[str] = set()  # names of TaskRuns that have one
         self.archive: ArchiveEndpoint | None = None
         self.archive_trouble = ""
+        self.uploads: dict[tuple[int, str], ArchiveOutcome] = {}  # by clears and completion time
+        self.archived: list[str] = []  # the completion time of the run at each upload
         self.confirmed: list[Need] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
         self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
@@ -99,10 +102,31 @@ class Stored:
                 self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
             case DeleteWorkflow():
                 self.delete_workflow(now)
+            case ArchiveRun():
+                self._archive_run(now)
             case PostEvent():
                 pass
             case _:
                 assert_never(action)
+
+    def _archive_run(self, now: float) -> None:
+        version = self._version()
+        if self.archive_trouble:
+            self.uploads[version] = NotArchived(self.archive_trouble, now + 30)
+        else:
+            self.archived.append(version[1])
+            self.uploads[version] = Archived()
+
+    def archive_outcome(self) -> ArchiveOutcome | None:
+        """The outcome of the upload that the status does not have yet."""
+        conditions = self.workflow.get("status", {}).get("conditions", [])
+        if any((one["type"], one["status"]) == ("Archived", "True") for one in conditions):
+            self.uploads.clear()
+        return self.uploads.get(self._version())
+
+    def _version(self) -> tuple[int, str]:
+        status = self.workflow.get("status", {})
+        return status.get("clears", 0), status.get("completionTime", "")
 
     def patch(self, run: TaskRun, patch: Patch) -> None:
         body = json_patch.apply(self.taskruns[run.metadata.name], patch)
@@ -172,9 +196,11 @@ class Stored:
                 return evaluate_here(expression, variables)
             case ReadVariables(name=name):
                 return Value(json=dict(self.variables[name]))
-            case ArchiveRun():
+            case ConfirmArchived(completed=completed):
                 self.confirmed.append(need)
-                return NotArchived(self.archive_trouble) if self.archive_trouble else Presence.PRESENT
+                if self.archive_trouble:
+                    return NotArchived(self.archive_trouble)
+                return Presence.PRESENT if completed in self.archived else Presence.GONE
             case ConfirmTaskRun(name=name):
                 self.confirmed.append(need)
                 if name in self.unreadable:

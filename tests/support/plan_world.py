@@ -54,6 +54,7 @@ class World:
             slots=self.api.slots.get,
             holds=lambda run: run.metadata.name in self.api.holders,
             archive=self.api.archive,
+            archival=self.api.archive_outcome(),
         )
 
     def plan(self) -> Plan:

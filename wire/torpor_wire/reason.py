@@ -64,5 +64,6 @@ class Reason(StrEnum):
     PARALLELISM_REACHED = "ParallelismReached"  # instances wait, because the run has reached its parallelism
     BRANCH_INVALID = "BranchInvalid"
     TASK_FAILED = "TaskFailed"
-    ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the run has reached its ttl and stays until the archive has it
+    ARCHIVED = "Archived"  # the archive has stored the finished run
+    ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the archive has not stored the finished run, which stays until then
     STATUS_INVALID = "StatusInvalid"

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import AsyncIterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import aiohttp
@@ -14,15 +15,17 @@ from torpor_api.client.resources import CONFIG_MAPS
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.process_settings import TOKEN_FILE
 
-_TIMEOUT = aiohttp.ClientTimeout(total=60.0, sock_connect=5.0)
+_LIMIT_SECONDS = 60.0
+_CONNECT_SECONDS = 5.0
 _RESPONSE_MAX = 64 * 1024
 
 
 class ArchiveResponse(NamedTuple):
-    """The status and the first 64 KiB of the body."""
+    """The status, the first 64 KiB of the body, and the headers."""
 
     status: int
     body: bytes
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 async def find_endpoint(api: Api, namespace: str) -> ArchiveEndpoint | None:
@@ -38,21 +41,40 @@ async def find_endpoint(api: Api, namespace: str) -> ArchiveEndpoint | None:
 
 
 class ArchiveClient:
-    """Puts bodies into the archive. It reads the token for each request, since the kubelet renews it in place."""
+    """Puts bodies into the archive. It reads the token for each request, since the kubelet renews it in place.
 
-    def __init__(self, token_file: str = TOKEN_FILE) -> None:
+    `limit` is the longest duration of a request in seconds.
+    """
+
+    def __init__(self, token_file: str = TOKEN_FILE, *, limit: float = _LIMIT_SECONDS) -> None:
         self._token_file = Path(token_file)
+        self._timeout = aiohttp.ClientTimeout(total=limit, sock_connect=_CONNECT_SECONDS)
 
     async def put(
         self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes | AsyncIterable[bytes]
     ) -> ArchiveResponse:
         """Send one body. Raises OSError if there is no response."""
+        return await self._request("PUT", endpoint, path, headers, body)
+
+    async def head(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
+        """Read the headers of one body. Raises OSError if there is no response."""
+        return await self._request("HEAD", endpoint, path, {}, None)
+
+    async def _request(
+        self,
+        method: str,
+        endpoint: ArchiveEndpoint,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | AsyncIterable[bytes] | None,
+    ) -> ArchiveResponse:
         try:
             trust = ssl.create_default_context(cadata=endpoint.certificate)
             signed = {"Authorization": f"Bearer {self._token_file.read_text().strip()}", **headers}
             async with (
-                aiohttp.ClientSession(timeout=_TIMEOUT) as session,
-                session.put(
+                aiohttp.ClientSession(timeout=self._timeout) as session,
+                session.request(
+                    method,
                     endpoint.url + path,
                     data=body,
                     headers=signed,
@@ -60,7 +82,8 @@ class ArchiveClient:
                     allow_redirects=False,
                 ) as response,
             ):
-                return ArchiveResponse(response.status, await response.content.read(_RESPONSE_MAX))
+                answer = await response.content.read(_RESPONSE_MAX)
+                return ArchiveResponse(response.status, answer, dict(response.headers))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # aiohttp's message contains a memory address, which differs on each attempt.
             cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error

@@ -30,7 +30,7 @@ from torpor_operator.controller.workqueue import Key
 from torpor_operator.model import cached_taskrun, pod, snapshot
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
-from torpor_operator.model.snapshot import Answer, Snapshot
+from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Snapshot
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun import builder
 
@@ -41,7 +41,8 @@ class ClusterCache:
     """Workflows, TaskRuns and pods.
 
     `enqueue` takes the key of a Workflow that has changed, or an object of which has. `on_orphaned_pod` takes a pod
-    that our finalizer keeps although its TaskRun is not in the cache. The last three are read for each snapshot.
+    that our finalizer keeps although its TaskRun is not in the cache, `on_drop` the key of a Workflow that is gone. The
+    others are read for each snapshot.
     """
 
     def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
@@ -54,6 +55,8 @@ class ClusterCache:
         triggerer_pool: Callable[[str], snapshot.Pool] = lambda _: snapshot.Pool(),
         archive_endpoint: Callable[[], ArchiveEndpoint | None] = lambda: None,
         why_not_ready: Callable[[str], str] = lambda _: "",
+        archive_outcome: Callable[[Workflow], ArchiveOutcome | None] = lambda _: None,
+        on_drop: Callable[[Key], None] = lambda _: None,
     ) -> None:
         self._api = api
         self._enqueue = enqueue
@@ -61,6 +64,8 @@ class ClusterCache:
         self._triggerer_pool = triggerer_pool
         self._archive_endpoint = archive_endpoint
         self._why_not_ready = why_not_ready
+        self._archive_outcome = archive_outcome
+        self._on_drop = on_drop
         self.workflows: dict[Key, Workflow] = {}
         self.unconfirmed_pods: dict[str, str] = {}
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
@@ -158,6 +163,7 @@ class ClusterCache:
             slots=functools.cache(functools.partial(self.slots.free, key)),
             holds=self.slots.holds,
             archive=self._archive_endpoint(),
+            archival=self._archive_outcome(workflow),
             not_ready=self._why_not_ready(key.namespace),
             known=known,
             settings=settings,
@@ -180,6 +186,7 @@ class ClusterCache:
     def _drop(self, key: Key) -> None:
         dropped = self.workflows.pop(key, None)
         self.slots.forget(key)
+        self._on_drop(key)
         if dropped is not None:
             self._created.pop(dropped.metadata.uid, None)
             self.creation_errors.pop(dropped.metadata.uid, None)

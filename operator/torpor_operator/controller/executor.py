@@ -24,6 +24,7 @@ from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.actions import (
     Action,
+    ArchiveRun,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -82,9 +83,11 @@ class Executor:
         *,
         is_leader: Callable[[], bool] = lambda: True,
         on_forbidden: Callable[[str], None] = lambda _: None,
+        archive_run: Callable[[Workflow], None] = lambda _: None,
     ) -> None:
         self._is_leader = is_leader
         self._on_forbidden = on_forbidden
+        self._archive_run = archive_run
         self._settings = settings
         self._api = api
         self._clock = clock
@@ -109,12 +112,9 @@ class Executor:
         """Store the status of the Workflow unless the Workflow has changed. Returns whether it was stored."""
         if not self._is_leader():
             return False
-        metadata = workflow.metadata
         ops = [*_preconditions(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
-            stored = await self._finish(
-                self._api.patch(WORKFLOWS, metadata.namespace, metadata.name, ops, subresource="status")
-            )
+            stored = await self._finish(self._api.patch(WORKFLOWS, *_key(workflow), ops, subresource="status"))
         except errors.NotFound:
             self._cache.drop_workflow(workflow)
             return True
@@ -200,6 +200,8 @@ class Executor:
                 await self._set_finalizers(workflow, action)
             case DeleteWorkflow():
                 await self._api.delete(WORKFLOWS, *_key(workflow), uid=workflow.metadata.uid)
+            case ArchiveRun():
+                self._archive_run(workflow)
             case PostEvent():
                 await self._post(workflow, action)
             case _:
@@ -233,8 +235,8 @@ class Executor:
             return stored
 
     async def _patch_taskrun(self, action: PatchTaskRun) -> None:
-        metadata = action.taskrun.metadata
-        stored = await self._api.patch(TASKRUNS, metadata.namespace, metadata.name, action.patch, subresource="status")
+        key = action.taskrun.metadata.namespace, action.taskrun.metadata.name
+        stored = await self._api.patch(TASKRUNS, *key, action.patch, subresource="status")
         self._cache.taskruns.store.absorb(stored)
 
     async def _set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
@@ -250,18 +252,18 @@ class Executor:
             {"op": "test", "path": path, "value": action.value},
             {"op": "remove", "path": path},
         ]
-        self._cache.store_workflow(await self._api.patch(WORKFLOWS, *_key(workflow), ops))
+        await self._patch_workflow(workflow, ops)
 
     async def _resume(self, workflow: Workflow) -> None:
         resets = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
-        stored = await self._api.patch(WORKFLOWS, *_key(workflow), [*_preconditions(workflow), *resets])
-        self._cache.store_workflow(stored)
+        await self._patch_workflow(workflow, [*_preconditions(workflow), *resets])
+
+    async def _patch_workflow(self, workflow: Workflow, ops: list[Object]) -> None:
+        self._cache.store_workflow(await self._api.patch(WORKFLOWS, *_key(workflow), ops))
 
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
-        about = action.regarding
-        kind, metadata = (TASKRUNS, about.metadata) if about else (WORKFLOWS, workflow.metadata)
-        body = self._event(kind, metadata, action.reason, action.message, warning=action.warning)
-        await events.post(self._api, body)
+        about = (TASKRUNS, action.regarding.metadata) if action.regarding else (WORKFLOWS, workflow.metadata)
+        await events.post(self._api, self._event(*about, action.reason, action.message, warning=action.warning))
 
     def _event(self, kind: Resource, about: Metadata, reason: str, message: str, *, warning: bool) -> Object:
         return events.build(

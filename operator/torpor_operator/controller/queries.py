@@ -18,9 +18,10 @@ from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.run_events import observed_at
 from torpor_operator.model import pod
 from torpor_operator.model.actions import (
-    ArchiveRun,
+    ConfirmArchived,
     ConfirmPod,
     ConfirmPods,
     ConfirmTaskRun,
@@ -37,23 +38,23 @@ _CONCURRENCY = 32
 _EVENTS = 50
 """Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
-StoreRun: TypeAlias = Callable[[str, str, str], Awaitable[None]]
-"""Stores a finished Workflow, by namespace, name and uid, in the archive. Raises NotArchivedError."""
+HasRun: TypeAlias = Callable[[str, str, str], Awaitable[bool]]
+"""Whether the archive has a run, by namespace, uid and completion time. Raises NotArchivedError."""
 
 
-async def no_archive(_namespace: str, _name: str, _uid: str) -> None:
-    """The StoreRun of an installation without an archive."""
+async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
+    """The HasRun of an installation without an archive."""
     raise NotArchivedError("there is no archive")
 
 
 class QueryResolver:
     """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment."""
 
-    def __init__(self, api: Api, cache: ClusterCache, evaluator: Evaluating, store_run: StoreRun = no_archive) -> None:
+    def __init__(self, api: Api, cache: ClusterCache, evaluator: Evaluating, has_run: HasRun = no_archive) -> None:
         self._api = api
         self._cache = cache
         self._evaluator = evaluator
-        self._store_run = store_run
+        self._has_run = has_run
 
     async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
         """The answer to each query. Evaluations count against the share of `namespace`."""
@@ -86,8 +87,8 @@ class QueryResolver:
                     return await self._evaluate(query, namespace)
                 case ReadVariables():
                     return await self._read_variables(query)
-                case ArchiveRun():
-                    return await self._archive_run(query)
+                case ConfirmArchived():
+                    return await self._confirm_archived(query)
                 case ConfirmTaskRun():
                     return await self._confirm_taskrun(query)
                 case ConfirmPod():
@@ -114,14 +115,12 @@ class QueryResolver:
             )
         return Value(json=dict(stored.get("data") or {}))
 
-    async def _archive_run(self, query: ArchiveRun) -> Answer:
+    async def _confirm_archived(self, query: ConfirmArchived) -> Answer:
         try:
-            await self._store_run(query.namespace, query.name, query.uid)
-        except errors.NotFound:
-            return Presence.GONE
+            has_run = await self._has_run(query.namespace, query.uid, query.completed)
         except NotArchivedError as error:
             return NotArchived(str(error))
-        return Presence.PRESENT
+        return Presence.PRESENT if has_run else Presence.GONE
 
     async def _confirm_taskrun(self, query: ConfirmTaskRun) -> Presence:
         try:
@@ -169,13 +168,8 @@ class QueryResolver:
 
 
 def _latest(events: Iterable[Object]) -> PodWarning:
-    last = max(events, key=_timestamp, default=None)
+    last = max(events, key=observed_at, default=None)
     return PodWarning() if last is None else PodWarning(str(last.get("reason") or ""), str(last.get("note") or ""))
-
-
-def _timestamp(event: Object) -> str:
-    series = (event.get("series") or {}).get("lastObservedTime")
-    return str(series or event.get("deprecatedLastTimestamp") or event.get("eventTime") or "")
 
 
 def _is_watched(stored: Object) -> bool:

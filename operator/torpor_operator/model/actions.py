@@ -100,6 +100,11 @@ class DeleteWorkflow:
     """Delete a finished Workflow whose TTL has expired."""
 
 
+@dataclass(frozen=True, slots=True)
+class ArchiveRun:
+    """Upload the finished Workflow to the archive. A later snapshot has the outcome."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostEvent:
     """Post an Event on the Workflow or on one of its TaskRuns, once for each (object, reason, key)."""
@@ -123,6 +128,7 @@ Action: TypeAlias = (
     | PatchTaskRun
     | SetFinalizers
     | DeleteWorkflow
+    | ArchiveRun
     | PostEvent
 )
 
@@ -171,12 +177,12 @@ class ReadVariables:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveRun:
-    """Archive a finished run whose TTL has expired, before it is deleted."""
+class ConfirmArchived:
+    """Find out whether the archive has the run that completed at this time: its database may have been lost."""
 
     namespace: str
-    name: str
     uid: str
+    completed: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,9 @@ class ReadPodWarning:
     look: int
 
 
-Need: TypeAlias = Evaluate | ReadVariables | ArchiveRun | ConfirmTaskRun | ConfirmPod | ConfirmPods | ReadPodWarning
+Need: TypeAlias = (
+    Evaluate | ReadVariables | ConfirmArchived | ConfirmTaskRun | ConfirmPod | ConfirmPods | ReadPodWarning
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,10 +48,19 @@ class Presence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Archived:
+    """The archive has stored the finished run."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotArchived:
-    """Why the archive did not store a finished run."""
+    """Why the archive has not stored a finished run, and when the next upload may begin."""
 
     message: str
+    retry_at: float = 0.0
+
+
+ArchiveOutcome: TypeAlias = Archived | NotArchived
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,7 @@ class Snapshot:
     slots: Callable[[str], int | None]  # the free slots of a pool; None if there is no such pool
     holds: Callable[[TaskRun], bool]  # whether a TaskRun has a slot of its pool
     archive: ArchiveEndpoint | None  # None if no archive is installed
+    archival: ArchiveOutcome | None = None  # the outcome of the last upload of this run, until the status has it
     not_ready: str = ""  # what the namespace lacks to run workflows; empty if nothing
     known: Mapping[Need, Answer]
     settings: Settings

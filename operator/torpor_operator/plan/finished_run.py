@@ -1,9 +1,9 @@
-"""The plan of a run that has ended: delete its last pods, remove the finalizer, apply the TTL."""
+"""The plan of a run that has ended: delete its last pods, remove the finalizer, archive it, apply the TTL."""
 
 from torpor_wire import constants
 
 from torpor_operator.model.actions import Action, Plan, SetFinalizers
-from torpor_operator.plan import dispatch, pod_retention, ttl
+from torpor_operator.plan import archival, dispatch, pod_retention, ttl
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import earliest
@@ -22,4 +22,6 @@ def clean_up(run: RunContext) -> Plan | None:
         actions.append(SetFinalizers(finalizers=others))
     made = Plan(actions=tuple(actions), again_at=earliest(step.again_at for step in steps))
     made = pod_retention.delete_expired(snapshot, made)
-    return ttl.apply(snapshot, made) if workflow.metadata.deletion_timestamp is None else made
+    if workflow.metadata.deletion_timestamp is not None:
+        return made
+    return ttl.apply(snapshot, archival.apply(snapshot, made))

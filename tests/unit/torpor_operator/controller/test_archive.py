@@ -2,11 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from torpor_api.client.api import Api
@@ -14,7 +13,7 @@ from torpor_api.client.archive import ArchiveClient
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_archive import tls
-from torpor_operator.controller.archive import Archive, ArchiveUploader, NotArchivedError
+from torpor_operator.controller.archive import Archive, HttpRunStore, NotArchivedError
 from torpor_wire import constants
 
 from tests.support.fake_api import FakeApi, VirtualClock
@@ -30,7 +29,7 @@ class ArchiveHarness:
         self.server = FakeApi(self.clock)
         self.server.serve(CONFIG_MAPS)
         self.api = Api(self.server, self.clock)
-        self.archive = Archive(self.api, "torpor-system", _never)
+        self.archive = Archive(self.api, "torpor-system", NoStore())
 
     async def publish(self, data: dict[str, str]) -> None:
         metadata = {"name": constants.ARCHIVE_CONFIG, "namespace": "torpor-system"}
@@ -46,8 +45,18 @@ class ArchiveHarness:
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def _never(endpoint: ArchiveEndpoint, path: str, objects: Sequence[dict[str, Any]]) -> None:
-    raise AssertionError("nothing is uploaded here")
+class NoStore:
+    """Nothing is stored here."""
+
+    async def put(self, endpoint: ArchiveEndpoint, path: str, lines: AsyncIterator[bytes]) -> None:
+        raise AssertionError(path)
+
+    async def completed(self, endpoint: ArchiveEndpoint, path: str) -> str | None:
+        raise AssertionError(path)
+
+
+async def _line() -> AsyncIterator[bytes]:
+    yield b"{}\n"
 
 
 async def test_the_endpoint_is_unknown_before_discovery() -> None:
@@ -89,7 +98,7 @@ async def test_the_same_failure_has_the_same_message(tmp_path: Path) -> None:
     messages: list[str] = []
     for _ in range(2):
         with pytest.raises(NotArchivedError, match="the archive cannot be reached") as caught:
-            await ArchiveUploader(ArchiveClient(str(token)))(endpoint, "/v1/runs", [])
+            await HttpRunStore(ArchiveClient(str(token))).put(endpoint, "/v1/runs", _line())
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
     assert " at 0x" not in messages[0]

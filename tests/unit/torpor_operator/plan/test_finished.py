@@ -204,9 +204,9 @@ def test_pods_that_ended_together_are_deleted_in_batches() -> None:
 SEAT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
-def finished() -> World:
+def finished(trouble: str = "", archive: ArchiveEndpoint | None = SEAT) -> World:
     world = World(python("a"), ttlAfterFinished="1h")
-    world.api.archive = SEAT
+    world.api.archive, world.api.archive_trouble = archive, trouble
     world.settle().succeed("a")
     world.now += 3601
     return world
@@ -215,13 +215,11 @@ def finished() -> World:
 def test_a_run_is_deleted_once_the_archive_has_it() -> None:
     world = finished().settle()
     assert world.api.deleted
-    assert [type(need).__name__ for need in world.api.confirmed][-1] == "ArchiveRun"
+    assert [type(need).__name__ for need in world.api.confirmed][-1] == "ConfirmArchived"
 
 
 def test_a_run_stays_while_the_archive_does_not_store_it() -> None:
-    world = finished()
-    world.api.archive_trouble = "the archive answers 503: DatabaseUnavailable"
-    world.settle()
+    world = finished("the archive answers 503: DatabaseUnavailable").settle()
     assert not world.api.deleted
     condition = next(one for one in world.status.conditions if one.type == "Archived")
     assert (condition.status, condition.reason) == ("False", "ArchiveUnavailable")
@@ -229,15 +227,14 @@ def test_a_run_stays_while_the_archive_does_not_store_it() -> None:
     assert world.status.state == "Succeeded"
     assert world.plan().again_at == world.now + 30
     world.api.archive_trouble = ""
-    assert world.settle().api.deleted
+    assert world.advance(30).api.deleted
 
 
 def test_without_an_archive_a_run_is_deleted_when_its_ttl_expires() -> None:
-    world = finished()
-    world.api.archive = None
-    world.settle()
+    world = finished(archive=None).settle()
     assert world.api.deleted
-    assert not any(type(need).__name__ == "ArchiveRun" for need in world.api.confirmed)
+    assert not any(type(need).__name__ == "ConfirmArchived" for need in world.api.confirmed)
+    assert world.api.archived == []
 
 
 def pod(world: World, task: str) -> dict[str, object]:

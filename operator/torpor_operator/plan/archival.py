@@ -1,0 +1,75 @@
+"""Archives a finished run: one upload after each end, and the condition `Archived` with its outcome. Pure.
+
+A run that is cleared loses the condition, because a status in progress does not have it. So the condition holds for the
+present completion only, and a run that ends again is archived again.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from torpor_api.models.base import Condition
+from torpor_api.models.workflow import Workflow, WorkflowStatus
+from torpor_wire import constants, times
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
+from torpor_wire.text import printable
+
+from torpor_operator.model.actions import ArchiveRun, Plan
+from torpor_operator.model.snapshot import Archived, NotArchived, Snapshot
+from torpor_operator.taskrun.step import earliest
+
+ARCHIVED = "Archived"
+
+
+def apply(snapshot: Snapshot, made: Plan) -> Plan:
+    """The plan of a finished run with its upload, or with the outcome of the upload."""
+    if snapshot.archive is None or is_archived(snapshot.workflow) or not _is_settled(snapshot):
+        return made
+    match snapshot.archival:
+        case None:
+            return _upload(made)
+        case Archived():
+            return replace(made, status=_with_condition(snapshot, "True", Reason.ARCHIVED, ""))
+        case NotArchived(message, retry_at):
+            failed = not_archived(snapshot, made, message)
+            if snapshot.now >= retry_at:
+                return _upload(failed)
+            return replace(failed, again_at=earliest([failed.again_at, retry_at]))
+        case _:
+            assert_never(snapshot.archival)
+
+
+def is_archived(workflow: Workflow) -> bool:
+    """Whether the archive has stored the run since its present completion."""
+    return any(one.type == ARCHIVED and one.status == "True" for one in workflow.status.conditions)
+
+
+def not_archived(snapshot: Snapshot, made: Plan, message: str) -> Plan:
+    """The plan with the condition that the archive does not have the run."""
+    return replace(made, status=_with_condition(snapshot, "False", Reason.ARCHIVE_UNAVAILABLE, message))
+
+
+def _upload(made: Plan) -> Plan:
+    return replace(made, actions=(*made.actions, ArchiveRun()))
+
+
+def _is_settled(snapshot: Snapshot) -> bool:
+    """Whether what is uploaded does not change any more: all TaskRuns have ended, and the finalizer is removed."""
+    if constants.FINALIZER in snapshot.workflow.metadata.finalizers:
+        return False
+    return all(run.status.state in TERMINAL for run in snapshot.taskruns.values())
+
+
+def _with_condition(snapshot: Snapshot, value: str, reason: Reason, message: str) -> WorkflowStatus:
+    status = snapshot.workflow.status
+    former = next((one for one in status.conditions if one.type == ARCHIVED), None)
+    since = former.last_transition_time if former and former.status == value else times.rfc3339(snapshot.now)
+    condition = Condition(
+        type=ARCHIVED,
+        status=value,
+        reason=reason,
+        message=printable(message)[: constants.MESSAGE_MAX],
+        last_transition_time=since,
+    )
+    others = (one for one in status.conditions if one.type != ARCHIVED)
+    return status.model_copy(update={"conditions": (*others, condition)})
