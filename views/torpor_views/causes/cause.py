@@ -7,7 +7,9 @@ from enum import StrEnum
 from torpor_wire import times
 
 from torpor_views import json_fields
+from torpor_views.causes import commands
 
+_SENTENCE_MAX = 600
 NAMED = 3
 """Objects that a sentence names; it counts the others."""
 
@@ -113,9 +115,14 @@ def listed(names: Iterable[str], total: int | None = None) -> str:
     return ", ".join(all_names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def sentence(kind: str, name: str, detail: str) -> str:
+    """Return `Task load waits.`: one printable line that ends with one period."""
+    return f"{json_fields.one_line(f'{kind} {name} {detail}', _SENTENCE_MAX).rstrip('.')}."
+
+
 def quoted(reason: str, message: str) -> str:
-    """Return `Reason: message` as one line; one of them if the other is missing or included."""
-    line = json_fields.one_line(message)
+    """Return `Reason: message` as one line, without a command at its end; one of them if the other is missing."""
+    line = json_fields.one_line(commands.without_command(message))
     if not line or not reason or line.startswith(reason):
         return line or reason
     return f"{reason}: {line}"

@@ -61,5 +61,11 @@ def within(message: str) -> str:
     return "" if found is None or _CUT in found[0] else printable_line(found[0].strip())
 
 
+def without_command(message: str) -> str:
+    """Return a message without the command that `within` returns."""
+    found = _KUBECTL.search(message) if within(message) else None
+    return message if found is None else message[: found.start()].rstrip(" :;,\n")
+
+
 def _line(*words: str) -> str:
     return printable_line(shlex.join(words))

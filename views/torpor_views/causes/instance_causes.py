@@ -8,7 +8,7 @@ from torpor_wire.state import State
 
 from torpor_views import json_fields
 from torpor_views.causes import commands, pod_causes, wait_causes
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, until
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.model import Instance, Run, Task
 
@@ -154,7 +154,7 @@ def _cause(  # noqa: PLR0913 - the parts of a cause
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=json_fields.one_line(f"Task {one.ref} {detail}.", 600),
+        sentence=sentence("Task", one.ref, detail),
         task=one.task,
         ref=one.ref,
         taskrun=one.name,

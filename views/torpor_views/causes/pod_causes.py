@@ -6,7 +6,7 @@ from torpor_wire.reason import Reason
 
 from torpor_views import json_fields
 from torpor_views.causes import commands, slots
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.model import Instance, Run, Task
 
@@ -61,7 +61,7 @@ def node_lost(run: Run, one: Instance, pod: PodFacts | None) -> Cause:
     """Return the cause of an instance whose pod is on a node that does not answer."""
     node = pod.node if pod is not None else ""
     where = f"node {node}" if node else "its node"
-    detail = f"stands still: {where} never confirmed that pod {pod.name if pod else one.pod_name} ended; "
+    detail = f"cannot go on: {where} never confirmed that pod {pod.name if pod else one.pod_name} ended; "
     detail += f"repair {where}, or delete it if it is gone"
     found = _cause(run, one, CauseKind.NODE_LOST, detail, pod)
     return _with_command(found, commands.delete_node(node))
@@ -118,7 +118,7 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=json_fields.one_line(f"Task {one.ref} {detail}.", 600),
+        sentence=sentence("Task", one.ref, detail),
         task=one.task,
         ref=one.ref,
         taskrun=one.name,

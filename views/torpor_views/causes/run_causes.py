@@ -7,7 +7,7 @@ from torpor_wire.reason import Reason
 
 from torpor_views import json_fields
 from torpor_views.causes import commands
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, listed, quoted
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, listed, quoted, sentence
 from torpor_views.model import Condition, Run
 from torpor_views.states import RunState
 
@@ -165,7 +165,7 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=json_fields.one_line(f"Run {run.name} {detail}.", 600),
+        sentence=sentence("Run", run.name, detail),
         reason=condition.reason if condition else "",
         command=command,
         since=condition.since if condition else run.completed or run.started or run.created,

@@ -6,7 +6,7 @@ from torpor_wire.reason import Reason
 
 from torpor_views import counts, json_fields
 from torpor_views.causes import commands, slots, upstream
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted, sentence
 from torpor_views.facts import Facts
 from torpor_views.model import Run, Task
 from torpor_views.states import RunState, TaskState
@@ -118,7 +118,7 @@ def _cause(task: Task, kind: CauseKind, urgency: Urgency, detail: str, command: 
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=json_fields.one_line(f"Task {task.name} {detail}.", 600),
+        sentence=sentence("Task", task.name, detail),
         task=task.name,
         ref=task.name,
         reason=task.reason,

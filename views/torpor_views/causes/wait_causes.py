@@ -9,7 +9,7 @@ from torpor_wire.trigger import APPROVAL, SEVERAL
 
 from torpor_views import json_fields
 from torpor_views.causes import commands
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, until
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
 from torpor_views.facts import EventFacts, Facts
 from torpor_views.model import Instance, Run, Trigger
 from torpor_views.wait_progress import WaitProgress
@@ -50,17 +50,21 @@ def _waiting(run: Run, one: Instance) -> Cause:
         return _approval_cause(run, one, trigger, approval)
     progress = WaitProgress.parse(one.message, trigger.waits_for)
     words = trigger.waits_for or trigger.class_name
-    subject = words if words.startswith("until ") else f"for {words}"
-    detail = f"waits {subject}{ago(one.deferred_at, run.now)}{_looks(progress, run.now)}"
+    subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, one)} for {words}"
+    detail = f"{subject}{_looks(progress, run.now)}"
     command = commands.torpor("logs", run, one.ref)
     return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress))
+
+
+def _waits(run: Run, one: Instance) -> str:
+    return "waits" if one.deferred_at is None else f"has waited {times.human(run.now - one.deferred_at)}"
 
 
 def _looks(progress: WaitProgress, now: float) -> str:
     """The last and the next look; the message is up to some minutes old, so its next look may be over."""
     if progress.last_at is None:
         return ""
-    parts = [f"; last look {times.human(now - progress.last_at)} ago: {progress.look or 'nothing'}"]
+    parts = [f"; last reported look {times.human(now - progress.last_at)} ago: {progress.look or 'nothing'}"]
     if progress.next_at is not None and progress.next_at > now:
         parts.append(f"next look {until(progress.next_at, now)}")
     elif progress.interval is not None:
@@ -78,11 +82,11 @@ def _next(trigger: Trigger, progress: WaitProgress) -> float | None:
 
 def _approval_cause(run: Run, one: Instance, trigger: Trigger, kwargs: json_fields.Fields) -> Cause:
     question = json_fields.one_line(kwargs.get("question"), 200)
-    about = f": {question}" if question else ""
+    about = f" ({question})" if question else ""
     who = Approvers(trigger.users, trigger.groups).shown() or f"every user who may patch TaskRuns in {run.namespace}"
     look = WaitProgress.parse(one.message, trigger.waits_for).look.partition("; answer")[0]
     wrong = f"; {look}" if look and look != "no answer yet" else ""
-    detail = f"waits for an approval{ago(one.deferred_at, run.now)}{about}; {who} may answer{wrong}"
+    detail = f"{_waits(run, one)} for an approval{about}; {who} may answer{wrong}"
     command = commands.torpor("approve", run, one.ref)
     return _cause(run, one, CauseKind.APPROVAL, Urgency.ACT, detail, command)
 
@@ -135,7 +139,7 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=json_fields.one_line(f"Task {one.ref} {detail}.", 600),
+        sentence=sentence("Task", one.ref, detail),
         task=one.task,
         ref=one.ref,
         taskrun=one.name,
