@@ -11,7 +11,7 @@ CODE := wire crds expressions operator triggerer archive cli worker-image dev ex
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow \
+	bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow bench-cli \
 	mutants images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
@@ -95,6 +95,9 @@ bench-writes: venv ## API writes per python task, from the API server's metrics
 uninstall: ## remove Torpor from the cluster, with all Workflows and results; works without an operator: docs/install.md
 	@export KUBECONFIG=$$($(DEV) kubeconfig) KUBECTL=$$($(DEV) kubectl) && sh manifests/uninstall.sh && \
 	$$KUBECTL delete namespace torpor-demo --ignore-not-found
+
+bench-cli: venv ## wall time of torpor --help, get and list on the cluster, against the goals: make bench-cli BENCH=NAMESPACE
+	@export KUBECONFIG=$$($(DEV) kubeconfig) && $(BIN)/python -m benchmarks.cli $(BENCH)
 
 bench-chain: venv ## what a step of a chain costs above a bare pod
 	$(BIN)/python -m benchmarks.chain

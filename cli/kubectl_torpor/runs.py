@@ -7,7 +7,6 @@ from typing import Any
 from torpor_wire import constants, names
 
 from kubectl_torpor import errors, output, references
-from kubectl_torpor.archive import Archive, ArchiveAwayError
 from kubectl_torpor.cluster.api import Object, Selection
 from kubectl_torpor.cluster.connect import Cluster
 from kubectl_torpor.cluster.errors import NotFoundError
@@ -74,6 +73,8 @@ def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
 
 def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
     """Return the archived run of this name that ended last. None without one; a note says if the archive is away."""
+    from kubectl_torpor.archive import Archive, ArchiveAwayError  # noqa: PLC0415 - most runs are live
+
     archive = Archive(cluster.api)
     try:
         entry = archive.latest(cluster.namespace, name)

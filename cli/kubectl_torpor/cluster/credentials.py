@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -62,6 +61,8 @@ def _bearer(token: str) -> Credentials:
 
 
 def _run(plugin: ExecPlugin) -> Mapping[str, Any]:
+    import subprocess  # noqa: PLC0415 - most kubeconfigs have no plugin
+
     interactive = plugin.interactive and sys.stdin.isatty()
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.cluster is not None:

@@ -11,9 +11,9 @@ from torpor_views.tree import Node, Tree
 
 from kubectl_torpor import errors, output, references, runs
 from kubectl_torpor.cluster.connect import Cluster, connect
-from kubectl_torpor.following import live
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.references import Reference
+from kubectl_torpor.render import terminal
 from kubectl_torpor.render import tree as render
 from kubectl_torpor.runs import FoundRun
 from kubectl_torpor.target import ClusterCommand, Target, complete_reference
@@ -38,6 +38,8 @@ def get_command(target: Target, name: str, follow: bool, unfold: tuple[str, ...]
     if follow:
         if output_format not in {Format.TEXT, Format.WIDE}:
             raise errors.UsageError("-w prints text; omit -o")
+        from kubectl_torpor.following import live  # noqa: PLC0415 - threads and watches are for -w only
+
         return live.follow(cluster, runs.find_workflow(cluster, reference.run), wide=output_format == Format.WIDE)
     if output_format in {Format.TEXT, Format.WIDE}:
         _show_tree(cluster, reference, unfold, wide=output_format == Format.WIDE)
@@ -49,7 +51,7 @@ def get_command(target: Target, name: str, follow: bool, unfold: tuple[str, ...]
 def _show_tree(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], *, wide: bool) -> None:
     found = runs.find_run_without_taskruns(cluster, reference.run)
     workflow, width, now = found.workflow, 0, time.time()
-    look = live.look_of(workflow, wide=wide)
+    look = terminal.look_of(workflow, wide=wide)
     _check_tasks(workflow, [name for name in (reference.task, *unfold) if name and name != "all"])
     early = reference.task is None and not found.archived and _created(workflow) > _EARLY
     if early:
@@ -63,7 +65,7 @@ def _show_tree(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], 
     built = tree.build(run, unfold=tree.ALL if "all" in chosen else {each for each in chosen if each}, limit=_SHOWN)
     if reference.task:
         built = _only(built, reference)
-    drawn = render.lines(built, look, waits=live.waits_of(run), least=width)
+    drawn = render.lines(built, look, waits=render.waits_of(run), least=width)
     _print(drawn[2:] if early else drawn)
     if found.archived:
         output.note("this run is in the archive; the cluster does not have it any more")

@@ -1,15 +1,15 @@
 """`torpor list`: live and archived runs."""
 
+import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 import click
 from torpor_wire import times
 
 from kubectl_torpor import errors, output, run_list, run_state, runs
-from kubectl_torpor.archive import Archive, ArchiveAwayError
+from kubectl_torpor.archive import Archive
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.render import style
@@ -43,10 +43,15 @@ def list_command(
     """
     filters = Filters(states=frozenset(map(run_state.parse_word, states)), since=_moment(since))
     cluster = connect(target)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        kept = None if only_live else pool.submit(_archived, cluster, filters, labels, everywhere, limit)
-        live = [run_list.live(item) for item in runs.workflows(cluster, labels=labels, everywhere=everywhere)]
-        archived = kept.result() if kept else []
+    archived: list[ListedRun] = []
+    reading = threading.Thread(
+        target=lambda: archived.extend(_archived(cluster, filters, labels, everywhere, limit)), daemon=True
+    )
+    if not only_live:
+        reading.start()
+    live = [run_list.live(item) for item in runs.workflows(cluster, labels=labels, everywhere=everywhere)]
+    if not only_live:
+        reading.join()
     _print(run_list.merged(live, archived, filters), output_format, cluster, everywhere=everywhere)
 
 
@@ -66,7 +71,7 @@ def _archived(cluster: Cluster, filters: Filters, labels: str, everywhere: bool,
     found = Archive(cluster.api).runs(None if everywhere else cluster.namespace, parameters)
     try:
         listed = list(map(run_list.archived, islice(found, limit + 1)))
-    except ArchiveAwayError as error:
+    except errors.CliError as error:
         output.note(f"only live runs are shown: {error}")
         return []
     if len(listed) > limit:

@@ -1,7 +1,5 @@
 """Follows a run until it ends: redraws its tree on a terminal, else prints a line for each transition."""
 
-import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,9 +15,9 @@ from kubectl_torpor.cluster.api import Object, Selection
 from kubectl_torpor.cluster.connect import Cluster
 from kubectl_torpor.cluster.resources import WORKFLOWS
 from kubectl_torpor.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from kubectl_torpor.render import terminal
 from kubectl_torpor.render import tree as render
 from kubectl_torpor.render.screen import Screen
-from kubectl_torpor.render.tree import Look
 
 _TICK_S = 1.0
 _FRAME_S = 0.1
@@ -113,24 +111,6 @@ def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: flo
     return run_state.exit_code([run_state.word_of(copy.workflow)])
 
 
-def look_of(workflow: Mapping[str, Any], *, wide: bool) -> Look:
-    """Return how to draw a tree on this standard output."""
-    unicode = "utf" in (sys.stdout.encoding or "").lower()
-    return Look(
-        branches=render.UNICODE if unicode else render.ASCII,
-        coloured=output.coloured(),
-        wide=wide,
-        width=shutil.get_terminal_size().columns if output.interactive() and not wide else 0,
-        state=run_state.word_of(workflow),
-    )
-
-
-def waits_of(run: Run) -> dict[str, str]:
-    """Return what deferred instances wait for, by the names of their TaskRuns."""
-    found = ((one, one.trigger) for one in run.all_instances())
-    return {one.name: trigger.waits_for for one, trigger in found if trigger is not None and trigger.waits_for}
-
-
 def transition_line(item: Mapping[str, Any]) -> str:
     """Return a line for the state that a TaskRun entered: time, task, state, why."""
     status = item.get("status") or {}
@@ -222,7 +202,9 @@ class _Redrawn:
     def _draw(self, copy: RunCopy, *, whole: bool) -> None:
         began = time.monotonic()
         run = Run.parse(copy.workflow, copy.taskruns.values(), now=time.time())
-        lines = render.lines(tree.build(run), look_of(copy.workflow, wide=self._wide), waits=waits_of(run))
+        lines = render.lines(
+            tree.build(run), terminal.look_of(copy.workflow, wide=self._wide), waits=render.waits_of(run)
+        )
         self._screen.draw(lines, whole=whole)
         took = time.monotonic() - began
         self._next = time.monotonic() + max(_FRAME_S, took * _DRAW_SHARE)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torpor_views import counts
+from torpor_views.model import Run
 from torpor_views.tree import Node, NodeKind, Tree
 from torpor_wire import times
 from torpor_wire.text import printable_line
@@ -114,6 +115,12 @@ def _details(node: Node, waits: dict[str, str]) -> str:
     if node.hook:
         parts.append(f"hook for {node.hook}")
     return "  ".join(filter(None, parts))
+
+
+def waits_of(run: Run) -> dict[str, str]:
+    """Return what deferred instances wait for, by the names of their TaskRuns."""
+    found = ((one, one.trigger) for one in run.all_instances())
+    return {one.name: trigger.waits_for for one, trigger in found if trigger is not None and trigger.waits_for}
 
 
 def waits_for(wait: str) -> str:
