@@ -69,8 +69,13 @@ class Archive:
 
         `filters` are the parameters of the route: task, attempt, segment, failed.
         """
-        body = self._json(f"/namespaces/{quote(namespace)}/runs/{quote(uid)}/logs", dict(filters or {}))
-        return list(body.get("items") or ())
+        place, found, token = f"/namespaces/{quote(namespace)}/runs/{quote(uid)}/logs", list[Object](), ""
+        while True:
+            body = self._json(place, {**(filters or {}), **({"continue": token} if token else {})})
+            found += body.get("items") or ()
+            token = body.get("continue") or ""
+            if not token:
+                return found
 
     def log_lines(self, namespace: str, identifier: str | int) -> Iterator[bytes]:
         """Yield the lines of a log: a time, a space, the text."""
@@ -131,7 +136,7 @@ class Archive:
 
 def _translated(error: ApiError) -> CliError:
     match error:
-        case NotFoundError() if "services" in str(error) or error.reason == "NotFound":
+        case NotFoundError() if str(error).startswith("services "):  # else it is the archive that has no such object
             return ArchiveAwayError("the archive is not installed; only live runs are shown")
         case NotFoundError():
             return ArchivedNotFoundError(str(error))

@@ -21,6 +21,8 @@ _GROUP = f"/apis/{constants.GROUP}/{constants.VERSION}/namespaces/"
 _PLURALS = ("workflows", "taskruns", "pods", "events", "configmaps")
 _PROXY = "/api/v1/namespaces/torpor-system/services/https:torpor-archive:8443/proxy/v1/"
 NAMESPACE = "team"
+PAGE = 2
+"""Items of a page of the archive's list of logs."""
 
 
 @dataclass(slots=True)
@@ -148,7 +150,7 @@ class FakeCluster:
         """A log that the archive has."""
         index = path[0] if path else constants.UNMAPPED
         numbers = {"attempt": 1, "segment": 0, "launch": 0}
-        item = {"id": len(self.archived_logs) + 1, "task": task, "mapIndex": index, "groupIndexes": [], **numbers}
+        item = {"id": f"log-{len(self.archived_logs)}", "task": task, "mapIndex": index, "groupIndexes": [], **numbers}
         item |= {"kind": "pod", "state": "Kept", "started": "2026-11-22T10:00:02Z", **fields}
         self.archived_logs.append(ArchivedLog(item, lines))
         return item
@@ -169,7 +171,7 @@ def taskrun(run: str, task: str, *path: int, state: str = "Succeeded", **status:
     index = path[0] if path else constants.UNMAPPED
     name = names.taskrun(run, f"uid-{run}", task, index)
     labels = {constants.LABEL_WORKFLOW: run, constants.LABEL_TASK: names.label(task)}
-    metadata = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "labels": labels}
+    metadata: Object = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "labels": labels}
     metadata["ownerReferences"] = [{"kind": "Workflow", "name": run, "uid": f"uid-{run}"}]
     metadata["creationTimestamp"] = "2026-11-22T10:00:00Z"
     spec: Object = {"workflow": {"name": run, "uid": f"uid-{run}"}, "task": task}
@@ -274,7 +276,11 @@ class _Handler(BaseHTTPRequestHandler):
             case ["namespaces", _, "runs", uid] if uid in cluster.archived_runs:
                 self._text("".join(f"{json.dumps(item)}\n" for item in cluster.archived_runs[uid]))
             case ["namespaces", _, "runs", _, "logs"]:
-                self._json({"items": [log.item for log in cluster.archived_logs]})
+                first = int(query.get("continue", "0"))
+                page: Object = {"items": [log.item for log in cluster.archived_logs[first : first + PAGE]]}
+                if first + PAGE < len(cluster.archived_logs):
+                    page["continue"] = str(first + PAGE)
+                self._json(page)
             case ["namespaces", _, "logs", identifier]:
                 log = next(log for log in cluster.archived_logs if str(log.item["id"]) == identifier)
                 self._text("".join(f"{line}\n" for line in log.lines))

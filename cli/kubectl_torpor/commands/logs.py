@@ -20,7 +20,7 @@ from kubectl_torpor.logs.printing import LogPrinter, Style
 from kubectl_torpor.logs.progress import Progress
 from kubectl_torpor.logs.reader import LogReader, Window
 from kubectl_torpor.logs.selection import Filter, Found, Missing, Selection
-from kubectl_torpor.logs.source import LogSource, SourceKey
+from kubectl_torpor.logs.source import LogSource
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.references import Reference
 from kubectl_torpor.runs import FoundRun, find_run
@@ -89,12 +89,12 @@ class _Logs:
         check_reference(self._wanted, self._view, later=goes_on)
         reader = LogReader(self._cluster.api, self._cluster.namespace, window, _report)
         found = selection.select(self._found(), chosen)
-        progress = {source.key: Progress() for source in found.sources if source.running}
+        progress = {source.id: Progress() for source in found.sources if source.running}
         self._printer.widen(found.sources)
         for line in merge.merge(found.sources, reader.read):
             self._printer.write(line)
             if line.source.running:
-                progress[line.source.key].note(line)
+                progress[line.source.id].note(line)
         output.flush()
         if goes_on:
             self._follow(reader, found, chosen, progress)
@@ -132,7 +132,7 @@ class _Logs:
             output.note(f"the archive does not list the logs of this run: {error}")
         return []
 
-    def _follow(self, reader: LogReader, found: Selection, chosen: Filter, progress: dict[SourceKey, Progress]) -> None:
+    def _follow(self, reader: LogReader, found: Selection, chosen: Filter, progress: dict[str, Progress]) -> None:
         run = api.Selection(
             resource=WORKFLOWS, namespace=self._cluster.namespace, fields=f"metadata.name={self._view.name}"
         )
@@ -145,7 +145,7 @@ class _Logs:
             tasks=self._tasks,
             chosen=chosen,
             shown=progress,
-            complete={source.key for source in found.sources if not source.running},
+            complete={source.id for source in found.sources if not source.running},
         )
         for line in Follower(followed, reader, output.note).lines():
             self._printer.write(line)
@@ -179,7 +179,7 @@ def _report_missing(missing: Sequence[Missing]) -> None:
     """Say on standard error which logs are not shown."""
     for each in missing[:MISSING_MAX]:
         reason = each.reason or "the pod is gone, and the archive has no log of it"
-        output.note(f"{each.source.name}: no log: {reason}")
+        output.note(f"{each.source.name}: log not shown completely: {reason}")
     if len(missing) > MISSING_MAX:
         output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
 

@@ -23,7 +23,7 @@ from kubectl_torpor.logs.progress import Progress, unseen
 from kubectl_torpor.logs.reader import LogReader, container_runs
 from kubectl_torpor.logs.reorder import ReorderBuffer
 from kubectl_torpor.logs.selection import Filter
-from kubectl_torpor.logs.source import LogLine, LogSource, SourceKey
+from kubectl_torpor.logs.source import LogLine, LogSource
 
 READERS = 50
 """Pods whose logs are read at a time; each is a connection."""
@@ -38,7 +38,7 @@ _PAUSE_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """What to follow. `shown`: the progress of logs that are shown so far; `ended`: those that are complete."""
+    """What to follow. By id, `shown`: the progress of logs so far; `complete`: logs that are shown already."""
 
     api: Api
     namespace: str
@@ -47,8 +47,8 @@ class Followed:
     run: Selection
     tasks: tuple[str, ...]
     chosen: Filter
-    shown: dict[SourceKey, Progress] = field(default_factory=dict)
-    complete: set[SourceKey] = field(default_factory=set)
+    shown: dict[str, Progress] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +80,8 @@ class Follower:
         self._note = note
         self._messages: queue.Queue[_Message] = queue.Queue(maxsize=_QUEUE)
         self._held = ReorderBuffer()
-        self._joined: set[SourceKey] = set(followed.complete)
-        self._lost: dict[SourceKey, LogSource] = {}
+        self._joined: set[str] = set(followed.complete)
+        self._lost: dict[str, LogSource] = {}
         self._waiting: deque[LogSource] = deque()
         self._active = 0
         self._ended_at: float | None = None
@@ -125,12 +125,12 @@ class Follower:
 
     def _finished(self, message: _Finished) -> None:
         if message.gone:
-            self._joined.discard(message.source.key)
-            self._lost[message.source.key] = message.source
+            self._joined.discard(message.source.id)
+            self._lost[message.source.id] = message.source
         elif message.problem:
             self._note(f"{message.source.name}: {message.problem}")
         else:
-            self._lost.pop(message.source.key, None)
+            self._lost.pop(message.source.id, None)
         self._next_reader()
 
     def _run_seen(self, found: Sequence[Object]) -> None:
@@ -147,7 +147,7 @@ class Follower:
                 self._join(source)
 
     def _wanted(self, source: LogSource) -> bool:
-        return source.key not in self._joined and selection.chooses(self._followed.chosen, source)
+        return source.id not in self._joined and selection.chooses(self._followed.chosen, source)
 
     @property
     def _uid(self) -> str:
@@ -163,7 +163,7 @@ class Follower:
         return settled or time.monotonic() > self._ended_at + SETTLE_S
 
     def _join(self, source: LogSource) -> None:
-        self._joined.add(source.key)
+        self._joined.add(source.id)
         self._waiting.append(source)
         if self._active >= READERS and len(self._waiting) == 1:
             self._note(f"{READERS} logs are followed at a time; further ones are shown when these end")
@@ -188,9 +188,9 @@ class Follower:
 
     def _read(self, source: LogSource) -> None:
         """Read a log to its end. A pod's log continues after a lost connection."""
-        progress = self._followed.shown.setdefault(source.key, Progress())
+        progress = self._followed.shown.setdefault(source.id, Progress())
         try:
-            if source.archive_id:
+            if source.archived:
                 self._put_all(unseen(self._reader.read(source), progress))
             else:
                 self._follow(source, progress)

@@ -31,7 +31,8 @@ def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:
     key = SourceKey(task, path, int(numbers[1]), int(numbers[2]), int(numbers[3] or 0), Kind.POD)
     finished = timestamps.of_text(state.get("finishedAt"))
     end = None if finished is None else finished + _SECOND  # the API server shows whole seconds
-    return LogSource(key=key, start=started, end=end, pod=name, running=finished is None)
+    uid = json_fields.text(metadata.get("uid"))
+    return LogSource(key=key, start=started, end=end, id=uid, pod=name, running=finished is None)
 
 
 def container_state(status: Mapping[str, Any]) -> Mapping[str, Any]:

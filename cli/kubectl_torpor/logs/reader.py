@@ -41,7 +41,7 @@ class LogReader:
 
     def read(self, source: LogSource) -> Generator[LogLine, None, None]:
         """Yield the lines that a log has now."""
-        if source.archive_id:
+        if source.archived:
             lines = self._last(self._since(self._archived(source)))
         else:
             lines = self._since(self._pod(source, since=self._window.since, tail=self._window.tail))
@@ -65,10 +65,10 @@ class LogReader:
         if tail is not None:
             query["tailLines"] = str(tail)
         chunks = self._api.stream(PODS.path(self._namespace, source.pod, "log"), query=query)
-        yield from timestamps.lines_of(source, raw_lines.split(chunks))
+        yield from timestamps.lines_of(source, _checked(raw_lines.split(chunks)))
 
     def _archived(self, source: LogSource) -> Generator[LogLine, None, None]:
-        chunks = (line + b"\n" for line in self._archive.log_lines(self._namespace, source.archive_id))
+        chunks = (line + b"\n" for line in self._archive.log_lines(self._namespace, source.id))
         yield from timestamps.lines_of(source, raw_lines.split(chunks))
 
     def _since(self, lines: Iterable[LogLine]) -> Iterator[LogLine]:
@@ -84,6 +84,17 @@ class LogReader:
             self._report(source, "it was deleted while it was read; run the command again to read it from the archive")
         except CliError as error:
             self._report(source, f"it cannot be read completely: {error}")
+
+
+def _checked(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines. Raises CliError for the sentence without a time by which a node answers if it has no log."""
+    first = next(lines, None)
+    if first is None:
+        return
+    if timestamps.parse(first)[0] is None:
+        raise CliError(f"the node has no log: {first}")
+    yield first
+    yield from lines
 
 
 def container_runs(api: Api, namespace: str, source: LogSource) -> bool:

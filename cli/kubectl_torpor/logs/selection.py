@@ -14,6 +14,8 @@ from kubectl_torpor.logs.pods import of_pod
 from kubectl_torpor.logs.source import Kind, LogSource, Nanoseconds, SourceKey
 
 _FAILED = frozenset({State.FAILED, State.UP_FOR_RETRY})
+_PARTIAL = frozenset({"Incomplete", "TooLarge"})
+"""Reasons of the archive for a log of which it has a part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,8 @@ def of_archive(item: Mapping[str, Any]) -> LogSource:
         start=timestamps.of_text(item.get("started")) or 0,
         end=timestamps.of_text(item.get("ended")),
         pod=text(item.get("pod")),
-        archive_id=str(item.get("id", "")),
+        id=text(item.get("id")),
+        archived=True,
     )
 
 
@@ -127,24 +130,25 @@ def chooses(
 
 def _of_archive(items: Iterable[Mapping[str, Any]], live: Sequence[LogSource]) -> tuple[list[LogSource], list[Missing]]:
     """Return the archived logs and the lost ones, without those of pods that still exist."""
-    started = {source.key: source.start for source in live}
+    existing = {source.id for source in live}
     found: list[LogSource] = []
     missing: list[Missing] = []
     for item in items:
         source = of_archive(item)
-        if source.key in started and (not source.start or source.start >= started[source.key]):
-            continue  # an earlier one of equal key is from before a clear
+        if source.id in existing:
+            continue
         if kept(item):
             found.append(source)
-        else:
+        if not kept(item) or item.get("reason") in _PARTIAL:
             missing.append(Missing(source=source, reason=_why(item)))
     return found, missing
 
 
 def _why(item: Mapping[str, Any]) -> str:
     text = json_fields.text
-    words = [text(item.get("state")).lower(), text(item.get("reason")), text(item.get("message"))]
-    return ": ".join(word for word in words if word) or "unknown"
+    words = [text(item.get("reason")), text(item.get("message"))]
+    state = "partly kept" if kept(item) else text(item.get("state")).lower() or "not kept"
+    return ": ".join([state, *(word for word in words if word)])
 
 
 def _failed(key: SourceKey, one: Instance | None) -> bool:

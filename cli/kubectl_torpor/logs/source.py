@@ -33,14 +33,16 @@ class LogSource:
     """A log that can be read.
 
     `start` is not later than the first line; `end` is not earlier than the last one, and None if it is unknown.
-    `archive_id` is empty if the API server has the log. `running`: more lines can follow.
+    `id` is the uid of the pod, or the archive's name of a wait. `archived`: read it from the archive. `running`: more
+    lines can follow.
     """
 
     key: SourceKey
     start: Nanoseconds = 0
     end: Nanoseconds | None = None
+    id: str = ""
     pod: str = ""
-    archive_id: str = ""
+    archived: bool = False
     running: bool = False
 
     @property

@@ -55,7 +55,7 @@ def test_a_pod_that_exists_and_is_archived_is_shown_once(
 ) -> None:
     pod = cluster.pod(load(), started=second(2), ended=second(3))
     cluster.write(pod, at(2, "begin"))
-    cluster.archive_log("load", lines=[at(2, "begin")])
+    cluster.archive_log("load", lines=[at(2, "begin")], id=cluster.objects["pods"][pod]["metadata"]["uid"])
     assert torpor("logs", "ingest")[1].count("begin") == 1
 
 
@@ -125,9 +125,29 @@ def test_what_was_lost_is_said(cluster: FakeCluster, torpor: Run, load: Callable
     code, out, err = torpor("logs", "ingest")
     assert (code, out) == (0, "")
     assert err.splitlines() == [
-        "load a1 s0: no log: lost: NodeLost: node n1 does not respond",
-        "load a1 s1: no log: the pod is gone, and the archive has no log of it",
+        "load a1 s0: log not shown completely: lost: NodeLost: node n1 does not respond",
+        "load a1 s1: log not shown completely: the pod is gone, and the archive has no log of it",
     ]
+
+
+def test_a_log_that_the_archive_has_in_part_is_shown_and_said(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    load()
+    cluster.archive_log("load", lines=[at(2, "head")], reason="Incomplete", message="the node went away")
+    code, out, err = torpor("logs", "ingest")
+    assert (code, out) == (0, "load a1 s0 | head\n")
+    assert err == "load a1 s0: log not shown completely: partly kept: Incomplete: the node went away\n"
+
+
+def test_a_node_that_answers_with_a_sentence_has_no_log(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    pod = cluster.pod(load(), started=second(2), ended=second(3))
+    cluster.write(pod, "unable to retrieve container logs for containerd://0815")
+    code, out, err = torpor("logs", "ingest")
+    assert (code, out) == (0, "")
+    assert err.startswith("load a1 s0: it cannot be read completely: the node has no log: unable to retrieve")
 
 
 def test_a_marker_of_omitted_lines_stays_in_its_place(

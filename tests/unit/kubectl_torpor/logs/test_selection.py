@@ -69,7 +69,7 @@ def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None
 
 def test_a_group_index_chooses_all_instances_of_the_group() -> None:
     items = [
-        {"id": n, "task": "load", "mapIndex": n, "groupIndexes": [n % 2], "state": "Kept", "attempt": 1}
+        {"id": str(n), "task": "load", "mapIndex": n, "groupIndexes": [n % 2], "state": "Kept", "attempt": 1}
         for n in range(4)
     ]
     found = selection.select(Found(tasks=["load"], instances=[], archived=items), Filter(task="load", path=(1,)))
