@@ -1,0 +1,180 @@
+"""The routes of the fake cluster: those of the API server and of the archive that the command torpor uses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.support.fake_cluster.objects import NAMESPACE, Object, PodLog
+
+if TYPE_CHECKING:
+    from tests.support.fake_cluster.cluster import FakeCluster
+
+PLURALS = ("workflows", "taskruns", "pods", "events", "configmaps")
+PROXY = "/api/v1/namespaces/torpor-system/services/https:torpor-archive:8443/proxy/v1/"
+PAGE = 2
+"""Items of a page of the archive's list of logs."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    cluster: FakeCluster
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+        pass
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        self.cluster.requests.append(self.path)
+        if parts.path.startswith(PROXY):
+            self._archive(parts.path.removeprefix(PROXY).split("/"), query)
+        else:
+            self._api(parts.path, query)
+
+    def _api(self, path: str, query: Mapping[str, str]) -> None:
+        segments = [unquote(each) for each in path.split("/") if each]
+        plural = next((each for each in segments if each in PLURALS), "")
+        rest = segments[segments.index(plural) + 1 :] if plural else []
+        if not plural:
+            self._status(404, "NotFound", "the server could not find the requested resource")
+        elif plural in self.cluster.forbidden:
+            self._status(403, "Forbidden", f"{plural} is forbidden")
+        elif rest[1:] == ["log"]:
+            self._log(rest[0], query)
+        elif rest:
+            item = self.cluster.objects[plural].get(rest[0])
+            if item is None:
+                self._status(404, "NotFound", f'{plural} "{rest[0]}" not found', name=rest[0])
+            else:
+                self._json(item)
+        elif query.get("watch") == "true":
+            self._watch(plural, query)
+        else:
+            with self.cluster.changed:
+                items = [item for item in self.cluster.objects[plural].values() if _matches(item, query)]
+                self._json({"metadata": {"resourceVersion": str(self.cluster.version())}, "items": items})
+
+    def _watch(self, plural: str, query: Mapping[str, str]) -> None:
+        version = int(query["resourceVersion"])
+        self._begin("application/json")
+        with self.cluster.changed:
+            while not self.cluster.closing:
+                for at, changed, kind, item in self.cluster.changes(version):
+                    version = at
+                    if changed == plural and _matches(item, query):
+                        self._chunk(f"{json.dumps({'type': kind, 'object': item})}\n")
+                self.cluster.changed.wait(timeout=1.0)
+
+    def _log(self, pod: str, query: Mapping[str, str]) -> None:
+        log = self.cluster.logs.get(pod)
+        if log is None or pod not in self.cluster.objects["pods"]:
+            self._status(404, "NotFound", f'pods "{pod}" not found', name=pod)
+            return
+        since, tail = query.get("sinceTime", "")[:19], query.get("tailLines")
+        lines = [line for line in log.lines if line[:19] >= since]
+        self.cluster.open_logs += 1
+        self.cluster.most_open_logs = max(self.cluster.most_open_logs, self.cluster.open_logs)
+        self._begin("text/plain")
+        for line in lines if tail is None else lines[len(lines) - int(tail) :]:
+            self._chunk(f"{line}\n")
+        if query.get("follow") == "true":
+            self._follow(log)
+        self.cluster.open_logs -= 1
+        self._end()
+
+    def _follow(self, log: PodLog) -> None:
+        sent = len(log.lines)
+        with self.cluster.changed:
+            while not self.cluster.closing:
+                for line in log.lines[sent:]:
+                    self._chunk(f"{line}\n")
+                sent = len(log.lines)
+                if not log.open:
+                    return
+                if log.breaks:
+                    log.breaks -= 1
+                    return
+                self.cluster.changed.wait(timeout=1.0)
+
+    def _archive(self, parts: list[str], query: Mapping[str, str]) -> None:
+        cluster = self.cluster
+        if cluster.archive_away:
+            self._status(503, "ServiceUnavailable", "no endpoints available for service")
+            return
+        assert self.headers["Torpor-Authorization"] == "Bearer t0ken"
+        match parts:
+            case ["namespaces", _, "runs"]:
+                found = [run[0] for run in cluster.archived_runs.values()]
+                items = [_entry(run) for run in found if query.get("name") in {None, run["metadata"]["name"]}]
+                self._json({"items": items})
+            case ["namespaces", _, "runs", uid] if uid in cluster.archived_runs:
+                self._text("".join(f"{json.dumps(item)}\n" for item in cluster.archived_runs[uid]))
+            case ["namespaces", _, "runs", _, "logs"]:
+                first = int(query.get("continue", "0"))
+                page: Object = {"items": [log.item for log in cluster.archived_logs[first : first + PAGE]]}
+                if first + PAGE < len(cluster.archived_logs):
+                    page["continue"] = str(first + PAGE)
+                self._json(page)
+            case ["namespaces", _, "logs", identifier]:
+                log = next(log for log in cluster.archived_logs if str(log.item["id"]) == identifier)
+                self._text("".join(f"{line}\n" for line in log.lines))
+            case ["namespaces", _, "results", uid, digest] if (uid, digest) in cluster.results:
+                self._bytes(cluster.results[uid, digest])
+            case _:
+                self._json({"reason": "NotFound", "message": f"the archive has no {'/'.join(parts)}"}, 404)
+
+    def _status(self, code: int, reason: str, message: str, name: str = "") -> None:
+        details = {"details": {"name": name}} if name else {}
+        self._json({"kind": "Status", "code": code, "reason": reason, "message": message, **details}, code)
+
+    def _json(self, body: Any, code: int = 200) -> None:
+        self._bytes(json.dumps(body).encode(), code, "application/json")
+
+    def _text(self, body: str) -> None:
+        self._bytes(body.encode(), 200, "text/plain")
+
+    def _bytes(self, body: bytes, code: int = 200, kind: str = "application/octet-stream") -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _begin(self, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def _chunk(self, text: str) -> None:
+        body = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(body), body))
+        self.wfile.flush()
+
+    def _end(self) -> None:
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def _entry(workflow: Object) -> Object:
+    metadata = workflow["metadata"]
+    return {"namespace": NAMESPACE, "uid": metadata["uid"], "name": metadata["name"], "state": "Succeeded"}
+
+
+def _matches(item: Object, query: Mapping[str, str]) -> bool:
+    labels = item["metadata"].get("labels", {})
+    for each in filter(None, query.get("labelSelector", "").split(",")):
+        key, _, value = each.partition("=")
+        if labels.get(key) != value:
+            return False
+    for each in filter(None, query.get("fieldSelector", "").split(",")):
+        path, _, value = each.partition("=")
+        found: Any = item
+        for part in path.split("."):
+            found = (found or {}).get(part)
+        if found != value:
+            return False
+    return True
