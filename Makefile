@@ -5,14 +5,15 @@ SBOM = $(UV) export --quiet --frozen --no-dev --format cyclonedx1.5 --preview-fe
 BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
-CODE := wire crds expressions operator triggerer archive cli worker-image dev examples tests benchmarks
+DIST := dist
+CODE := wire views crds expressions operator triggerer archive cli worker-image dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow bench-cli \
-	mutants images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
+	mutants cli images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -80,6 +81,15 @@ sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON:
 	@$(SBOM) --package torpor-operator --package torpor-triggerer --package torpor-archive --output-file build/torpor.cdx.json
 	@$(SBOM) --package torpor --output-file build/torpor-worker.cdx.json
 	@ls build/*.cdx.json
+
+cli: venv ## the command torpor as a wheel for `uv tool install`, and as one file, in dist/: docs/how-to/install-the-command.md
+	@rm -rf build/cli && mkdir -p build/cli
+	@$(UV) build --quiet --wheel cli/packaging --out-dir $(DIST)
+	@$(UV) export --quiet --frozen --no-dev --no-hashes --no-emit-workspace --all-packages --output-file build/cli/versions.txt >/dev/null
+	@$(UV) pip install --quiet --python $(BIN)/python --target build/cli/site --constraint build/cli/versions.txt $(DIST)/kubectl_torpor-*.whl
+	@$(UV) tool run --quiet --python $(BIN)/python --from shiv==1.0.8 \
+	  shiv --site-packages build/cli/site --console-script torpor --compressed --python '/usr/bin/env python3' --output-file $(DIST)/torpor
+	@ls $(DIST)/kubectl_torpor-*.whl $(DIST)/torpor
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.mutation_run

@@ -7,8 +7,12 @@ from collections.abc import Iterable
 import click
 
 from kubectl_torpor import exit_codes, output
-from kubectl_torpor.errors import UsageError
+from kubectl_torpor.errors import CliError, UsageError
 
+_NOT_COMPILED = (
+    "lint needs the package {0}, which is not compiled for Python {1}.{2} here; install the wheel of torpor with this "
+    "Python, or run the file with the Python that built it"
+)
 _FORMATS = ("text", "json", "github")
 
 
@@ -31,8 +35,11 @@ def lint_command(files: tuple[str, ...], recursive: bool, triggers: tuple[str, .
 
     Exit codes: 0 no errors, 1 errors, 2 usage.
     """
-    from kubectl_torpor.linting import check, report, sources  # noqa: PLC0415 - the other commands start without it
-    from kubectl_torpor.linting import triggers as trigger_checks  # noqa: PLC0415
+    try:  # the other commands start without these
+        from kubectl_torpor.linting import check, report, sources  # noqa: PLC0415
+        from kubectl_torpor.linting import triggers as trigger_checks  # noqa: PLC0415
+    except ImportError as error:
+        raise CliError(_NOT_COMPILED.format(error.name, *sys.version_info[:2])) from error
 
     if triggers:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `python -m` does

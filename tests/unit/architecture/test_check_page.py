@@ -1,0 +1,33 @@
+"""The page about `torpor lint` shows what the command prints, and lists every rule and exit code."""
+
+import re
+from pathlib import Path
+
+import pytest
+from kubectl_torpor.__main__ import main
+from kubectl_torpor.linting.finding import Rule
+
+_PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "check-a-workflow.md").read_text()
+
+
+def block(fence: str) -> str:
+    found = re.search(rf"^```{fence}\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_page_shows_the_output_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("nightly.yaml").write_text(block('yaml title="nightly.yaml"'))
+    assert main(["lint", "nightly.yaml"]) == 1
+    out, err = capsys.readouterr()
+    assert block("console") == f"$ torpor lint nightly.yaml\n{out}{err}"
+
+
+def test_the_page_lists_every_rule() -> None:
+    table = _PAGE.partition("## What is checked")[2].partition("\n## ")[0]
+    assert set(
+        re.findall(r"`([a-z-]+)`", "\n".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
+    ) == set(Rule)

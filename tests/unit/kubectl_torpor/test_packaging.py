@@ -1,0 +1,62 @@
+"""The wheel and the one file of the command."""
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[3]
+_EXAMPLE = _ROOT / "examples" / "census.yaml"
+_UV = _ROOT / ".tools" / "bin" / "uv"
+
+_IMPORT_ALL = """
+import pkgutil, importlib, kubectl_torpor
+for module in pkgutil.walk_packages(kubectl_torpor.__path__, "kubectl_torpor."):
+    importlib.import_module(module.name)
+"""
+
+
+def project(folder: str) -> dict[str, Any]:
+    return tomllib.loads((_ROOT / folder / "pyproject.toml").read_text())
+
+
+def run(*words: str | Path, **environment: str) -> str:
+    ended = subprocess.run(
+        list(map(str, words)), cwd=_ROOT, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_the_distribution_has_the_name_version_and_scripts_of_the_workspace_member() -> None:
+    ours, shipped = project("cli")["project"], project("cli/packaging")["project"]
+    for key in ("name", "version", "description", "requires-python", "license", "scripts"):
+        assert shipped[key] == ours[key]
+
+
+def test_the_distribution_needs_no_package_of_torpor_and_all_others_of_the_member() -> None:
+    ours, shipped = (set(project(folder)["project"]["dependencies"]) for folder in ("cli", "cli/packaging"))
+    assert {one for one in shipped if one.startswith("torpor")} == set()
+    assert {one for one in ours if not one.startswith("torpor")} <= shipped
+
+
+def test_everything_that_the_distribution_includes_exists() -> None:
+    included = project("cli/packaging")["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert [path for path in included if not (_ROOT / "cli" / "packaging" / path).exists()] == []
+
+
+@pytest.mark.long
+def test_the_wheel_and_the_one_file_run_without_the_checkout(tmp_path: Path) -> None:
+    dist, environment = tmp_path / "dist", {"SHIV_ROOT": str(tmp_path / "shiv"), "PYTHONPATH": ""}
+    run("make", "--silent", "cli", f"DIST={dist}")
+    (wheel,) = dist.glob("*.whl")
+    run(_UV, "tool", "install", wheel, UV_TOOL_DIR=str(tmp_path / "tools"), UV_TOOL_BIN_DIR=str(tmp_path / "bin"))
+    run(tmp_path / "tools" / "kubectl-torpor" / "bin" / "python", "-c", _IMPORT_ALL, **environment)
+    for command in (tmp_path / "bin" / "torpor", tmp_path / "bin" / "kubectl-torpor", dist / "torpor"):
+        assert "Check Workflow files without a cluster." in run(command, "--help", **environment)
+        found = json.loads(run(command, "lint", "-o", "json", _EXAMPLE, **environment))
+        assert (found["workflows"], found["findings"]) == (1, [])
