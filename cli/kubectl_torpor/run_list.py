@@ -86,18 +86,20 @@ def merged(live_runs: Iterable[ListedRun], archived_runs: Iterable[ListedRun], f
 
 
 def archive_filters(filters: Filters, labels: str) -> dict[str, Any] | None:
-    """Return the parameters for the archive; None for a label selector that it does not take."""
-    parameters: dict[str, Any] = {}
-    if filters.states:
-        parameters["state"] = sorted(filters.states)
+    """Return the parameters for the archive; None for a label selector with sets, which it does not take."""
+    if "(" in labels:
+        return None
+    parameters: dict[str, Any] = {"state": sorted(filters.states & run_state.ENDED)} if filters.states else {}
     if filters.since is not None:
         parameters["since"] = times.rfc3339(filters.since)
     if labels:
-        parts = [part.strip().replace("==", "=") for part in labels.split(",")]
-        if any(part.count("=") != 1 or "!" in part or "(" in part or " " in part for part in parts):
-            return None
-        parameters["labels"] = ",".join(parts)
+        parameters["labels"] = labels
     return parameters
+
+
+def concerns_archive(filters: Filters) -> bool:
+    """Whether an archived run may be among those that the filters accept: all of them have ended."""
+    return not filters.states or bool(filters.states & run_state.ENDED)
 
 
 def _as_workflow(item: Mapping[str, Any]) -> Mapping[str, Any]:

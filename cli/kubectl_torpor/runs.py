@@ -73,7 +73,7 @@ def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
 
 def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
     """Return the archived run of this name that ended last. None without one; a note says if the archive is away."""
-    from kubectl_torpor.archive import Archive, ArchiveAwayError  # noqa: PLC0415 - most runs are live
+    from kubectl_torpor.archive import Archive, ArchiveAwayError, ArchivedNotFoundError  # noqa: PLC0415 - most runs live
 
     archive = Archive(cluster.api)
     try:
@@ -81,6 +81,8 @@ def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
         if entry is None:
             return None
         objects = archive.run(cluster.namespace, entry["uid"])
+    except ArchivedNotFoundError:  # trimmed since the list
+        return None
     except ArchiveAwayError as error:
         output.note(str(error))
         return None

@@ -16,6 +16,8 @@ _WATCH_S = 300
 """Seconds after which the API server ends a watch. Bookmarks arrive every minute, so a longer silence is a dead one."""
 _SILENCE_S = 90.0
 _PAUSE_MAX_S = 10.0
+_SHORT_S = 0.5
+"""A server that ends watches sooner is not asked more often than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ def watch(
             if not version:
                 items, version = _listed(api, selection)
                 yield Listed(selection=selection, items=items)
+            began = time.monotonic()
             for update in _changes(api, selection, version):
                 failures = 0
                 if isinstance(update, str):
@@ -76,6 +79,8 @@ def watch(
                     continue
                 version = update.item["metadata"]["resourceVersion"]
                 yield update
+            if time.monotonic() - began < _SHORT_S:
+                pause(_SHORT_S)
         except errors.GoneError:
             version = ""
         except errors.UnavailableError as error:

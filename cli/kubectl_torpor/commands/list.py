@@ -47,10 +47,11 @@ def list_command(
     reading = threading.Thread(
         target=lambda: archived.extend(_archived(cluster, filters, labels, everywhere, limit)), daemon=True
     )
-    if not only_live:
+    read_archive = not only_live and run_list.concerns_archive(filters)
+    if read_archive:
         reading.start()
     live = [run_list.live(item) for item in runs.workflows(cluster, labels=labels, everywhere=everywhere)]
-    if not only_live:
+    if read_archive:
         reading.join()
     _print(run_list.merged(live, archived, filters), output_format, cluster, everywhere=everywhere)
 
@@ -66,7 +67,7 @@ def _archived(cluster: Cluster, filters: Filters, labels: str, everywhere: bool,
     """Return the archived runs. A note says why some are missing."""
     parameters = run_list.archive_filters(filters, labels)
     if parameters is None:
-        output.note("the archive selects labels by KEY=VALUE only, so archived runs are not shown")
+        output.note("the archive takes no sets in -l, such as `in (a, b)`: only live runs are shown")
         return []
     found = Archive(cluster.api).runs(None if everywhere else cluster.namespace, parameters)
     try:

@@ -1,0 +1,95 @@
+"""An HTTP server on loopback whose answers a test scripts, for failures that no real API server produces on demand."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the server received."""
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]]
+    headers: Mapping[str, str]
+    groups: tuple[str, ...] = ()
+    body: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the server sends. `lines` is a stream that ends the connection."""
+
+    status: int = 200
+    body: Any = None
+    lines: tuple[Any, ...] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Script = Callable[[Request], Answer]
+
+
+@dataclass(slots=True)
+class ScriptedServer:
+    """The server, and the requests so far."""
+
+    url: str
+    requests: list[Request] = field(default_factory=list)
+
+
+@contextmanager
+def scripted_server(script: Script) -> Iterator[ScriptedServer]:
+    """Serve the answers of a function."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
+            pass
+
+        def handle_any(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            content = self.rfile.read(length)
+            parts = urlsplit(self.path)
+            request = Request(
+                method=self.command,
+                path=parts.path,
+                query=parse_qs(parts.query),
+                headers=dict(self.headers.items()),
+                groups=tuple(self.headers.get_all("Impersonate-Group") or ()),
+                body=json.loads(content) if content else None,
+            )
+            server.requests.append(request)
+            self.answer(script(request))
+
+        do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 - the names are the base class's
+
+        def answer(self, answer: Answer) -> None:
+            if answer.lines is None:
+                content = json.dumps(answer.body).encode()
+            else:
+                content = "".join(f"{json.dumps(line)}\n" for line in answer.lines).encode()
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    server = ScriptedServer(url=f"http://127.0.0.1:{http.server_port}")
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
