@@ -1,4 +1,4 @@
-"""The CRD and the admission policies that this command checks with: those it was built with, or those of a checkout."""
+"""The CRDs and the admission policies that this command knows: those it was built with, or those of a checkout."""
 
 from functools import cache
 from importlib import resources
@@ -8,31 +8,32 @@ from typing import Any
 import yaml
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
-_CRD = "crds/workflows.torpor.dev.yaml"
-_POLICIES = tuple(f"manifests/base/policies/{name}.yaml" for name in ("workflow", "bounds", "clear"))
-"""The policies that concern a new Workflow."""
+_BUNDLED = resources.files("kubectl_torpor.linting").joinpath("rules")
+_CRDS, _POLICIES = "crds", "manifests/base/policies"
+_OF_A_NEW_WORKFLOW = frozenset({"torpor-workflow", "torpor-bounds", "torpor-clear"})
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
-def crd() -> dict[str, Any]:
-    """Return the CustomResourceDefinition of Workflow."""
-    (document,) = _documents(_CRD)
-    return document
-
-
-@cache
-def schema() -> dict[str, Any]:
-    """Return the OpenAPI schema of Workflow."""
-    found: dict[str, Any] = crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+def schema(plural: str = "workflows") -> dict[str, Any]:
+    """Return the OpenAPI schema of a kind."""
+    (crd,) = _documents(f"{_CRDS}/{plural}.torpor.dev.yaml")
+    found: dict[str, Any] = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return found
 
 
 @cache
 def policies() -> tuple[dict[str, Any], ...]:
-    """Return the ValidatingAdmissionPolicies."""
-    documents = (one for path in _POLICIES for one in _documents(path))
+    """Return all ValidatingAdmissionPolicies, by name."""
+    folder = _BUNDLED if _BUNDLED.is_dir() else _CHECKOUT / _POLICIES
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
+    documents = (one for name in names for one in _documents(f"{_POLICIES}/{name}"))
     return tuple(one for one in documents if one["kind"] == "ValidatingAdmissionPolicy")
+
+
+def workflow_policies() -> tuple[dict[str, Any], ...]:
+    """Return the policies that concern a new Workflow."""
+    return tuple(one for one in policies() if one["metadata"]["name"] in _OF_A_NEW_WORKFLOW)
 
 
 def _documents(path: str) -> list[dict[str, Any]]:
@@ -40,5 +41,5 @@ def _documents(path: str) -> list[dict[str, Any]]:
 
 
 def _text(path: str) -> str:
-    bundled = resources.files("kubectl_torpor.linting").joinpath("rules", Path(path).name)
+    bundled = _BUNDLED.joinpath(Path(path).name)
     return bundled.read_text() if bundled.is_file() else (_CHECKOUT / path).read_text()

@@ -55,7 +55,9 @@ def problems(document: Mapping[str, Any], classes: Classes) -> Iterator[Problem]
     blocking = [problem.path for problem in invalid if schema.is_blocking(problem)]
     yield from crd_rules.violations(stored, checked, blocking)
     if not blocking:
-        rejected = list(policies.violations({**stored, "metadata": document.get("metadata") or {}}, bundled.policies()))
+        rejected = list(
+            policies.violations({**stored, "metadata": document.get("metadata") or {}}, bundled.workflow_policies())
+        )
         yield from rejected
         valid = schema.without(stored, {problem.path for problem in invalid})
         yield from _semantics(valid, rejected, classes)

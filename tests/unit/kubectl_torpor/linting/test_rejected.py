@@ -55,7 +55,7 @@ def test_lint_has_no_error_in_what_the_policies_admit(case: str) -> None:
 
 
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
-    validations = [one for policy in bundled.policies() for one in policy["spec"]["validations"]]
+    validations = [one for policy in bundled.workflow_policies() for one in policy["spec"]["validations"]]
     names = {policies.variable_of(one["expression"]) for one in validations}
     # torpor-clear concerns an annotation.
     assert names - set(policies.FIELDS) == {"", "invalidEntries", "unknownTasks"}

@@ -1,0 +1,26 @@
+"""All checks, in the order in which a problem of one explains those after it. Pure."""
+
+from collections.abc import Mapping
+
+from kubectl_torpor.diagnosis import cluster_checks, namespace_checks, process_checks
+from kubectl_torpor.diagnosis.facts import Facts, Object
+from kubectl_torpor.diagnosis.result import Result
+
+
+def diagnose(facts: Facts, schemas: Mapping[str, Object], policies: tuple[Object, ...]) -> list[Result]:
+    """Return the results of all checks. `schemas` (by plural) and `policies` are those of this command."""
+    return [
+        process_checks.versions(facts),
+        cluster_checks.kubernetes(facts),
+        cluster_checks.kinds(facts, schemas),
+        cluster_checks.policies(facts, policies),
+        cluster_checks.roles(facts),
+        *process_checks.deployments(facts),
+        process_checks.leader(facts),
+        *process_checks.pools(facts),
+        process_checks.archive(facts),
+        *process_checks.clocks(facts),
+        *namespace_checks.namespace(facts),
+        namespace_checks.rights(facts),
+        namespace_checks.finalizers(facts),
+    ]

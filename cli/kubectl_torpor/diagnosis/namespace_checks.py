@@ -1,0 +1,95 @@
+"""Checks a namespace of workflows: its set-up, the user's rights, and objects that cannot be deleted. Pure."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from torpor_wire import constants
+
+from kubectl_torpor.diagnosis.facts import Facts, Object, Unreadable, unknown
+from kubectl_torpor.diagnosis.result import Result, Status, failed, listed, passed, warning
+
+_STUCK_S = 300.0
+_READS = ("list workflows", "list taskruns", "get pods/log")
+_WRITES = ("create workflows", "delete taskruns")
+
+
+def rights(facts: Facts) -> Result:
+    """Return what the user may do in the namespace."""
+    missing = [right for right in _READS if not facts.rights.get(right)]
+    if missing:
+        message = f"you may not {listed(missing)} in namespace {facts.namespace}"
+        return warning("rights", message, "ask for ClusterRole view in the namespace")
+    if all(facts.rights.get(right) for right in _WRITES):
+        return passed("rights", f"you may read and write runs in namespace {facts.namespace}")
+    return passed("rights", f"you may read runs in namespace {facts.namespace}, and not change them (ClusterRole edit)")
+
+
+def namespace(facts: Facts) -> Iterator[Result]:
+    """Yield whether the namespace is set up for workflows. It need not be, unless the user has named it."""
+    for result in _set_up(facts):
+        if result.status is Status.FAILED and not facts.chosen:
+            yield warning(result.check, result.message, result.action)
+        else:
+            yield result
+
+
+def _set_up(facts: Facts) -> Iterator[Result]:
+    name = facts.namespace
+    if facts.namespace_object is None:
+        yield failed("namespace", f"namespace {name} does not exist", "choose another one with -n")
+        return
+    action = f"apply manifests/namespace to namespace {name}: docs/getting-started.md"
+    if facts.task_account is None:
+        yield failed("namespace", f"namespace {name} has no ServiceAccount {constants.TASK_ACCOUNT}", action)
+        return
+    if stalled := _not_ready(facts):
+        yield failed("namespace", f"{listed(stalled)}: NamespaceNotReady", action)
+        return
+    if isinstance(facts.role_bindings, Unreadable):
+        yield unknown("namespace", facts.role_bindings)
+        return
+    bound = {one["roleRef"]["name"] for one in facts.role_bindings if one.get("subjects")}
+    for role, purpose in (
+        ("torpor-operator-namespace", "the operator may not create TaskRuns and pods"),
+        ("torpor-task", "task pods may not write their status"),
+    ):
+        if role not in bound:
+            yield failed("namespace", f"namespace {name} does not bind ClusterRole {role}: {purpose}", action)
+    if "torpor-archive-namespace" not in bound:
+        message = f"namespace {name} does not bind ClusterRole torpor-archive-namespace: the archive keeps no logs"
+        yield warning("namespace", message, action)
+    if {"torpor-operator-namespace", "torpor-task", "torpor-archive-namespace"} <= bound:
+        yield passed("namespace", f"namespace {name} is set up for workflows")
+
+
+def _not_ready(facts: Facts) -> list[str]:
+    if isinstance(facts.workflows, Unreadable):
+        return []
+    return [
+        one["metadata"]["name"]
+        for one in facts.workflows
+        if any(each.get("reason") == "NamespaceNotReady" for each in (one.get("status") or {}).get("conditions") or ())
+    ]
+
+
+def finalizers(facts: Facts) -> Result:
+    """Return whether objects are being deleted for long."""
+    if isinstance(facts.deleted, Unreadable):
+        return unknown("finalizers", facts.deleted)
+    stuck = [
+        f"{one['kind']} {one['metadata'].get('namespace')}/{one['metadata']['name']}"
+        for one in facts.deleted
+        if _is_stuck(one, facts.server_time)
+    ]
+    where = "in all namespaces" if facts.everywhere else f"in namespace {facts.namespace}"
+    if not stuck:
+        return passed("finalizers", f"no object waits long for its deletion {where}")
+    action = "check that an operator leads; docs/operations/troubleshooting.md has the finalizers and what removes them"
+    return failed("finalizers", f"{len(stuck)} deleted objects keep their finalizers: {listed(stuck)}", action)
+
+
+def _is_stuck(item: Object, now: float) -> bool:
+    metadata = item["metadata"]
+    finalizers_of_torpor = [one for one in metadata.get("finalizers") or () if one.startswith(constants.GROUP)]
+    deleted = datetime.fromisoformat(metadata["deletionTimestamp"]).timestamp()
+    return bool(finalizers_of_torpor) and now - deleted > _STUCK_S
