@@ -166,7 +166,7 @@ def _roots(text: str) -> Iterator[Node]:
             case yaml.ScalarEvent():
                 builder.put(_scalar(event, at), event.anchor)
             case yaml.AliasEvent():
-                builder.alias(event.anchor, at)
+                builder.alias(str(event.anchor), at)
 
 
 def _scalar(event: Any, at: Position) -> Node:

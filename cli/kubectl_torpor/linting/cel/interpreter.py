@@ -111,9 +111,10 @@ def _logical(operands: tuple[Node, ...], scope: ChainMap[str, Any], *, decisive:
 
 def _not_strictly_false(condition: Node, scope: ChainMap[str, Any]) -> bool:
     try:
-        return run(condition, scope) is not False
+        value: Value = run(condition, scope)
     except CelError:
         return True
+    return value is not False
 
 
 def _applied(function: str, operands: list[Value]) -> Value:

@@ -1,0 +1,323 @@
+"""What each check of `torpor doctor` decides about a cluster."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from kubectl_torpor.diagnosis.diagnose import diagnose
+from kubectl_torpor.diagnosis.facts import Facts, Unreadable
+from kubectl_torpor.diagnosis.result import Result, Status
+from kubectl_torpor.linting import bundled
+from torpor_wire import times
+
+_NOW = 1_800_000_000.0
+_SCHEMAS = {plural: bundled.schema(plural) for plural in ("workflows", "taskruns")}
+_PUBLISHED = {"Workflow": _SCHEMAS["workflows"], "TaskRun": _SCHEMAS["taskruns"]}
+_DENIED = Unreadable(right="list things")
+
+
+def named(name: str, **labels: str) -> dict[str, Any]:
+    return {"name": name, "labels": {key.replace("__", "/").replace("_", "-"): value for key, value in labels.items()}}
+
+
+def deployment(component: str, *, image: str = "torpor:1", available: int = 2, pool: str = "") -> dict[str, Any]:
+    labels = {"app.kubernetes.io/component": component} | ({"torpor.dev/trigger-pool": pool} if pool else {})
+    name = f"torpor-{component}" + (f"-{pool}" if pool not in {"", "default"} else "")
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": image}]}}},
+        "status": {"availableReplicas": available} if available else {},
+    }
+
+
+def lease(name: str, *, age: float = 3.0, pool: str = "", duration: int = 15, holder: str = "pod") -> dict[str, Any]:
+    labels = {"torpor.dev/trigger-pool": pool} if pool else {}
+    renewed = times.rfc3339(_NOW - age)
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration, "renewTime": renewed},
+    }
+
+
+def role(verbs: list[str]) -> dict[str, Any]:
+    return {"rules": [{"apiGroups": ["torpor.dev"], "resources": ["workflows", "taskruns"], "verbs": verbs}]}
+
+
+def binding(name: str) -> dict[str, Any]:
+    return {"roleRef": {"name": name}, "subjects": [{"kind": "ServiceAccount"}]}
+
+
+def run(name: str, *, state: str = "Running", pool: str = "", reason: str = "") -> dict[str, Any]:
+    return {
+        "metadata": {"name": name},
+        "spec": {"tasks": [{"name": "a", "trigger": {"class": "time"}}]} | ({"triggerPool": pool} if pool else {}),
+        "status": {"state": state, "conditions": [{"type": "Stalled", "reason": reason}]},
+    }
+
+
+def removed(name: str, *, age: float, finalizer: str = "torpor.dev/cancel-first") -> dict[str, Any]:
+    metadata = {"namespace": "team", "name": name, "deletionTimestamp": times.rfc3339(_NOW - age)}
+    return {"kind": "Workflow", "metadata": metadata | {"finalizers": [finalizer]}}
+
+
+NODE = {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+HEALTHY = Facts(
+    command="0.1.0",
+    local_time=_NOW + 1,
+    server_time=_NOW,
+    kubernetes="v1.35.4",
+    namespace="team",
+    chosen=True,
+    schemas=_PUBLISHED,
+    policies=bundled.policies(),
+    bindings=[
+        {"spec": {"policyName": one["metadata"]["name"], "validationActions": ["Deny"]}} for one in bundled.policies()
+    ],
+    view=role(["get", "list", "watch"]),
+    edit=role(["create", "delete"]),
+    rights=dict.fromkeys(
+        ("list workflows", "list taskruns", "get pods/log", "create workflows", "delete taskruns"), True
+    ),
+    deployments=[deployment("operator"), deployment("triggerer", pool="default"), deployment("archive")],
+    leases=[lease("torpor-operator"), lease("torpor-triggerer-default-a", pool="default")],
+    node_leases=[lease("node-1", duration=40)],
+    nodes=[NODE],
+    archive=None,
+    namespace_object={"metadata": {"name": "team"}},
+    role_bindings=[binding(f"torpor-{name}") for name in ("operator-namespace", "task", "archive-namespace")],
+    task_account={"metadata": {"name": "torpor-task"}},
+    workflows=[run("a")],
+    deleted=[removed("a", age=10)],
+    everywhere=True,
+)
+
+
+def results(facts: Facts) -> list[Result]:
+    return diagnose(facts, _SCHEMAS, bundled.policies())
+
+
+def problems(**changes: Any) -> list[tuple[Status, str, str]]:
+    found = results(replace(HEALTHY, **changes))
+    assert all(one.action for one in found if one.status in {Status.WARNING, Status.FAILED})
+    return [(one.status, one.check, one.message) for one in found if one.status is not Status.OK]
+
+
+def without(schema: str, kind: str, field: str) -> dict[str, Any]:
+    changed = copy.deepcopy(dict(_PUBLISHED))
+    del changed[kind]["properties"][schema]["properties"][field]
+    return changed
+
+
+def with_field(field: str) -> dict[str, Any]:
+    changed = copy.deepcopy(dict(_PUBLISHED))
+    changed["Workflow"]["properties"]["spec"]["properties"][field] = {"type": "string"}
+    return changed
+
+
+def with_other_rule() -> list[dict[str, Any]]:
+    changed = copy.deepcopy(list(bundled.policies()))
+    changed[0]["spec"]["validations"][0]["expression"] = "true"
+    return changed
+
+
+_STUCK = (
+    "5 deleted objects keep their finalizers: Workflow team/run-0, Workflow team/run-1, Workflow team/run-2 and 2 more"
+)
+_UNBOUND = (
+    "namespace team does not bind ClusterRole torpor-operator-namespace: the operator may not create TaskRuns and pods"
+)
+_FIRST = bundled.policies()[0]["metadata"]["name"]
+
+
+def test_a_healthy_installation_has_no_problem() -> None:
+    assert problems() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "check", "message"),
+    [
+        ({"kubernetes": "v1.31.2"}, "failed", "kubernetes", "Kubernetes is v1.31.2"),
+        ({"schemas": {"Workflow": {}}}, "failed", "crds", "the cluster does not serve taskruns.torpor.dev"),
+        (
+            {"schemas": without("spec", "Workflow", "parallelism")},
+            "warning",
+            "crds",
+            "the CRDs are older than this command: no Workflow spec.parallelism",
+        ),
+        (
+            {"schemas": with_field("colour")},
+            "warning",
+            "crds",
+            "the CRDs are newer than this command: Workflow spec.colour",
+        ),
+        ({"policies": bundled.policies()[1:]}, "failed", "policies", f"not installed: {_FIRST}"),
+        (
+            {"bindings": HEALTHY.bindings[1:] if not isinstance(HEALTHY.bindings, Unreadable) else ()},
+            "failed",
+            "policies",
+            f"without a binding that denies: {_FIRST}",
+        ),
+        ({"policies": with_other_rule()}, "warning", "policies", f"different from those of this command: {_FIRST}"),
+        (
+            {"view": role(["get"])},
+            "failed",
+            "roles",
+            "ClusterRole view does not include list taskruns.torpor.dev",
+        ),
+        ({"edit": None}, "failed", "roles", "ClusterRole edit does not include create workflows.torpor.dev"),
+        (
+            {"deployments": [deployment("operator", available=0), *list(HEALTHY.deployments)[1:]]},  # type: ignore[arg-type]
+            "failed",
+            "operator",
+            "torpor-operator: none of 2 replicas is available",
+        ),
+        (
+            {"deployments": [*list(HEALTHY.deployments)[:2], deployment("archive", available=1)]},  # type: ignore[arg-type]
+            "warning",
+            "archive",
+            "torpor-archive: 1 of 2 replicas are available",
+        ),
+        (
+            {"deployments": list(HEALTHY.deployments)[:2]},  # type: ignore[arg-type]
+            "warning",
+            "archive",
+            "the archive is not installed: results have at most 8 kB, and no history",
+        ),
+        (
+            {"deployments": list(HEALTHY.deployments)[1:]},  # type: ignore[arg-type]
+            "failed",
+            "operator",
+            "no Deployment of the operator in torpor-system",
+        ),
+        (
+            {"deployments": [*list(HEALTHY.deployments)[:2], deployment("archive", image="torpor:2")]},  # type: ignore[arg-type]
+            "warning",
+            "versions",
+            "the components have different images: torpor:1, torpor:2",
+        ),
+        (
+            {"leases": [lease("torpor-operator", age=100), lease("x", pool="default")]},
+            "failed",
+            "leader",
+            "no operator leads: the Lease torpor-operator was renewed 100 s ago",
+        ),
+        (
+            {"leases": [lease("torpor-operator", holder=""), lease("x", pool="default")]},
+            "failed",
+            "leader",
+            "no operator leads: no process holds the Lease torpor-operator",
+        ),
+        (
+            {"leases": [lease("torpor-operator"), lease("x", pool="default", age=100)]},
+            "failed",
+            "pools",
+            "no triggerer serves pool default, which a uses",
+        ),
+        (
+            {"workflows": [run("a"), run("b", pool="own"), run("c", pool="old", state="Succeeded")]},
+            "failed",
+            "pools",
+            "no triggerer serves pool own, which b uses",
+        ),
+        (
+            {"deployments": [*list(HEALTHY.deployments), deployment("triggerer", pool="gpu", image="other:1")]},  # type: ignore[arg-type]
+            "failed",
+            "pools",
+            "no triggerer serves pool gpu",
+        ),
+        ({"archive": "it is down"}, "warning", "reach", "archived runs and logs cannot be read: it is down"),
+        (
+            {"local_time": _NOW - 90},
+            "warning",
+            "clock",
+            "the clock of this machine is 90 s behind the API server",
+        ),
+        (
+            {"node_leases": [lease("node-1", age=-60, duration=40)]},
+            "warning",
+            "clock",
+            "the clock of node node-1 is 60 s ahead of the API server",
+        ),
+        (
+            {"node_leases": [lease("node-1", age=900, duration=40)]},
+            "failed",
+            "clock",
+            "the clock of node node-1 is 860 s behind the API server; status writes beyond 600 s are rejected",
+        ),
+        ({"namespace_object": None}, "failed", "namespace", "namespace team does not exist"),
+        ({"task_account": None}, "failed", "namespace", "namespace team has no ServiceAccount torpor-task"),
+        (
+            {"task_account": None, "chosen": False},
+            "warning",
+            "namespace",
+            "namespace team has no ServiceAccount torpor-task",
+        ),
+        ({"workflows": [run("a", reason="NamespaceNotReady")]}, "failed", "namespace", "a: NamespaceNotReady"),
+        (
+            {"role_bindings": [binding("torpor-task"), binding("torpor-archive-namespace")]},
+            "failed",
+            "namespace",
+            _UNBOUND,
+        ),
+        (
+            {"role_bindings": [binding("torpor-task"), binding("torpor-operator-namespace")]},
+            "warning",
+            "namespace",
+            "namespace team does not bind ClusterRole torpor-archive-namespace: the archive keeps no logs",
+        ),
+        (
+            {"rights": {"list workflows": True, "list taskruns": True, "get pods/log": False}},
+            "warning",
+            "rights",
+            "you may not get pods/log in namespace team",
+        ),
+        (
+            {"deleted": [removed(f"run-{n}", age=400) for n in range(5)] + [removed("x", age=400, finalizer="other")]},
+            "failed",
+            "finalizers",
+            _STUCK,
+        ),
+    ],
+)
+def test_a_problem_is_reported(changes: dict[str, Any], status: str, check: str, message: str) -> None:
+    assert problems(**changes) == [(Status(status), check, message)]
+
+
+@pytest.mark.parametrize(
+    ("field", "check"),
+    [
+        ("schemas", "crds"),
+        ("policies", "policies"),
+        ("bindings", "policies"),
+        ("view", "roles"),
+        ("edit", "roles"),
+        ("deployments", "components"),
+        ("node_leases", "clock"),
+        ("nodes", "clock"),
+        ("archive", "reach"),
+        ("role_bindings", "namespace"),
+        ("deleted", "finalizers"),
+    ],
+)
+def test_what_cannot_be_read_is_unknown_and_names_the_right(field: str, check: str) -> None:
+    assert problems(**{field: _DENIED}) == [(Status.UNKNOWN, check, "you may not list things")]
+
+
+def test_without_the_leases_leader_and_pools_are_unknown() -> None:
+    assert [(status, check) for status, check, _ in problems(leases=_DENIED)] == [
+        (Status.UNKNOWN, "leader"),
+        (Status.UNKNOWN, "pools"),
+    ]
+
+
+def test_a_failed_request_is_unknown_with_its_cause() -> None:
+    found = results(replace(HEALTHY, view=Unreadable(right="get x", why="it is down")))
+    (unknown,) = (one for one in found if one.status is Status.UNKNOWN)
+    assert (unknown.message, unknown.action) == ("it is down", "")
+
+
+def test_a_viewer_is_told_that_the_runs_cannot_be_changed() -> None:
+    facts = replace(HEALTHY, rights={**HEALTHY.rights, "create workflows": False})
+    (found,) = (one for one in results(facts) if one.check == "rights")
+    assert (found.status, "not change them" in found.message) == (Status.OK, True)
