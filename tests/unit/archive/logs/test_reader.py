@@ -1,0 +1,142 @@
+"""Reading one log: what is stored, and what is reported if it cannot be read."""
+
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+
+import pytest
+from obstore.store import LocalStore
+from torpor_api.client import errors
+from torpor_archive.logs.objects import Objects, ObjectsError
+from torpor_archive.logs.reader import LogReader
+from torpor_archive.storage.log_entry import LogState
+from torpor_archive.storage.log_store import Finished
+from torpor_archive.storage.log_text import decompress
+
+from tests.support.fake_api import VirtualClock
+from tests.unit.archive.logs.test_logged_pod import DELETED, RUNNING, WAITING, pod, terminated
+
+ENDED = pod(terminated(1), phase="Failed")
+LINE = b"2026-01-01T00:00:02.5Z hello\n"
+
+
+class QuickClock(VirtualClock):
+    """A clock whose sleeps end at once."""
+
+    async def sleep(self, seconds: float) -> None:
+        assert seconds > 0
+
+
+class Node:
+    """Answers with each of these in turn: bytes, then perhaps an error."""
+
+    def __init__(self, *answers: tuple[bytes, errors.ApiError | None]) -> None:
+        self.answers = list(answers)
+        self.queries: list[Mapping[str, str]] = []
+        self.path = ""
+
+    async def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
+        assert seconds > 0
+        self.path = path
+        self.queries.append(query)
+        data, error = self.answers.pop(0)
+        for start in range(0, len(data), 100_000):
+            yield data[start : start + 100_000]
+        if error is not None:
+            raise error
+
+
+def text(finished: Finished) -> bytes:
+    return b"".join(map(decompress, finished.text.chunks))
+
+
+async def read(node: Node, of: object = ENDED, objects: Objects | None = None) -> Finished:
+    reader = LogReader(node, QuickClock(), objects)
+    return await reader.read(of, of.source())  # type: ignore[attr-defined, arg-type]
+
+
+async def test_the_log_of_an_ended_pod() -> None:
+    node = Node((LINE * 2, None))
+    finished = await read(node)
+    assert text(finished) == LINE * 2
+    assert finished.outcome.state is LogState.KEPT
+    assert (finished.outcome.reason, finished.outcome.message) == ("Error", "exit code 1")
+    assert finished.outcome.size == len(LINE) * 2
+    assert node.path == "/api/v1/namespaces/team/pods/run-load-a2-s1-l3/log"
+    assert node.queries[0]["timestamps"] == "true"
+    assert "follow" not in node.queries[0]
+
+
+async def test_a_pod_that_is_being_deleted_is_followed() -> None:
+    node = Node((LINE, None))
+    await read(node, pod(RUNNING, **DELETED))
+    assert node.queries[0]["follow"] == "true"
+
+
+async def test_a_container_that_never_started_has_no_log_and_no_request() -> None:
+    finished = await read(Node(), pod(WAITING, phase="Pending", **DELETED))
+    assert (finished.outcome.state, finished.outcome.size) == (LogState.KEPT, 0)
+    assert finished.outcome.reason == "ImagePullBackOff"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (errors.NotFound("gone", status=404), "PodGone"),
+        (errors.ApiError("container not found", status=400), "LogUnavailable"),
+        (errors.Forbidden("no", status=403), "Forbidden"),
+        (errors.Unavailable("dial tcp: no route to host", status=500), "NodeLost"),
+        (errors.Unreachable("timeout"), "NodeLost"),
+    ],
+)
+async def test_a_log_that_cannot_be_read_is_lost_with_the_reason(error: errors.ApiError, reason: str) -> None:
+    finished = await read(Node(*[(b"", error)] * 4))
+    assert (finished.outcome.state, finished.outcome.reason) == (LogState.LOST, reason)
+    assert finished.outcome.message
+    assert finished.outcome.failed
+
+
+async def test_a_node_that_restarts_is_asked_again() -> None:
+    node = Node((LINE, errors.Unreachable("reset")), (LINE * 3, None))
+    assert text(await read(node)) == LINE * 3
+
+
+async def test_what_could_be_read_is_kept() -> None:
+    finished = await read(Node(*[(LINE, errors.Unreachable("reset"))] * 4))
+    assert text(finished) == LINE
+    assert (finished.outcome.state, finished.outcome.reason) == (LogState.KEPT, "Incomplete")
+
+
+async def test_a_sentence_of_the_node_is_no_log() -> None:
+    sentence = b"unable to retrieve container logs for containerd://abc"
+    finished = await read(Node((sentence, None)))
+    assert (finished.outcome.state, finished.outcome.reason) == (LogState.LOST, "LogUnavailable")
+    assert finished.outcome.message == sentence.decode()
+
+
+async def test_a_long_log_is_whole_in_the_object_store(tmp_path: Path) -> None:
+    log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
+    objects = Objects(LocalStore(tmp_path))
+    finished = await read(Node((log, None)), objects=objects)
+    assert (finished.object_name, finished.text.chunks) == ("team/w/u.zst", ())
+    assert (finished.outcome.size, finished.outcome.omitted) == (len(log), 0)
+    assert b"".join([part async for part in objects.read("team/w/u.zst")]) == log
+    await objects.delete(["team/w/u.zst", "team/w/u.zst"])
+    with pytest.raises(ObjectsError):
+        await anext(objects.read("team/w/u.zst"))
+
+
+async def test_a_short_log_needs_no_object(tmp_path: Path) -> None:
+    finished = await read(Node((LINE, None)), objects=Objects(LocalStore(tmp_path)))
+    assert (finished.object_name, text(finished)) == ("", LINE)
+
+
+async def test_without_the_object_store_the_start_and_the_end_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "team").write_text("a file where the folder would be")
+    log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
+    finished = await read(Node((log, None)), objects=Objects(LocalStore(tmp_path)))
+    assert finished.object_name == ""
+    kept = text(finished)
+    assert kept.startswith(log[:1000])
+    assert kept.endswith(log[-1000:])
+    assert finished.outcome.omitted > 0
+    assert b"\n... %d bytes omitted ...\n" % finished.outcome.omitted in kept
