@@ -29,6 +29,7 @@ from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
+from torpor_operator.controller.settled_logs import SettledLogCache
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
@@ -58,6 +59,7 @@ async def serve(settings: Settings) -> None:
         triggerer_pools = TriggererPools(api, settings.namespace)
         client = ArchiveClient(settings.token_file, limit=UPLOAD_SECONDS)
         archive = Archive(api, settings.namespace, HttpRunStore(client))
+        settled_logs = SettledLogCache(clock, archive.endpoint, ArchiveClient(settings.token_file).post_json)
         uploads = ArchiveUploads(
             archive.store_run,
             clock,
@@ -82,7 +84,7 @@ async def serve(settings: Settings) -> None:
             clock=clock,
             queue=queue,
             cache=cache,
-            resolver=QueryResolver(api, cache, evaluator, archive.has_run),
+            resolver=QueryResolver(api, cache, evaluator, archive.has_run, settled_logs.get),
             executor=Executor(
                 api,
                 clock,
@@ -111,6 +113,7 @@ async def serve(settings: Settings) -> None:
                 group.create_task(namespaces.run()),
                 group.create_task(archive.run()),
                 group.create_task(uploads.run()),
+                group.create_task(settled_logs.run()),
                 group.create_task(leadership.run(lead)),
             ]
             await _watch_workflows(settings, cache, UnreadableReporter(api, clock), stop)

@@ -12,6 +12,7 @@ from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
     ConfirmArchived,
+    ConfirmLogs,
     ConfirmPod,
     ConfirmPods,
     ConfirmTaskRun,
@@ -32,7 +33,16 @@ from torpor_operator.model.actions import (
     Resume,
     SetFinalizers,
 )
-from torpor_operator.model.snapshot import Answer, Archived, ArchiveOutcome, NotArchived, PodWarning, Pool, Presence
+from torpor_operator.model.snapshot import (
+    Answer,
+    Archived,
+    ArchiveOutcome,
+    NotArchived,
+    PodWarning,
+    Pool,
+    Presence,
+    SettledLogs,
+)
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
@@ -63,6 +73,7 @@ class Stored:
         self.archive_trouble = ""
         self.uploads: dict[tuple[int, str], ArchiveOutcome] = {}  # by clears and completion time
         self.archived: list[str] = []  # the completion time of the run at each upload
+        self.settled_logs: frozenset[str] = frozenset()  # uids of pods
         self.confirmed: list[Need] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
         self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
@@ -190,7 +201,7 @@ class Stored:
         if "deletionTimestamp" in metadata and not metadata["finalizers"]:
             del self.pods[name]
 
-    def answer(self, need: Need) -> Answer:
+    def answer(self, need: Need) -> Answer:  # noqa: C901 - a case a need
         match need:
             case Evaluate(expression=expression, variables=variables):
                 return evaluate_here(expression, variables)
@@ -218,6 +229,9 @@ class Stored:
                 owned = [body["metadata"] for body in self.pods.values()]
                 self.unseen -= {meta["name"] for meta in owned if meta["ownerReferences"][0]["uid"] == uid}
                 return Presence.PRESENT
+            case ConfirmLogs(pods=pods):
+                self.confirmed.append(need)
+                return SettledLogs(self.settled_logs & set(pods))
             case ReadPodWarning(uid=uid):
                 self.looks.add(need)
                 return self.warnings.get(uid, PodWarning())

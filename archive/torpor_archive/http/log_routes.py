@@ -28,7 +28,7 @@ from torpor_archive.storage.transfer_slots import DOWNLOADS, TransferSlots
 
 PAGE = 1000
 PAGE_MAX = 5000
-IDS_MAX = 5000
+IDS_MAX = 1000
 IDLE_SECONDS = 60.0
 DOWNLOAD_SECONDS = 900.0
 _LIST_PARAMETERS = frozenset({"task", "attempt", "segment", "failed", "limit", "continue"})

@@ -1,5 +1,6 @@
 """Finds the archive and sends bodies to it, for the operator and the triggerer."""
 
+import json
 import ssl
 from collections.abc import AsyncIterable, Mapping
 from pathlib import Path
@@ -41,7 +42,7 @@ async def find_endpoint(api: Api, namespace: str) -> ArchiveEndpoint | None:
 
 
 class ArchiveClient:
-    """Puts bodies into the archive. It reads the token for each request, since the kubelet renews it in place.
+    """Sends bodies to the archive. It reads the token for each request, since the kubelet renews it in place.
 
     `limit` is the longest duration of a request in seconds.
     """
@@ -59,6 +60,11 @@ class ArchiveClient:
     async def head(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
         """Read the headers of one body. Raises OSError if there is no response."""
         return await self._request("HEAD", endpoint, path, {}, None)
+
+    async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
+        """Send a value as JSON. Raises OSError if there is no response."""
+        content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+        return await self._request("POST", endpoint, path, {"Content-Type": "application/json"}, content)
 
     async def _request(
         self,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
+from torpor_wire.log_mode import LogMode
 
 from torpor_api.models.base import (
     Condition,
@@ -77,6 +78,10 @@ class WorkflowSpec(Model):
             "default.",
         ),
     ] = None
+    logs: Annotated[
+        LogMode,
+        Field(description="Which logs of pods and waits the archive keeps: all, only of those that failed, or none."),
+    ] = LogMode.ALL
     trigger_pool: Annotated[Name, Field(description="Triggerer pool of the run.")] = constants.DEFAULT_POOL
     suspend: Annotated[bool, Field(description="Starts no further tasks. Running tasks go on.")] = False
     stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
@@ -22,6 +22,7 @@ from torpor_operator.controller.run_events import observed_at
 from torpor_operator.model import pod
 from torpor_operator.model.actions import (
     ConfirmArchived,
+    ConfirmLogs,
     ConfirmPod,
     ConfirmPods,
     ConfirmTaskRun,
@@ -30,7 +31,7 @@ from torpor_operator.model.actions import (
     ReadPodWarning,
     ReadVariables,
 )
-from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Presence
+from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Presence, SettledLogs
 from torpor_operator.taskrun.builder import is_named_for_its_spec
 
 _LOG = logging.getLogger(__name__)
@@ -42,6 +43,15 @@ HasRun: TypeAlias = Callable[[str, str, str], Awaitable[bool]]
 """Whether the archive has a run, by namespace, uid and completion time. Raises NotArchivedError."""
 
 
+SettledLogsOf: TypeAlias = Callable[[str, Collection[str]], frozenset[str]]
+"""Which logs of pods, by namespace and uids, are known to be settled. Does not wait."""
+
+
+def no_logs(_namespace: str, _pods: Collection[str]) -> frozenset[str]:
+    """The SettledLogsOf of an installation without an archive."""
+    return frozenset()
+
+
 async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
     """The HasRun of an installation without an archive."""
     raise NotArchivedError("there is no archive")
@@ -50,11 +60,19 @@ async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
 class QueryResolver:
     """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment."""
 
-    def __init__(self, api: Api, cache: ClusterCache, evaluator: Evaluating, has_run: HasRun = no_archive) -> None:
+    def __init__(
+        self,
+        api: Api,
+        cache: ClusterCache,
+        evaluator: Evaluating,
+        has_run: HasRun = no_archive,
+        settled_logs: SettledLogsOf = no_logs,
+    ) -> None:
         self._api = api
         self._cache = cache
         self._evaluator = evaluator
         self._has_run = has_run
+        self._settled_logs = settled_logs
 
     async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
         """The answer to each query. Evaluations count against the share of `namespace`."""
@@ -95,6 +113,8 @@ class QueryResolver:
                     return await self._confirm_pod(query)
                 case ConfirmPods():
                     return await self._confirm_pods(query)
+                case ConfirmLogs():
+                    return SettledLogs(self._settled_logs(query.namespace, query.pods))
                 case ReadPodWarning():
                     return await self._read_pod_warning(query)
                 case _:

@@ -194,8 +194,23 @@ class ReadPodWarning:
     look: int
 
 
+@dataclass(frozen=True, slots=True)
+class ConfirmLogs:
+    """Find out which logs of ended pods, by uid, are settled in the archive. The answer never waits for the archive."""
+
+    namespace: str
+    pods: tuple[str, ...]
+
+
 Need: TypeAlias = (
-    Evaluate | ReadVariables | ConfirmArchived | ConfirmTaskRun | ConfirmPod | ConfirmPods | ReadPodWarning
+    Evaluate
+    | ReadVariables
+    | ConfirmArchived
+    | ConfirmLogs
+    | ConfirmTaskRun
+    | ConfirmPod
+    | ConfirmPods
+    | ReadPodWarning
 )
 
 

@@ -12,6 +12,7 @@ from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
+from torpor_wire.log_mode import LogMode
 
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
@@ -36,6 +37,7 @@ class PodContext:
     served: bool = True
     seal_key: str = ""
     archive: ArchiveEndpoint | None = None
+    logs: LogMode = LogMode.ALL
     defaults: PodDefaults = field(default_factory=PodDefaults)
 
 
@@ -71,7 +73,14 @@ class PodWarning:
     message: str = ""
 
 
-Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning
+@dataclass(frozen=True, slots=True)
+class SettledLogs:
+    """The pods, by uid, whose logs the archive has kept or cannot keep, as far as is known at the moment."""
+
+    pods: frozenset[str]
+
+
+Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning | SettledLogs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,6 +146,7 @@ def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
         served=pool.served,
         seal_key=pool.seal_key,
         archive=snapshot.archive,
+        logs=snapshot.workflow.spec.logs,
         defaults=snapshot.settings.pod_defaults(),
     )
 

@@ -3,7 +3,7 @@
 from torpor_wire import constants
 
 from torpor_operator.model.actions import Action, Plan, SetFinalizers
-from torpor_operator.plan import archival, dispatch, pod_retention, ttl
+from torpor_operator.plan import archival, dispatch, log_retention, pod_retention, ttl
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import earliest
@@ -24,4 +24,4 @@ def clean_up(run: RunContext) -> Plan | None:
     made = pod_retention.delete_expired(snapshot, made)
     if workflow.metadata.deletion_timestamp is not None:
         return made
-    return ttl.apply(snapshot, archival.apply(snapshot, made))
+    return log_retention.hold_workflow(snapshot, ttl.apply(snapshot, archival.apply(snapshot, made)))

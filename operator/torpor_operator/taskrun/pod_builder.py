@@ -11,6 +11,7 @@ from typing import Any
 from torpor_api.models.pod_fields import PodFields
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants, instance_paths, names
+from torpor_wire.log_mode import LogMode
 
 from torpor_operator import pod_security
 from torpor_operator.model.pod import pod_name
@@ -56,7 +57,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": _metadata(taskrun, chosen),
+        "metadata": _metadata(taskrun, context, chosen),
         "spec": {name: value for name, value in spec.items() if value not in (None, [], {})},
     }
 
@@ -74,13 +75,14 @@ def completed(body: dict[str, Any], taskrun: TaskRun) -> dict[str, Any]:
     }
 
 
-def _metadata(taskrun: TaskRun, chosen: PodFields) -> dict[str, Any]:
+def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
     metadata = taskrun.metadata
+    logs = {} if context.logs is LogMode.ALL else {constants.LOGS: context.logs.value}
     return {
         "name": pod_name(taskrun),
         "namespace": metadata.namespace,
         "labels": {**chosen.labels, **_labels(taskrun)},
-        "annotations": chosen.annotations,
+        "annotations": {**chosen.annotations, **logs},
         "ownerReferences": [reference("TaskRun", metadata.name, metadata.uid)],
         "finalizers": [constants.POD_FINALIZER] if taskrun.spec.container is not None else [],
     }
@@ -90,6 +92,7 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     spec = taskrun.spec
     return {
         constants.LABEL_TASKRUN_UID: taskrun.metadata.uid,
+        constants.LABEL_WORKFLOW_UID: spec.workflow.uid,
         constants.LABEL_TASK: names.label(spec.task),
         constants.LABEL_WORKFLOW: names.label(spec.workflow.name),
         constants.LABEL_INDEX: instance_paths.written(spec.path) or "unmapped",

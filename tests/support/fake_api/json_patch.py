@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.support.fake_api.history import copied
 
-
 HISTORY = "/status/history/-"
 """The API server fills in the default of the schema, an empty list, when it reads a stored TaskRun."""
 

@@ -41,7 +41,7 @@ def terminated(code: int, reason: str = "Error", **more: Any) -> dict[str, Any]:
 
 RUNNING = {"running": {"startedAt": "2026-01-01T00:00:01Z"}}
 WAITING = {"waiting": {"reason": "ImagePullBackOff", "message": "cannot pull x"}}
-DELETED = {"deletionTimestamp": "2026-01-01T00:00:20Z"}
+DELETED: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:20Z"}
 
 
 def test_the_entry_of_a_pod() -> None:
