@@ -1,4 +1,4 @@
-"""A finished run is archived before its TTL deletes it, and stays while the archive is unavailable."""
+"""A run is archived when it ends, again after a clear, and before its TTL deletes it."""
 
 import json
 from collections.abc import Iterator
@@ -58,14 +58,26 @@ def _read(archive: Archive, stage: Stage, reader: str, name: str) -> list[dict[s
     runs = f"/v1/namespaces/{stage.namespace}/runs"
     (item,) = [one for one in archive.request("GET", runs, reader).expect(200).json["items"] if one["name"] == name]
     assert item["state"] == "Succeeded"
-    body = archive.request("GET", f"{runs}/{item['uid']}", reader).expect(200).body
+    return _lines(archive.request("GET", f"{runs}/{item['uid']}", reader).expect(200).body)
+
+
+def _lines(body: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in body.splitlines()]
+
+
+def _of_kind(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [line for line in lines if line["kind"] == kind]
+
+
+def _is_archived(stage: Stage, name: str) -> bool:
+    return _condition(stage, name).get("status") == "True"
 
 
 def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: Archive, reader: str) -> None:
     name = stage.submit([python("first", "told"), python("last", "told", after=["first"])], ttlAfterFinished="1s")
     stage.until(lambda: _is_gone(stage, name), "it is gone")
-    workflow, *taskruns = _read(archive, stage, reader, name)
+    workflow, *others = _read(archive, stage, reader, name)
+    taskruns = _of_kind(others, "TaskRun")
     assert workflow["metadata"]["name"] == name
     assert workflow["status"]["completionTime"]
     assert sorted(run["spec"]["task"] for run in taskruns) == ["first", "last"]
@@ -86,7 +98,44 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
     finally:
         archive.database.start()
     stage.until(lambda: _is_gone(stage, name), "it is gone")
-    assert len(_read(archive, stage, reader, name)) == 2
+    assert len(_of_kind(_read(archive, stage, reader, name), "TaskRun")) == 1
+
+
+def test_a_run_without_a_ttl_is_archived_when_it_ends_and_again_after_a_clear(
+    stage: Stage, archive: Archive, reader: str
+) -> None:
+    name = stage.submit([python("only", "told")])
+    stage.until(lambda: _is_archived(stage, name), "it is archived")
+    uid = stage.get("workflows", name)["metadata"]["uid"]
+    path = f"/v1/namespaces/{stage.namespace}/runs/{uid}"
+    workflow, *others = _lines(archive.request("GET", path, reader).expect(200).body)
+    assert workflow["status"]["state"] == "Succeeded"
+    (first,) = _of_kind(others, "TaskRun")
+    events = _of_kind(others, "Event")
+    assert "Succeeded" in [event["reason"] for event in events if event["regarding"]["uid"] == uid]
+
+    annotations = [{"op": "add", "path": "/metadata/annotations", "value": {"torpor.dev/clear": "only"}}]
+    stage.change("workflows", name, annotations)
+    stage.until(lambda: stage.status(name).get("clears") == 1, "it is cleared")
+    stage.until(lambda: _is_archived(stage, name), "it is archived again")
+    workflow, *others = _lines(archive.request("GET", path, reader).expect(200).body)
+    assert workflow["status"]["clears"] == 1
+    (second,) = _of_kind(others, "TaskRun")
+    assert second["metadata"]["uid"] != first["metadata"]["uid"]
+
+    stored = _stored_at(archive, uid)
+    note = [{"op": "add", "path": "/metadata/annotations", "value": {"team.example/note": "seen"}}]
+    stage.change("workflows", name, note)
+    stage.leader().end()
+    stage.start_controller()
+    later = stage.submit([python("only", "told")])
+    stage.until(lambda: _is_archived(stage, later), "a later run is archived")
+    assert _stored_at(archive, uid) == stored
+
+
+def _stored_at(archive: Archive, uid: str) -> object:
+    """When the archive stored this version of a run."""
+    return archive.database.value(f"SELECT archived FROM runs WHERE uid = '{uid}'")
 
 
 def _condition(stage: Stage, name: str) -> dict[str, Any]:
