@@ -1,0 +1,159 @@
+import threading
+import time
+
+import pytest
+from torpor_wire import constants
+
+from tests.support.fake_cluster import FakeCluster, Run
+
+_ENDED = "2026-11-22T10:01:00Z"
+
+
+def test_a_run_is_a_tree_with_folded_tasks_and_what_they_wait_for(cluster: FakeCluster, torpor: Run) -> None:
+    one = cluster.workflow("ingest", "drop", "load", progress="1/4")
+    one["spec"]["tasks"][1]["expand"] = [{"name": "path", "over": "${[1]}"}]
+    cluster.taskrun("ingest", "drop", state="Deferred", trigger={"class": "http", "waitsFor": "https://x/_SUCCESS"})
+    cluster.taskrun("ingest", "load", 0)
+    cluster.taskrun("ingest", "load", 1, state="Failed", reason="Error", message="no")
+    code, out, err = torpor("get", "ingest")
+    assert (code, err) == (0, "")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "NAME STATE DURATION DETAILS"
+    assert "drop Deferred" in lines[2]
+    assert "waits for https://x/_SUCCESS" in lines[2]
+    assert "load" in lines[3]
+    assert "2/2, 1 failed" in lines[3]
+
+
+def test_a_task_of_the_run_shows_its_instances(cluster: FakeCluster, torpor: Run) -> None:
+    one = cluster.workflow("ingest", "load", "report")
+    one["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
+    cluster.taskrun("ingest", "load", 0)
+    cluster.taskrun("ingest", "load", 1, state="Failed", message="no")
+    _, out, _ = torpor("get", "ingest/load")
+    assert "report" not in out
+    assert "├─ 1" in out
+    _, names, _ = torpor("get", "ingest/load/1", "-o", "name")
+    assert names.startswith("taskrun.torpor.dev/ingest-load-1-")
+
+
+def test_latest_is_the_run_created_last(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("old", "a")
+    cluster.workflow("new", "a")["metadata"]["creationTimestamp"] = "2026-11-22T11:00:00Z"
+    assert torpor("get", "@latest", "-o", "name") == (0, "workflow.torpor.dev/new\n", "")
+
+
+def test_a_wrong_name_suggests_the_nearest(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("ingest-x7", "load")
+    assert torpor("get", "ingest-7x") == (
+        1,
+        "",
+        "torpor: there is no run 'ingest-7x' in namespace team; did you mean ingest-x7?\n",
+    )
+    assert torpor("get", "ingest-x7/laod")[2] == "torpor: there is no task 'laod'; did you mean load?\n"
+
+
+def test_an_archived_run_is_shown_and_said_to_be_archived(cluster: FakeCluster, torpor: Run) -> None:
+    one = cluster.workflow("gone", "a", state="Succeeded", completionTime=_ENDED)
+    cluster.delete("workflows", "gone")
+    cluster.archive_run(one)
+    code, out, err = torpor("get", "gone")
+    assert code == 0
+    assert "gone" in out
+    assert err == "this run is in the archive; the cluster does not have it any more\n"
+
+
+def test_with_the_archive_away_an_unknown_run_says_both(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.archive_away = True
+    code, _, err = torpor("get", "gone")
+    assert code == 1
+    assert "the archive cannot be read: no endpoints available" in err
+    assert "there is no run 'gone'" in err
+
+
+def test_escape_sequences_of_names_and_messages_are_text(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("evil", "a")
+    cluster.taskrun("evil", "a", state="Failed", message="\x1b[2J\u202egone\x07", reason="Error")
+    _, out, _ = torpor("get", "evil", "-o", "wide")
+    assert "\x1b" not in out
+    assert "\\x1b[2J\\u202egone\\x07" in out
+    cluster.objects["workflows"]["evil"]["metadata"]["labels"] = {"a": "\x1b]0;x\x07"}
+    for output in ("json", "yaml"):
+        assert "\x1b" not in torpor("get", "evil", "-o", output)[1]
+
+
+def test_no_rights_is_one_line_with_what_to_do(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.forbidden.add("workflows")
+    code, out, err = torpor("get", "x")
+    assert (code, out) == (1, "")
+    assert err.startswith("torpor: workflows is forbidden; ask for ClusterRole view to read, edit to change")
+    assert err.count("\n") == 1
+
+
+def test_ten_thousand_instances_are_folded_and_the_run_is_shown_before_they_are_read(
+    cluster: FakeCluster, torpor: Run
+) -> None:
+    one = cluster.workflow("wide", "load", progress="10000/10001")
+    one["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
+    one["status"]["tasks"] = [{"name": "load", "state": "Running", "total": 10_000, "created": 10_000}]
+    for index in range(10_000):
+        cluster.taskrun("wide", "load", index)
+    code, out, _ = torpor("get", "wide")
+    assert code == 0
+    assert "10000/10000" in out
+    assert len(out.splitlines()) == 3
+
+
+def test_objects_of_an_older_version_have_no_history(cluster: FakeCluster, torpor: Run) -> None:
+    one = cluster.workflow("old", "a")
+    del one["status"]
+    del cluster.taskrun("old", "a")["status"]
+    code, out, _ = torpor("get", "old")
+    assert code == 0
+    assert "Pending" in out
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "code"),
+    [("Succeeded", "Succeeded", 0), ("Failed", "TaskFailed", 3), ("Failed", "Cancelled", 4)],
+)
+def test_following_prints_a_line_a_transition_and_exits_by_the_outcome(
+    cluster: FakeCluster, torpor: Run, state: str, reason: str, code: int
+) -> None:
+    cluster.workflow("x", "a", progress="0/1")
+    cluster.taskrun("x", "a", state="Scheduled")
+
+    def play() -> None:
+        time.sleep(0.3)
+        cluster.taskrun("x", "a", state="Running")
+        cluster.taskrun("x", "a", state=state)
+        ended = {"completionTime": _ENDED, "conditions": [{"type": "Succeeded", "status": "False", "reason": reason}]}
+        cluster.workflow("x", "a", state=state, progress="1/1", **ended)
+
+    player = threading.Thread(target=play)
+    player.start()
+    found, out, err = torpor("get", "x", "-w")
+    player.join()
+    assert (found, err) == (code, "")
+    words = [line.split()[1:3] for line in out.splitlines()]
+    assert ["a", "Scheduled"] in words
+    assert ["a", "Running"] in words
+    assert words[-1][0] == "x"
+    assert "\x1b" not in out
+
+
+def test_a_followed_run_that_is_deleted_ends_the_command(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("x", "a")
+    timer = threading.Timer(0.3, cluster.delete, ["workflows", "x"])
+    timer.start()
+    code, _, err = torpor("get", "x", "-w")
+    timer.join()
+    assert (code, err) == (1, "torpor: run x was deleted\n")
+
+
+def test_a_taskrun_of_an_earlier_run_of_this_name_is_left_out(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("x", "a")
+    stranger = cluster.taskrun("x", "a", state="Failed")
+    stranger["metadata"]["ownerReferences"][0]["uid"] = "another"
+    assert stranger["metadata"]["labels"][constants.LABEL_WORKFLOW] == "x"
+    assert "Failed" not in torpor("get", "x")[1]

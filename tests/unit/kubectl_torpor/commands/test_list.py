@@ -1,0 +1,46 @@
+from tests.support.fake_cluster import FakeCluster, Run
+
+_ENDED = "2026-11-22T10:01:00Z"
+
+
+def test_live_and_archived_runs_are_one_list(cluster: FakeCluster, torpor: Run) -> None:
+    gone = cluster.workflow("gone", "a", state="Succeeded", completionTime=_ENDED)
+    cluster.delete("workflows", "gone")
+    cluster.archive_run(gone)
+    cluster.workflow("here", "a", progress="0/1")
+    code, out, err = torpor("list")
+    assert (code, err) == (0, "")
+    rows = {line.split()[0]: line.split() for line in out.splitlines()}
+    assert rows["NAME"] == ["NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN"]
+    assert rows["here"][1:3] == ["Running", "0/1"]
+    assert (rows["here"][-1], rows["gone"][-1]) == ("cluster", "archive")
+
+
+def test_with_the_archive_away_the_live_part_is_shown_and_a_note(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.archive_away = True
+    cluster.workflow("here", "a")
+    code, out, err = torpor("list", "-o", "name")
+    assert (code, out) == (0, "workflow.torpor.dev/here\n")
+    assert err.startswith("only live runs are shown: the archive cannot be read: no endpoints available")
+
+
+def test_with_as_the_archive_is_not_read(cluster: FakeCluster, torpor: Run) -> None:
+    code, _, err = torpor("list", "--as", "bob")
+    assert code == 0
+    assert "only live runs are shown: the archive is not read with --as; omit it\n" in err
+    assert not any("services" in request for request in cluster.requests)
+
+
+def test_live_does_not_read_the_archive(cluster: FakeCluster, torpor: Run) -> None:
+    torpor("list", "--live")
+    assert not any("services" in request for request in cluster.requests)
+
+
+def test_an_empty_list_says_where(torpor: Run) -> None:
+    assert torpor("list") == (0, "", "namespace team has no such runs\n")
+
+
+def test_a_wrong_state_or_duration_is_usage(torpor: Run) -> None:
+    assert torpor("list", "--state", "runing") == (2, "", "torpor: there is no state 'runing'; did you mean Running?\n")
+    code, _, err = torpor("list", "--since", "2 h")
+    assert (code, err.count("\n")) == (2, 1)

@@ -1,0 +1,45 @@
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.fake_cluster import FakeCluster, Run
+
+
+def completed(words: str, monkeypatch: pytest.MonkeyPatch, number: int) -> list[str]:
+    """What bash receives for these words, from a process of its own."""
+    monkeypatch.setenv("_TORPOR_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(number))
+    ended = subprocess.run(
+        [sys.executable, "-m", "kubectl_torpor"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.stderr == ""
+    return [line.partition(",")[2] for line in ended.stdout.splitlines() if line]
+
+
+def test_runs_tasks_and_references_come_from_the_cluster(
+    cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.workflow("ingest-x7", "load", "list")
+    assert torpor("list")[0] == 0
+    assert completed("torpor get ing", monkeypatch, 2) == ["ingest-x7"]
+    assert completed("torpor get ingest-x7/lo", monkeypatch, 2) == ["ingest-x7/load"]
+    assert completed("torpor retry ingest-x7 l", monkeypatch, 3) == ["load", "list"]
+
+
+def test_commands_complete_without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent")
+    assert completed("torpor res", monkeypatch, 1) == ["result", "resubmit", "resume"]
+
+
+def test_a_failure_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent")
+    assert completed("torpor get ing", monkeypatch, 2) == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_a_script(torpor: Run, shell: str) -> None:
+    code, out, _ = torpor("completion", shell)
+    assert code == 0
+    assert "_TORPOR_COMPLETE" in out
