@@ -33,9 +33,9 @@ _VALID: Mapping[str, Any] = {
 }
 
 
-def problems(document: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(written: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the problems of the graph; none if the schema does not admit the Workflow."""
-    document = copy.deepcopy(dict(document))
+    document = copy.deepcopy(dict(written))
     for _ in range(_PROBLEMS_MAX):
         try:
             spec = models.WorkflowSpec.model_validate(document["spec"])

@@ -75,7 +75,8 @@ def _lists(spec: models.WorkflowSpec) -> Iterator[Problem]:
     allowed = expand.Allowed(limit, limit)
     workflow = models.Workflow.model_validate({"metadata": {"name": "x"}, "spec": spec})
     scope = Scope(workflow=workflow, outcomes={}, known={})
-    for kind, owners in (("tasks", spec.tasks), ("groups", spec.groups)):
+    parts: tuple[tuple[str, tuple[Task | Group, ...]], ...] = (("tasks", spec.tasks), ("groups", spec.groups))
+    for kind, owners in parts:
         for index, owner in enumerate(owners):
             if _is_constant(owner) and isinstance(found := expand.resolve_product(owner, scope, allowed), Outcome):
                 yield _outcome(found, owner, ("spec", kind, index))

@@ -14,11 +14,11 @@ from tests.integration.conftest import Answer, Server
 from tests.integration.crds.test_schema import REFUSED, workflow
 from tests.integration.policies.admission.test_admission import REJECTED
 from tests.support import schema_values
-from tests.support.linting import lint, messages
+from tests.unit.kubectl_torpor.linting.findings import lint, messages
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
 _PYTHON = {"name": "a", "python": "m:f", "image": "x"}
-_DEEP = functools.reduce(lambda value, _: [value], range(25), 1)
+_DEEP: Any = functools.reduce(lambda value, _: [value], range(25), 1)  # type: ignore[arg-type,return-value]
 _UNCHECKED = "some validation rules were not checked because the object was invalid"
 _DENIED = "denied request: "
 

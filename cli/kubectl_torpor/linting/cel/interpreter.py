@@ -101,7 +101,7 @@ def _logical(operands: tuple[Node, ...], scope: ChainMap[str, Any], *, decisive:
     for operand in operands:
         try:
             if run(operand, scope) is decisive:
-                return decisive
+                return bool(decisive)
         except CelError as error:
             failed = error
     if failed is not None:

@@ -9,92 +9,27 @@ from kubectl_torpor.diagnosis.diagnose import diagnose
 from kubectl_torpor.diagnosis.facts import Facts, Unreadable
 from kubectl_torpor.diagnosis.result import Result, Status
 from kubectl_torpor.linting import bundled
-from torpor_wire import times
 
-_NOW = 1_800_000_000.0
-_SCHEMAS = {plural: bundled.schema(plural) for plural in ("workflows", "taskruns")}
-_PUBLISHED = {"Workflow": _SCHEMAS["workflows"], "TaskRun": _SCHEMAS["taskruns"]}
+from tests.unit.kubectl_torpor.diagnosis.healthy import (
+    BINDINGS,
+    DEPLOYMENTS,
+    HEALTHY,
+    NOW,
+    PUBLISHED,
+    SCHEMAS,
+    binding,
+    deployment,
+    lease,
+    removed,
+    role,
+    run,
+)
+
 _DENIED = Unreadable(right="list things")
 
 
-def named(name: str, **labels: str) -> dict[str, Any]:
-    return {"name": name, "labels": {key.replace("__", "/").replace("_", "-"): value for key, value in labels.items()}}
-
-
-def deployment(component: str, *, image: str = "torpor:1", available: int = 2, pool: str = "") -> dict[str, Any]:
-    labels = {"app.kubernetes.io/component": component} | ({"torpor.dev/trigger-pool": pool} if pool else {})
-    name = f"torpor-{component}" + (f"-{pool}" if pool not in {"", "default"} else "")
-    return {
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": image}]}}},
-        "status": {"availableReplicas": available} if available else {},
-    }
-
-
-def lease(name: str, *, age: float = 3.0, pool: str = "", duration: int = 15, holder: str = "pod") -> dict[str, Any]:
-    labels = {"torpor.dev/trigger-pool": pool} if pool else {}
-    renewed = times.rfc3339(_NOW - age)
-    return {
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration, "renewTime": renewed},
-    }
-
-
-def role(verbs: list[str]) -> dict[str, Any]:
-    return {"rules": [{"apiGroups": ["torpor.dev"], "resources": ["workflows", "taskruns"], "verbs": verbs}]}
-
-
-def binding(name: str) -> dict[str, Any]:
-    return {"roleRef": {"name": name}, "subjects": [{"kind": "ServiceAccount"}]}
-
-
-def run(name: str, *, state: str = "Running", pool: str = "", reason: str = "") -> dict[str, Any]:
-    return {
-        "metadata": {"name": name},
-        "spec": {"tasks": [{"name": "a", "trigger": {"class": "time"}}]} | ({"triggerPool": pool} if pool else {}),
-        "status": {"state": state, "conditions": [{"type": "Stalled", "reason": reason}]},
-    }
-
-
-def removed(name: str, *, age: float, finalizer: str = "torpor.dev/cancel-first") -> dict[str, Any]:
-    metadata = {"namespace": "team", "name": name, "deletionTimestamp": times.rfc3339(_NOW - age)}
-    return {"kind": "Workflow", "metadata": metadata | {"finalizers": [finalizer]}}
-
-
-NODE = {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-HEALTHY = Facts(
-    command="0.1.0",
-    local_time=_NOW + 1,
-    server_time=_NOW,
-    kubernetes="v1.35.4",
-    namespace="team",
-    chosen=True,
-    schemas=_PUBLISHED,
-    policies=bundled.policies(),
-    bindings=[
-        {"spec": {"policyName": one["metadata"]["name"], "validationActions": ["Deny"]}} for one in bundled.policies()
-    ],
-    view=role(["get", "list", "watch"]),
-    edit=role(["create", "delete"]),
-    rights=dict.fromkeys(
-        ("list workflows", "list taskruns", "get pods/log", "create workflows", "delete taskruns"), True
-    ),
-    deployments=[deployment("operator"), deployment("triggerer", pool="default"), deployment("archive")],
-    leases=[lease("torpor-operator"), lease("torpor-triggerer-default-a", pool="default")],
-    node_leases=[lease("node-1", duration=40)],
-    nodes=[NODE],
-    archive=None,
-    namespace_object={"metadata": {"name": "team"}},
-    role_bindings=[binding(f"torpor-{name}") for name in ("operator-namespace", "task", "archive-namespace")],
-    task_account={"metadata": {"name": "torpor-task"}},
-    workflows=[run("a")],
-    deleted=[removed("a", age=10)],
-    everywhere=True,
-)
-
-
 def results(facts: Facts) -> list[Result]:
-    return diagnose(facts, _SCHEMAS, bundled.policies())
+    return diagnose(facts, SCHEMAS, bundled.policies())
 
 
 def problems(**changes: Any) -> list[tuple[Status, str, str]]:
@@ -104,13 +39,13 @@ def problems(**changes: Any) -> list[tuple[Status, str, str]]:
 
 
 def without(schema: str, kind: str, field: str) -> dict[str, Any]:
-    changed = copy.deepcopy(dict(_PUBLISHED))
+    changed = copy.deepcopy(dict(PUBLISHED))
     del changed[kind]["properties"][schema]["properties"][field]
     return changed
 
 
 def with_field(field: str) -> dict[str, Any]:
-    changed = copy.deepcopy(dict(_PUBLISHED))
+    changed = copy.deepcopy(dict(PUBLISHED))
     changed["Workflow"]["properties"]["spec"]["properties"][field] = {"type": "string"}
     return changed
 
@@ -153,7 +88,7 @@ def test_a_healthy_installation_has_no_problem() -> None:
         ),
         ({"policies": bundled.policies()[1:]}, "failed", "policies", f"not installed: {_FIRST}"),
         (
-            {"bindings": HEALTHY.bindings[1:] if not isinstance(HEALTHY.bindings, Unreadable) else ()},
+            {"bindings": BINDINGS[1:]},
             "failed",
             "policies",
             f"without a binding that denies: {_FIRST}",
@@ -167,31 +102,31 @@ def test_a_healthy_installation_has_no_problem() -> None:
         ),
         ({"edit": None}, "failed", "roles", "ClusterRole edit does not include create workflows.torpor.dev"),
         (
-            {"deployments": [deployment("operator", available=0), *list(HEALTHY.deployments)[1:]]},  # type: ignore[arg-type]
+            {"deployments": [deployment("operator", available=0), *DEPLOYMENTS[1:]]},
             "failed",
             "operator",
             "torpor-operator: none of 2 replicas is available",
         ),
         (
-            {"deployments": [*list(HEALTHY.deployments)[:2], deployment("archive", available=1)]},  # type: ignore[arg-type]
+            {"deployments": [*DEPLOYMENTS[:2], deployment("archive", available=1)]},
             "warning",
             "archive",
             "torpor-archive: 1 of 2 replicas are available",
         ),
         (
-            {"deployments": list(HEALTHY.deployments)[:2]},  # type: ignore[arg-type]
+            {"deployments": DEPLOYMENTS[:2]},
             "warning",
             "archive",
             "the archive is not installed: results have at most 8 kB, and no history",
         ),
         (
-            {"deployments": list(HEALTHY.deployments)[1:]},  # type: ignore[arg-type]
+            {"deployments": DEPLOYMENTS[1:]},
             "failed",
             "operator",
             "no Deployment of the operator in torpor-system",
         ),
         (
-            {"deployments": [*list(HEALTHY.deployments)[:2], deployment("archive", image="torpor:2")]},  # type: ignore[arg-type]
+            {"deployments": [*DEPLOYMENTS[:2], deployment("archive", image="torpor:2")]},
             "warning",
             "versions",
             "the components have different images: torpor:1, torpor:2",
@@ -221,14 +156,14 @@ def test_a_healthy_installation_has_no_problem() -> None:
             "no triggerer serves pool own, which b uses",
         ),
         (
-            {"deployments": [*list(HEALTHY.deployments), deployment("triggerer", pool="gpu", image="other:1")]},  # type: ignore[arg-type]
+            {"deployments": [*DEPLOYMENTS, deployment("triggerer", pool="gpu", image="other:1")]},
             "failed",
             "pools",
             "no triggerer serves pool gpu",
         ),
         ({"archive": "it is down"}, "warning", "reach", "archived runs and logs cannot be read: it is down"),
         (
-            {"local_time": _NOW - 90},
+            {"local_time": NOW - 90},
             "warning",
             "clock",
             "the clock of this machine is 90 s behind the API server",

@@ -6,8 +6,8 @@ import pytest
 from kubectl_torpor.linting import sources
 from kubectl_torpor.linting.finding import Severity
 
-from tests.support.linting import lint, lint_text
 from tests.unit.architecture.test_docs_examples import EXAMPLES
+from tests.unit.kubectl_torpor.linting.findings import lint, lint_text
 
 _FOLDER = Path(__file__).resolve().parents[4] / "examples"
 _CUSTOM = "the arguments of a custom class are checked with --trigger NAME=MODULE:CLASS"

@@ -8,7 +8,7 @@ from torpor_api.models.workflow import WorkflowSpec
 from torpor_operator.graph import dag
 
 from tests.support.builders import python, wait
-from tests.support.linting import lint
+from tests.unit.kubectl_torpor.linting.findings import lint
 
 
 def workflow(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from kubectl_torpor.linting.finding import Severity
 
 from tests.integration.crds.test_schema import REFUSED
 from tests.integration.policies.admission.test_admission import ADMITTED, REJECTED
-from tests.support.linting import lint, messages
+from tests.unit.kubectl_torpor.linting.findings import lint, messages
 
 # The server ignores the field; lint reports it as strict decoding does.
 _STRICT = {"a host path": 'unknown field "spec.tasks[0].pod.volumes[0].hostPath"'}

@@ -7,7 +7,7 @@ import pytest
 from kubectl_torpor.linting import triggers
 from kubectl_torpor.linting.finding import Severity
 
-from tests.support.linting import lint
+from tests.unit.kubectl_torpor.linting.findings import lint
 from tests.unit.kubectl_torpor.linting.test_graph import workflow
 
 _SECRET = {"secretRef": {"name": "jobs", "key": "token"}}
