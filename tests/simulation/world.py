@@ -25,10 +25,12 @@ from torpor_api.client.transport import Response
 from tests.simulation import trace
 from tests.simulation.actors import controllers
 from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.archive import SimulatedArchive
 from tests.simulation.actors.kubelet import Kubelet
 from tests.simulation.actors.tasks import Pods
 from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
+from tests.simulation.checks.archival import ArchivalChecker
 from tests.simulation.checks.invariants import InvariantChecker, Violation
 from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
@@ -83,6 +85,8 @@ class World:
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.checker)
         self.checker.running_pods = self.kubelet.running_pods
         self.kubelet.lingering = 8.0 if "slow" in self.fault_profile.kinds else 2.2
+        self.archive = SimulatedArchive(self.loop, random.Random(f"archive {seed}"), self.fault_profile.until)
+        self.archive.install(self.fake, controllers.SYSTEM)
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
         self.gone: set[str] = set()  # replaced replicas
@@ -91,19 +95,19 @@ class World:
         self.removed = 0.0  # when the last Workflow was removed
         self._restart: dict[str, Callable[[float | None], None]] = {}
         self.say = say
-        self.server.observers.append(self.checker.changed)
+        archival = ArchivalChecker(self)
+        self.server.observers += [self.checker.changed, self.archive.observe, archival.observe]
         self.server.on_request = self._on_request
         self.server.crash = self.crash
         self.server.on_late = partial(fault_moments.disrupt_request, self)
         self.loop.on_error = self._on_error
-        self.server.observers.append(partial(fault_moments.disrupt_commit, self))
-        self.server.observers.append(self._note_removal)
+        self.server.observers += [partial(fault_moments.disrupt_commit, self), self._note_removal]
         if say is not None:
             self.server.observers.append(self._on_change)
 
     def start(self, name: str, main: Main, *, offset: float = 0.0) -> None:
         """Start a replica, and restart it whenever it exits. A triggerer may get a new name, as in a Deployment."""
-        process = Process(self.loop, main.__name__, name, offset=offset)
+        process = Process(self.loop, name.rpartition("-")[0], name, offset=offset)
         self.controllers[name] = process
         self.note(f"{name} starts")
 
@@ -151,7 +155,8 @@ class World:
         """Play the seed."""
         names = ("operator-0", "operator-1", "triggerer-0", "triggerer-1")
         for name in names:
-            main: Main = controllers.operator if name.startswith("operator") else controllers.triggerer
+            operator = partial(controllers.operator, simulated=self.archive)
+            main: Main = operator if name.startswith("operator") else controllers.triggerer
             off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.fault_profile.kinds else 0.0
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
@@ -225,7 +230,7 @@ class World:
             self.note(f"{process.name}: {request.method} {request.path.partition('v1')[2]} -> {description}")
 
     def _on_error(self, actor: Any, error: BaseException | None, message: str) -> None:
-        if not isinstance(error, asyncio.CancelledError | LeaseLost | None):
+        if error is not None and not isinstance(error, asyncio.CancelledError | LeaseLost):
             raise error
 
     def _note_removal(self, _: Process, entry: Entry) -> None:

@@ -9,7 +9,7 @@ import itertools
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from functools import cache, partial
+from functools import cache
 from typing import Any, Never
 
 from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
@@ -20,11 +20,14 @@ from torpor_api.client.lease import Leadership, Terms
 from torpor_api.client.resources import WORKFLOWS
 from torpor_cel.evaluator import InProcess
 from torpor_operator import __main__ as operator_main
+from torpor_operator.controller.archive import Archive
+from torpor_operator.controller.archive_uploads import ArchiveUploads
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
+from torpor_operator.controller.settled_logs import SettledLogCache
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
@@ -36,6 +39,7 @@ from torpor_triggerer.usercode import registry
 from torpor_wire import constants
 
 from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.archive import SimulatedArchive
 from tests.simulation.process import Process, ProcessClock
 
 SYSTEM = "torpor-system"
@@ -45,6 +49,7 @@ LEASE_SECONDS = 6
 GRACE = 20.0
 SETTINGS = Settings(
     former_pod_grace=3.0,
+    archive_grace=4.0,
     finished_pod_grace=5.0,
     image_pull_grace=20.0,
     triggerer_grace=GRACE,
@@ -67,30 +72,53 @@ def short_histories() -> None:
     constants.HISTORY_MAX, constants.HISTORY_KEPT = HISTORY_MAX, HISTORY_KEPT
 
 
-async def operator(server: Server, process: Process, rng: random.Random) -> None:
+async def operator(server: Server, process: Process, rng: random.Random, *, simulated: SimulatedArchive) -> None:
     """One replica; returns or raises where the real process would exit."""
     clock = ProcessClock(process)
     api = Api(server.transport(process), clock, jitter=rng.random)
     queue = WorkQueue(clock)
     orphaned_pods = OrphanedPods(api, clock)
-    cache = ClusterCache(api, enqueue=queue.add, on_orphaned_pod=orphaned_pods.add, jitter=rng.random)
+    archive = Archive(api, SYSTEM, simulated)
+    settled_logs = SettledLogCache(clock, archive.endpoint, simulated.post)
+    uploads = ArchiveUploads(
+        archive.store_run, clock, enqueue=queue.add, grace=SETTINGS.archive_grace, jitter=rng.random
+    )
+    cache = ClusterCache(
+        api,
+        enqueue=queue.add,
+        on_orphaned_pod=orphaned_pods.add,
+        jitter=rng.random,
+        archive_endpoint=archive.endpoint,
+        archive_outcome=uploads.outcome,
+        on_drop=uploads.forget,
+    )
     terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
     leadership = Leadership(api, terms)
     reconciler = Reconciler(
         clock=clock,
         queue=queue,
         cache=cache,
-        resolver=QueryResolver(api, cache, InProcess()),
-        executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds),
+        resolver=QueryResolver(api, cache, InProcess(), archive.has_run, settled_logs.get),
+        executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds, archive_run=uploads.request),
         orphaned_pods=orphaned_pods,
         settings=SETTINGS,
         jitter=rng.random,
     )
+
+    async def lead() -> None:
+        if simulated.installed:
+            await archive.discovered()
+        await operator_main._lead(cache, reconciler, clock)
+
     async with asyncio.TaskGroup() as group:
         group.create_task(cache.taskruns.run())
         group.create_task(cache.pods.run())
         group.create_task(_workflows(api, cache))
-        group.create_task(leadership.run(partial(operator_main._lead, cache, reconciler, clock)))
+        if simulated.installed:
+            group.create_task(archive.run())
+            group.create_task(uploads.run())
+            group.create_task(settled_logs.run())
+        group.create_task(leadership.run(lead))
 
 
 async def _workflows(api: Api, cache: ClusterCache) -> Never:

@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any
 
 from torpor_api.client.resources import PODS
+from torpor_wire import times
 
 from tests.simulation.actors.api_server import Server
 from tests.simulation.actors.worker import KILLED, ContainerPod, Exit, PythonPod, Watcher
-from tests.simulation.process import Process
+from tests.simulation.process import EPOCH, Process
 from tests.support.fake_api.history import Entry, Object, collection
 from tests.support.fake_api.objects import FOREGROUND
 
@@ -208,6 +209,7 @@ class Kubelet:
             "exitCode": ended.code,
             "reason": "Error" if ended.code else "Completed",
             "message": ended.message,
+            "finishedAt": times.rfc3339(EPOCH + int(self.process.loop.time())),
         }
         state = [{"name": "main", "state": {"terminated": terminated}}]
         phase = "Failed" if ended.code else "Succeeded"

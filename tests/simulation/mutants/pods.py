@@ -6,6 +6,7 @@ from torpor_operator.controller import garbage_collector
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.pod import Pod
+from torpor_operator.plan import archival, log_retention, ttl
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
 
 from tests.simulation.mutants.mutant import Mutant, put
@@ -72,7 +73,23 @@ def _silent_end() -> None:
     put(pod_failure, "ended_without_report", lambda *_: step.NOTHING)
 
 
+def _logs() -> None:
+    put(log_retention, "unsettled", lambda _snapshot, _pods, made: (frozenset(), made))
+
+
+def _log_grace() -> None:
+    put(log_retention, "GRACE", 10.0)
+
+
+def _unarchived() -> None:
+    put(archival, "is_archived", lambda _: True)
+    put(ttl, "_confirm_first", lambda _snapshot, made, _completed: ttl._delete(made))
+
+
 MUTANTS = (
+    Mutant(name="log of a deleted pod", without="an ended pod is deleted before its log is kept", switch=_logs),
+    Mutant(name="time for a log", without="an ended pod waits ten seconds for its log", switch=_log_grace),
+    Mutant(name="archive before TTL", without="a TTL deletes a run that is not archived", switch=_unarchived),
     Mutant(name="previous pod", without="a segment starts before the previous pod ends", switch=_former_pod),
     Mutant(
         name="ambiguous pod creation",

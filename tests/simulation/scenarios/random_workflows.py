@@ -19,6 +19,7 @@ _SLOTS: Object = {"metadata": {"name": constants.POOLS_CONFIG, "namespace": NAME
 _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
 _GROUPS = 0.15
 """Of the workflows; of two in a world, one is enough."""
+_SHORT_LIVED_PODS = 0.3
 _HOOKS = 0.2
 _SKIPS = 0.4
 """Of the workflows."""
@@ -58,6 +59,8 @@ def workflow(rng: random.Random, name: str) -> Object:
     apart = random.Random(f"skips of {drawn}")
     if apart.random() < _SKIPS:
         _skip(apart, spec["tasks"])
+    if random.Random(f"pods of {drawn}").random() < _SHORT_LIVED_PODS:
+        spec["podsTTL"] = "1s"
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
 
 
