@@ -51,7 +51,7 @@ class Quota:
         """Build the refusal of a body that exceeds the quota."""
         is_history = table is RUNS
         remedy = (
-            "delete old runs from the archive's database"
+            "shorten --keep or --keep-runs of the archive"
             if is_history
             else "delete Workflows whose results are no longer needed; the archive deletes the results minutes later"
         )
