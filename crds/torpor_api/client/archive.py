@@ -4,7 +4,6 @@ import json
 import ssl
 from collections.abc import AsyncIterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import aiohttp
@@ -22,11 +21,17 @@ _RESPONSE_MAX = 64 * 1024
 
 
 class ArchiveResponse(NamedTuple):
-    """The status, the first 64 KiB of the body, and the headers."""
+    """The status and the first 64 KiB of the body."""
 
     status: int
     body: bytes
-    headers: Mapping[str, str] = MappingProxyType({})
+
+
+class ArchiveHeaders(NamedTuple):
+    """The status and the headers. A response to HEAD has no body."""
+
+    status: int
+    headers: Mapping[str, str]
 
 
 async def find_endpoint(api: Api, namespace: str) -> ArchiveEndpoint | None:
@@ -55,11 +60,12 @@ class ArchiveClient:
         self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes | AsyncIterable[bytes]
     ) -> ArchiveResponse:
         """Send one body. Raises OSError if there is no response."""
-        return await self._request("PUT", endpoint, path, headers, body)
+        return (await self._request("PUT", endpoint, path, headers, body))[0]
 
-    async def head(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
+    async def head(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveHeaders:
         """Read the headers of one body. Raises OSError if there is no response."""
-        return await self._request("HEAD", endpoint, path, {}, None)
+        response, headers = await self._request("HEAD", endpoint, path, {}, None)
+        return ArchiveHeaders(response.status, headers)
 
     async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
         """Send a value as JSON. Raises OSError if there is no response."""
@@ -73,7 +79,7 @@ class ArchiveClient:
         path: str,
         headers: Mapping[str, str],
         body: bytes | AsyncIterable[bytes] | None,
-    ) -> ArchiveResponse:
+    ) -> tuple[ArchiveResponse, Mapping[str, str]]:
         try:
             trust = ssl.create_default_context(cadata=endpoint.certificate)
             signed = {"Authorization": f"Bearer {self._token_file.read_text().strip()}", **headers}
@@ -89,7 +95,7 @@ class ArchiveClient:
                 ) as response,
             ):
                 answer = await response.content.read(_RESPONSE_MAX)
-                return ArchiveResponse(response.status, answer, dict(response.headers))
+                return ArchiveResponse(response.status, answer), response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # aiohttp's message contains a memory address, which differs on each attempt.
             cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error

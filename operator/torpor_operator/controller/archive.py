@@ -13,7 +13,7 @@ from typing import Never, Protocol
 
 from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
-from torpor_api.client.archive import ArchiveClient, ArchiveResponse, find_endpoint
+from torpor_api.client.archive import ArchiveClient, find_endpoint
 from torpor_api.client.resources import TASKRUNS, WORKFLOWS
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_wire import constants, names
@@ -156,7 +156,8 @@ class HttpRunStore:
                 raise failure[0] from error
             raise NotArchivedError(str(error) or f"the archive accepted no data for {_STALL_SECONDS:g} s") from error
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-            raise NotArchivedError(_refusal(response))
+            message = response.body.decode(errors="replace")[:_MESSAGE_CHARACTERS]
+            raise NotArchivedError(f"the archive responded {response.status}: {message}")
 
     async def completed(self, endpoint: ArchiveEndpoint, path: str) -> str | None:
         """Ask for the run at this path. Raises NotArchivedError."""
@@ -168,13 +169,9 @@ class HttpRunStore:
         if response.status == HTTPStatus.NOT_FOUND:
             return None
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-            raise NotArchivedError(_refusal(response))
+            raise NotArchivedError(f"the archive responded {response.status}")
         return response.headers.get(_COMPLETED_HEADER, "")
 
 
 def _path(namespace: str, uid: str) -> str:
     return f"/v1/namespaces/{namespace}/runs/{uid}"
-
-
-def _refusal(response: ArchiveResponse) -> str:
-    return f"the archive responded {response.status}: {response.body.decode(errors='replace')[:_MESSAGE_CHARACTERS]}"

@@ -27,13 +27,13 @@ NOW = 1000 * DAY
 class CountedDatabase(Database):
     """Counts the rows that each transaction deletes."""
 
-    deleted: tuple[int, ...] = ()
+    deleted: list[int]
 
     async def write(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         async def counted(connection: AsyncConnection) -> T:
             before = await _rows(connection)
             result = await work(connection)
-            self.deleted = (*self.deleted, before - await _rows(connection))
+            self.deleted.append(before - await _rows(connection))
             return result
 
         return await super().write(counted)
@@ -48,6 +48,7 @@ async def database(tmp_path: Path) -> AsyncIterator[CountedDatabase]:
     made = CountedDatabase(
         f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _succeeded: None
     )
+    made.deleted = []
     await made.migrate()
     yield made
     await made.close()
@@ -124,9 +125,9 @@ async def test_a_transaction_deletes_a_bounded_number_of_rows(
     monkeypatch.setattr(run_retention, "BATCH", 10)
     for number in range(35):
         await store_run(database, "team", f"run-{number}", 100 * DAY)
-    database.deleted = ()
+    database.deleted.clear()
     assert await run_retention.trim(database, RunRetention.parse("30d", 0, ()), NOW) == 35
-    assert database.deleted == (20, 20, 20, 10, 0)  # a run and its label
+    assert database.deleted == [20, 20, 20, 10, 0]  # a run and its label
     assert await database.read(lambda connection: connection.scalar(select(func.count()).select_from(RUN_LABELS))) == 0
 
 
@@ -138,9 +139,9 @@ async def test_a_large_body_is_deleted_in_several_transactions(
     writer = BodyWriter(database, BodyFormat(type="bytes"), 1.0)
     for chunk in Chunker(chunks.RESULT, has_lines=False).feed(b"0123456789"):
         await writer.add(chunk)
-    database.deleted = ()
+    database.deleted.clear()
     assert await bodies.delete_unfinished(database, NOW) == 1
-    assert database.deleted == (4, 4, 2)  # nine chunks and the body
+    assert database.deleted == [4, 4, 2]  # nine chunks and the body
     assert await bodies.delete_unfinished(database, NOW) == 0
 
 
