@@ -1,0 +1,137 @@
+"""The intervals of an instance: from its history, or from the moments of an older version."""
+
+from typing import Any
+
+import pytest
+from torpor_views import timeline
+from torpor_views.timeline import Phase, Row
+
+from tests.unit.torpor_views.objects import NOW, Object, at, pod, python, run, taskrun, workflow
+
+
+def row(body: Object, *pods: Object) -> Row:
+    return timeline.build(run(workflow(python("load")), body), pods=pods).rows[0]
+
+
+def phases(one: Row) -> list[tuple[Phase, float, float]]:
+    return [(each.phase, each.start - NOW, each.end - NOW) for each in one.intervals]
+
+
+def entry(state: str, seconds: float, **fields: Any) -> Object:
+    return {"state": state, "at": at(seconds), "attempt": 1, "segment": 0, "launch": 0, **fields}
+
+
+HISTORY = [
+    entry("Running", -290, pod="p0"),
+    entry("Deferred", -280, trigger="http"),
+    entry("Scheduled", -100, segment=1),
+    entry("Running", -95, segment=1, pod="p1"),
+    entry("UpForRetry", -90, segment=1, reason="Error"),
+    entry("Scheduled", -60, attempt=2),
+    entry("Running", -50, attempt=2, pod="p2"),
+]
+
+
+def test_the_history_gives_all_intervals() -> None:
+    found = row(taskrun("load", "Running", history=HISTORY))
+    assert phases(found) == [
+        (Phase.QUEUED, -300, -290),
+        (Phase.RUNNING, -290, -280),
+        (Phase.WAITING, -280, -100),
+        (Phase.QUEUED, -100, -95),
+        (Phase.RUNNING, -95, -90),
+        (Phase.BACKING_OFF, -90, -60),
+        (Phase.QUEUED, -60, -50),
+        (Phase.RUNNING, -50, 0),
+    ]
+    assert found.exact
+    assert [each.detail for each in found.intervals] == ["", "p0", "http", "", "p1", "", "", "p2"]
+    assert [each.open for each in found.intervals] == [False] * 7 + [True]
+
+
+def test_a_terminal_state_ends_the_last_interval() -> None:
+    entries = [*HISTORY, entry("Succeeded", -10, attempt=2)]
+    found = row(taskrun("load", "Succeeded", history=entries, completionTime=at(-10)))
+    assert phases(found)[-1] == (Phase.RUNNING, -50, -10)
+    assert (found.ended, found.state) == (NOW - 10, "Succeeded")
+
+
+def test_older_transitions_that_were_folded_are_a_gap() -> None:
+    entries = [entry("Running", -290, count=40), *HISTORY[2:]]
+    found = row(taskrun("load", "Running", history=entries))
+    assert phases(found)[:3] == [(Phase.QUEUED, -300, -290), (Phase.GAP, -290, -100), (Phase.QUEUED, -100, -95)]
+    assert found.intervals[1].detail == "40"
+
+
+def test_clocks_that_differ_never_make_an_interval_negative() -> None:
+    entries = [entry("Running", -290), entry("Deferred", -295), entry("Scheduled", -200)]
+    found = row(taskrun("load", "Scheduled", history=entries))
+    assert phases(found) == [(Phase.QUEUED, -300, -290), (Phase.WAITING, -290, -200), (Phase.QUEUED, -200, 0)]
+
+
+def test_an_entry_before_the_creation_does_not_make_an_interval_negative() -> None:
+    found = row(taskrun("load", "Running", history=[entry("Running", -310)]))
+    assert phases(found) == [(Phase.RUNNING, -310, 0)]
+
+
+def test_a_state_of_a_newer_version_is_a_gap() -> None:
+    found = row(taskrun("load", "Nova", history=[entry("Running", -290), entry("Nova", -200)]))
+    assert phases(found)[-1] == (Phase.GAP, -200, 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "moments", "expected"),
+    [
+        ("Scheduled", {}, [(Phase.QUEUED, -300, 0)]),
+        ("Running", {"startedAt": at(-200)}, [(Phase.QUEUED, -300, -200), (Phase.RUNNING, -200, 0)]),
+        (
+            "Deferred",
+            {"startedAt": at(-200), "deferredAt": at(-150)},
+            [(Phase.QUEUED, -300, -200), (Phase.RUNNING, -200, -150), (Phase.WAITING, -150, 0)],
+        ),
+        (
+            "Deferred",
+            {"startedAt": at(-290), "deferredAt": at(-290)},
+            [(Phase.QUEUED, -300, -290), (Phase.WAITING, -290, 0)],
+        ),
+        (
+            "Scheduled",
+            {"startedAt": at(-200), "deferredAt": at(-150), "firedAt": at(-50), "segment": 1},
+            [
+                (Phase.QUEUED, -300, -200),
+                (Phase.RUNNING, -200, -150),
+                (Phase.WAITING, -150, -50),
+                (Phase.QUEUED, -50, 0),
+            ],
+        ),
+        (
+            "Succeeded",
+            {"startedAt": at(-200), "completionTime": at(-100)},
+            [(Phase.QUEUED, -300, -200), (Phase.RUNNING, -200, -100)],
+        ),
+        (
+            "Running",
+            {"attempt": 2, "retryAt": at(-80), "startedAt": at(-70)},
+            [(Phase.QUEUED, -300, -80), (Phase.QUEUED, -80, -70), (Phase.RUNNING, -70, 0)],
+        ),
+    ],
+)
+def test_without_history_the_moments_give_the_present_attempt(state: str, moments: Any, expected: Any) -> None:
+    found = row(taskrun("load", state, **moments))
+    assert phases(found) == expected
+    assert not found.exact
+
+
+def test_the_pod_separates_queueing_from_starting() -> None:
+    body = taskrun("load", "Scheduled", history=[])
+    found = row(body, pod(body, metadata={"creationTimestamp": at(-30)}))
+    assert phases(found) == [(Phase.QUEUED, -300, -30), (Phase.STARTING, -30, 0)]
+    assert [each.open for each in found.intervals] == [False, True]
+
+
+def test_the_span_contains_all_intervals_and_ends_with_the_run() -> None:
+    body = workflow(python("load"), state="Succeeded", status={"completionTime": at(-5)}, age=400)
+    one = taskrun("load", "Succeeded", startedAt=at(-200), completionTime=at(-100))
+    found = timeline.build(run(body, one))
+    assert (found.start - NOW, found.end - NOW) == (-400, -5)
+    assert timeline.build(run(workflow(python("load")))).rows == ()
