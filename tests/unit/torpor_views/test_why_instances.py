@@ -1,0 +1,303 @@
+"""Why one instance does not go on: its pod, its wait, its retries, its deletion."""
+
+from typing import Any
+
+import pytest
+from torpor_views import why
+from torpor_views.why import Cause, CauseKind, Urgency
+from torpor_wire import canonical
+from torpor_wire.state import State
+
+from tests.unit.torpor_views.objects import Object, at, deferred, facts, pod, python, run, taskrun, workflow
+
+
+def of(body: Object, **read: Any) -> Cause:
+    return all_of(body, **read)[0]
+
+
+def all_of(body: Object, **read: Any) -> tuple[Cause, ...]:
+    parsed = run(workflow(python("load", "Running")), body)
+    (one,) = parsed.of("load")
+    return why.of_instance(parsed, parsed.tasks[0], one, facts(**read))
+
+
+@pytest.mark.parametrize("state", [*State, "Nova"])
+def test_each_state_has_a_cause(state: str) -> None:
+    found = of(taskrun("load", state))
+    assert found.sentence.startswith("Task load ")
+    assert (found.ref, found.taskrun) == ("load", "etl-load-" + found.taskrun[-5:])
+
+
+# pods
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind", "command"),
+    [
+        ("ImagePullFailed", CauseKind.IMAGE_PULL, "describe pod"),
+        ("LaunchFailed", CauseKind.START_FAILED, "describe pod"),
+        ("Unschedulable", CauseKind.UNSCHEDULABLE, "describe pod"),
+        ("MountFailed", CauseKind.MOUNT, "describe pod"),
+        ("PodPending", CauseKind.POD_PENDING, "describe pod"),
+        ("QuotaExceeded", CauseKind.QUOTA, "describe quota"),
+        ("NodeLost", CauseKind.NODE_LOST, "kubectl get nodes"),
+    ],
+)
+@pytest.mark.parametrize("state", ["Scheduled", "Running"])
+def test_the_reason_on_the_taskrun_is_the_cause(state: str, reason: str, kind: CauseKind, command: str) -> None:
+    found = of(taskrun("load", state, reason=reason, message="because"))
+    assert (found.kind, found.urgency) == (kind, Urgency.ACT)
+    assert command in found.command
+    assert "because" in found.sentence or kind is CauseKind.NODE_LOST
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "words"),
+    [
+        (
+            {"waiting": {"reason": "ErrImagePull", "message": "not found"}},
+            CauseKind.IMAGE_PULL,
+            "etl:1 cannot be pulled",
+        ),
+        ({"waiting": {"reason": "CreateContainerConfigError"}}, CauseKind.START_FAILED, "CreateContainerConfigError"),
+        (
+            {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3"}]},
+            CauseKind.UNSCHEDULABLE,
+            "0/3",
+        ),
+        ({"node": "n1"}, CauseKind.POD_STARTING, "Pending on node n1 for 20s"),
+        ({}, CauseKind.POD_STARTING, "without a node so far"),
+    ],
+)
+@pytest.mark.parametrize("state", ["Scheduled", "Running"])
+def test_the_pod_is_read_before_the_operator_has_written(state: str, fields: Any, kind: CauseKind, words: str) -> None:
+    body = taskrun("load", state)
+    found = of(body, pods=[pod(body, **fields)])
+    assert found.kind is kind
+    assert words in found.sentence
+
+
+def test_a_pod_that_does_not_start_for_a_minute_needs_a_person() -> None:
+    body = taskrun("load")
+    assert of(body, pods=[pod(body)]).urgency is Urgency.WAIT
+    assert of(body, pods=[pod(body, metadata={"creationTimestamp": at(-90)})]).urgency is Urgency.ACT
+
+
+def test_a_lost_node_is_named_with_the_command_that_deletes_it() -> None:
+    body = taskrun("load", "Running", reason="NodeLost", message="pod p should have terminated")
+    found = of(body, pods=[pod(body, "Running", node="n7")])
+    assert "repair node n7, or delete it if it is gone" in found.sentence
+    assert found.command == "kubectl delete node n7"
+
+
+def test_a_pod_that_should_have_ended_a_minute_ago_is_on_a_lost_node() -> None:
+    body = taskrun("load", "Running")
+
+    def kind(seconds: float) -> CauseKind:
+        return of(body, pods=[pod(body, "Running", metadata={"deletionTimestamp": at(-seconds)})]).kind
+
+    assert (kind(10), kind(90)) == (CauseKind.FORMER_POD, CauseKind.NODE_LOST)
+
+
+def test_the_pod_of_an_earlier_segment_must_end_first() -> None:
+    body = taskrun("load", "Scheduled", segment=1)
+    former = pod(taskrun("load"), "Running", metadata={"name": "earlier"})
+    former["metadata"]["ownerReferences"][0]["uid"] = body["metadata"]["uid"]
+    found = of(body, pods=[former])
+    assert (found.kind, found.sentence) == (
+        CauseKind.FORMER_POD,
+        "Task load starts when its earlier pod earlier has ended.",
+    )
+
+
+def test_an_instance_without_a_pod_is_next_and_after_a_minute_the_operator_is_to_be_checked() -> None:
+    young = of(taskrun("load", "Scheduled", metadata={"creationTimestamp": at(-5)}), pods=[])
+    assert (young.kind, young.urgency) == (CauseKind.POD_TO_BE_CREATED, Urgency.WAIT)
+    old = of(taskrun("load", "Scheduled"), pods=[])
+    assert (old.urgency, old.command) == (Urgency.ACT, "torpor doctor")
+
+
+def test_without_the_pods_an_instance_is_only_scheduled() -> None:
+    found = of(taskrun("load"))
+    assert (found.kind, found.sentence) == (CauseKind.POD_STARTING, "Task load has been Scheduled for 5m.")
+
+
+def test_a_trigger_task_is_about_to_begin_its_wait() -> None:
+    body = taskrun("load", metadata={"creationTimestamp": at(-2)}, spec={"trigger": {"class": "http"}})
+    assert of(body, pods=[]).sentence == "Task load is about to begin its wait for 2s."
+
+
+# waits
+
+
+PROGRESS = "Waiting for http example.org: answered 404, 12 tries, last at {last}, next at {next}"
+
+
+def progress(last: float, following: float) -> str:
+    return PROGRESS.format(last=at(last)[:19] + "Z", next=at(following)[:19] + "Z")
+
+
+def test_a_wait_says_its_last_and_its_next_look() -> None:
+    found = of(deferred("load", reason="Waiting", message=progress(-20, 40)))
+    assert found.sentence == (
+        "Task load has waited 2m for http example.org; last reported look 20s ago: answered 404, next look in 40s."
+    )
+    assert (found.kind, found.urgency) == (CauseKind.WAITING, Urgency.WAIT)
+    assert found.next_at is not None
+
+
+def test_a_report_whose_next_look_is_over_says_how_often_it_looks() -> None:
+    assert of(deferred("load", reason="Waiting", message=progress(-300, -240))).sentence.endswith(
+        "last reported look 5m ago: answered 404, it looks every 1m."
+    )
+
+
+def test_a_wait_without_looks_says_what_it_waits_for() -> None:
+    found = of(
+        deferred("load", class_name="time", waits_for=f"until {at(600)}", trigger={"kwargs": f'{{"at":"{at(600)}"}}'})
+    )
+    assert found.sentence == f"Task load waits until {at(600)}."
+    assert found.next_at is not None
+
+
+def test_an_approval_says_the_question_who_may_answer_and_how() -> None:
+    trigger = {
+        "class": "approval",
+        "kwargs": canonical.plain({"question": "Load 3 TB?"}),
+        "approvers": {"users": ["ann"], "groups": ["sre"]},
+    }
+    found = of(deferred("load", trigger=trigger))
+    assert found.sentence == "Task load has waited 2m for an approval (Load 3 TB?); ann or members of sre may answer."
+    assert (found.urgency, found.command) == (Urgency.ACT, "torpor approve etl/load -n data")
+
+
+def test_an_approval_within_another_trigger_is_an_approval() -> None:
+    parts = [{"class": "time", "kwargs": {"at": at(60)}}, {"class": "approval", "kwargs": {"question": "Go?"}}]
+    trigger = {"class": "any_of", "kwargs": canonical.plain({"triggers": parts})}
+    found = of(deferred("load", trigger=trigger))
+    assert (found.kind, "Go?" in found.sentence) == (CauseKind.APPROVAL, True)
+    assert "every user who may patch TaskRuns in data may answer" in found.sentence
+
+
+def test_an_answer_that_does_not_count_is_said() -> None:
+    last = at(-20)[:19] + "Z"
+    look = "torpor.dev/approval is 'yes', neither approved nor rejected; answer with: kubectl annotate"
+    message = f"Waiting for approval: {look}, seen at {last}"
+    trigger = {"class": "approval", "waitsFor": "approval"}
+    assert of(deferred("load", reason="Waiting", message=message, trigger=trigger)).sentence.endswith(
+        "may answer; torpor.dev/approval is 'yes', neither approved nor rejected."
+    )
+
+
+def test_a_queued_wait_says_why_and_what_helps() -> None:
+    message = "Queued: 10 waits run on this replica; the pool needs more replicas or capacity"
+    found = of(deferred("load", reason="Queued", message=message))
+    assert found.kind is CauseKind.QUEUED
+    assert "10 waits run on this replica" in found.sentence
+    assert found.command == "kubectl get pods -A -l torpor.dev/trigger-pool=default"
+
+
+def test_an_unserved_pool_is_named() -> None:
+    found = of(deferred("load", reason="PoolUnserved", spec={"triggerPool": "big"}))
+    assert found.sentence == "Task load waits, but no triggerer is running for pool big."
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"), [("FireForbidden", CauseKind.FIRE_FORBIDDEN), ("LoopBlocked", CauseKind.LOOP_BLOCKED)]
+)
+@pytest.mark.parametrize("version", ["core", "events"])
+def test_a_triggerer_that_can_only_write_an_event_is_heard(reason: str, kind: CauseKind, version: str) -> None:
+    body = deferred("load")
+    regarding = {"kind": "TaskRun", "name": body["metadata"]["name"]}
+    event = (
+        {"involvedObject": regarding, "message": "run: kubectl create x", "lastTimestamp": at(-60)}
+        if version == "core"
+        else {"regarding": regarding, "note": "run: kubectl create x", "eventTime": at(-60)}
+    )
+    found = of(body, events=[event | {"reason": reason, "type": "Warning"}])
+    assert (found.kind, found.command) == (kind, "kubectl create x")
+
+
+def test_an_event_of_an_earlier_wait_is_not_heard() -> None:
+    body = deferred("load")
+    event = {
+        "regarding": {"name": body["metadata"]["name"]},
+        "reason": "FireForbidden",
+        "note": "x",
+        "eventTime": at(-600),
+    }
+    assert of(body, events=[event]).kind is CauseKind.WAITING
+
+
+def test_a_wait_that_is_over_and_was_not_ended_needs_a_person() -> None:
+    found = of(deferred("load", deadline=at(-20)))
+    assert (found.kind, found.urgency) == (CauseKind.WAIT_OVERDUE, Urgency.ACT)
+
+
+def test_a_wait_with_another_reason_needs_help() -> None:
+    found = of(deferred("load", reason="SecretForbidden", message="may not read it: kubectl create role x"))
+    assert (found.kind, found.command) == (CauseKind.BLOCKED, "kubectl create role x")
+    assert found.sentence == "Task load waits, but needs help: SecretForbidden: may not read it."
+
+
+def test_a_wait_that_is_being_cancelled_says_so() -> None:
+    assert of(deferred("load", cancel=at(-10))).kind is CauseKind.CANCEL_REQUESTED
+
+
+# the rest
+
+
+def test_a_retry_says_when_it_begins_and_what_failed() -> None:
+    body = taskrun("load", "UpForRetry", retryAt=at(25), reason="Error", message="boom", spec={"retries": {"limit": 3}})
+    found = of(body)
+    assert found.sentence == "Task load failed and retries: attempt 2 of 4 starts in 25s; last error: Error: boom."
+    assert found.command == "torpor logs etl/load --attempt 1 -n data"
+
+
+def test_a_failure_names_its_attempt_and_the_command_of_its_message() -> None:
+    body = taskrun(
+        "load",
+        "Failed",
+        attempt=4,
+        reason="Forbidden",
+        message="ServiceAccount x may not claim: kubectl create rolebinding y",
+        spec={"retries": {"limit": 3}},
+    )
+    found = of(body)
+    assert found.sentence == "Task load failed in attempt 4 of 4: Forbidden: ServiceAccount x may not claim."
+    assert found.command == "kubectl create rolebinding y"
+
+
+def test_a_command_that_was_cut_is_not_suggested() -> None:
+    body = taskrun("load", "Failed", reason="Forbidden", message="may not: kubectl create ... binding y")
+    assert of(body).command == "torpor retry etl load -n data"
+
+
+def test_an_orphan_says_that_nothing_acts_on_it() -> None:
+    assert of(taskrun("load", reason="Unowned")).kind is CauseKind.ORPHANED
+
+
+def test_a_taskrun_that_is_being_deleted_says_so_and_names_a_lost_node() -> None:
+    body = taskrun("load", "Running", metadata={"deletionTimestamp": at(-90)})
+    assert of(body).kind is CauseKind.DELETING
+    stuck = pod(body, "Running", node="n7", metadata={"deletionTimestamp": at(-90)})
+    assert of(body, pods=[stuck]).command == "kubectl delete node n7"
+
+
+@pytest.mark.parametrize(("deadline", "near"), [(5.0, True), (60.0, False)])
+def test_the_timeout_of_a_wait_is_said_in_its_last_tenth(deadline: float, near: bool) -> None:
+    found = all_of(deferred("load", deadline=at(deadline)))
+    assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
+
+
+@pytest.mark.parametrize(
+    ("fields", "near"),
+    [
+        ({"timeout": "1m"}, True),
+        ({"timeout": "10m"}, False),
+        ({"timeout": "1m", "timeoutWhileDeferred": False}, False),
+    ],
+)
+def test_the_timeout_of_an_attempt_is_said_in_its_last_tenth(fields: Any, near: bool) -> None:
+    found = all_of(taskrun("load", "Running", startedAt=at(-56), deferredSeconds=30, spec=fields))
+    assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
