@@ -188,7 +188,7 @@ def _token(stage: Stage) -> str:
     metadata = {"name": _VIEWER, "namespace": namespace}
     stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     for role in ("system:aggregate-to-view", "torpor-view"):
-        body = {"apiVersion": f"{_RBAC}/v1", "kind": "RoleBinding"}
+        body: dict[str, Any] = {"apiVersion": f"{_RBAC}/v1", "kind": "RoleBinding"}
         body["metadata"] = {"name": f"{_VIEWER}-{role.partition(':')[0]}", "namespace": namespace}
         body["roleRef"] = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role}
         stage.server.apply(body | {"subjects": [{"kind": "ServiceAccount", **metadata}]})

@@ -1,0 +1,20 @@
+"""Pools of slots are read as the operator reads them."""
+
+import pytest
+from torpor_operator.controller.slot_pools import capacities
+from torpor_views.facts import Facts, parse_pools
+
+DATA = {"gpu": "2", "gpu.deferred": "True", "db": " 3 ", "x": "many", "big": "1" * 12, "neg": "-1", "half": "1.5"}
+
+
+def test_pools_are_those_of_the_operator() -> None:
+    ours = {name: (pool.slots, pool.deferred) for name, pool in parse_pools({"data": DATA}).items()}
+    assert ours == {name: (one.slots, one.deferred) for name, one in capacities(DATA).items()}
+    assert ours == {"gpu": (2, True), "db": (3, False)}
+
+
+@pytest.mark.parametrize("read", [{}, {"pods": None, "taskruns": None}])
+def test_what_was_not_read_is_not_empty(read: dict[str, None]) -> None:
+    found = Facts.parse(**read)  # type: ignore[arg-type]
+    assert (found.pods, found.pools, found.others) == (None, None, None)
+    assert Facts.parse(pods=[], taskruns=[], pools={}).pods == {}
