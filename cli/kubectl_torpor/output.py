@@ -90,7 +90,14 @@ def objects(items: Sequence[Mapping[str, Any]], output: str, *, single: bool) ->
         for item in items:
             line(object_name(item))
         return
-    data(items[0] if single else {"apiVersion": "v1", "kind": "List", "items": list(items)}, output)
+    shown = [_without_managed_fields(item) for item in items]
+    data(shown[0] if single else {"apiVersion": "v1", "kind": "List", "items": shown}, output)
+
+
+def _without_managed_fields(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object as kubectl shows it: who wrote which field is longer than the object."""
+    metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key != "managedFields"}
+    return {**item, "metadata": metadata}
 
 
 def object_name(item: Mapping[str, Any]) -> str:
