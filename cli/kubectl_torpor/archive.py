@@ -140,6 +140,8 @@ def _translated(error: ApiError) -> CliError:
             return ArchiveAwayError("the archive is not installed; only live runs are shown")
         case NotFoundError():
             return ArchivedNotFoundError(str(error))
+        case ForbiddenError(status=HTTPStatus.UNAUTHORIZED):
+            return ArchiveAwayError("the archive does not accept your token; see `torpor doctor`")
         case UnavailableError() | ForbiddenError():
             return ArchiveAwayError(f"the archive cannot be read: {error}")
         case ApiError(status=HTTPStatus.BAD_REQUEST):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from torpor_reference import fields, sources
+from torpor_reference import commands, fields, sources
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +41,7 @@ def _blocks() -> dict[str, Mapping[str, str | Table]]:
         "settings.md": sources.flags(),
         "metrics.md": sources.metrics(),
         "triggers.md": sources.arguments(),
+        "cli.md": {"commands": commands.sections(), "shared options": commands.shared_options()},
     }
 
 

@@ -1,7 +1,7 @@
 """Creates Workflows, and then waits for them, follows them, or prints their logs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from kubectl_torpor import errors, exit_codes, output
@@ -57,13 +57,16 @@ def announce(made: Object, output_format: str, *, dry_run: bool = False) -> None
     output.flush()
 
 
-def follow_up(cluster: Cluster, made: list[Object], afterwards: Afterwards) -> int:
-    """Wait for the runs as the options say. Return the exit code."""
+def follow_up(
+    cluster: Cluster, made: list[Object], afterwards: Afterwards, follow_logs: Callable[[Cluster, str], None]
+) -> int:
+    """Wait for the runs as the options say. Return the exit code. `follow_logs` prints the logs of a run."""
     if afterwards.logs:
-        follow_logs = import_module("kubectl_torpor.log_stream").follow_logs
-        code: int = follow_logs(cluster, made[0])
-        if code != exit_codes.SUCCEEDED:
-            return code
+        try:
+            follow_logs(cluster, made[0]["metadata"]["name"])
+        except KeyboardInterrupt:
+            output.note(f"interrupted; {made[0]['metadata']['name']} goes on")
+            return exit_codes.INTERRUPTED
     if afterwards.watch:
         return live.follow(cluster, made[0], limit=afterwards.limit)
     if afterwards.wait or afterwards.logs:

@@ -72,6 +72,15 @@ def logs_command(
     _Logs(cluster, run, wanted, printer).show(chosen, window, follow=follow)
 
 
+def follow_logs(cluster: Cluster, name: str) -> None:
+    """Print the logs of a run until it ends, as `torpor logs -f NAME` does."""
+    chosen = Filter(task="", path=None, attempt=None, segment=None, failed=False, since=0)
+    printer = LogPrinter(Style(json=False, prefix=True, times=False))
+    _Logs(cluster, find_run(cluster, name), references.parse(name), printer).show(
+        chosen, Window(since=0, tail=None), follow=True
+    )
+
+
 class _Logs:
     """The logs of one run."""
 

@@ -10,6 +10,7 @@ from kubectl_torpor import runs
 from kubectl_torpor.changes import manifest, params, submission
 from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.commands.logs import follow_logs
 from kubectl_torpor.commands.wait import parse_limit
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.target import ClusterCommand, Target, complete_run
@@ -55,7 +56,7 @@ def resubmit_command(
     body = copy_of(earlier, {**declared, **given, **params.parse(pairs, declared)})
     made = submission.create(cluster, body, dry_run=dry_run is not None)
     submission.announce(made, output_format, dry_run=dry_run is not None)
-    return 0 if dry_run else submission.follow_up(cluster, [made], afterwards)
+    return 0 if dry_run else submission.follow_up(cluster, [made], afterwards, follow_logs)
 
 
 def copy_of(earlier: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

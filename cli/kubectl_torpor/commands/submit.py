@@ -7,6 +7,7 @@ import click
 from kubectl_torpor.changes import manifest, params, submission
 from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.commands.logs import follow_logs
 from kubectl_torpor.commands.wait import parse_limit
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.target import ClusterCommand, Target
@@ -48,7 +49,7 @@ def submit_command(
     for body in bodies:
         made.append(submission.create(cluster, body, dry_run=dry_run is not None))
         submission.announce(made[-1], output_format, dry_run=dry_run is not None)
-    return 0 if dry_run else submission.follow_up(cluster, made, afterwards)
+    return 0 if dry_run else submission.follow_up(cluster, made, afterwards, follow_logs)
 
 
 def _with_params(body: dict[str, Any], pairs: tuple[str, ...], params_file: str | None) -> dict[str, Any]:

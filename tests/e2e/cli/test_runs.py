@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.e2e.cli.conftest import Terminal, ask, broken, manifest, pause
+from tests.e2e.conftest import TASKS
 
 _PARAMS = {"day": "2026-11-20", "n": 3}
 
@@ -34,6 +35,15 @@ def test_submit_prints_the_name_and_waits_for_the_outcome(torpor: Terminal) -> N
     assert bad.code == 3
     assert bad.out.splitlines()[0].startswith("cli-")
     assert " Failed " in bad.out.splitlines()[-1]
+
+
+def test_submit_follows_the_logs(torpor: Terminal) -> None:
+    container = {"image": TASKS.name, "command": ["sh", "-c", "echo one; echo two"]}
+    told = torpor.ok(
+        "submit", "-", "--logs", "--timeout", "2m", stdin=manifest({"name": "check", "container": container})
+    )
+    assert [line.split()[-1] for line in told.splitlines()[1:3]] == ["one", "two"]
+    assert " Succeeded after " in told.splitlines()[-1]
 
 
 def test_submit_takes_files_documents_and_params(torpor: Terminal, tmp_path: Path) -> None:
