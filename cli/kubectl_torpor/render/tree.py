@@ -111,10 +111,17 @@ def _details(node: Node, waits: dict[str, str]) -> str:
     if wait:
         parts.append(waits_for(wait))
     elif node.state not in {"Succeeded", "Running"} or node.reason not in {"", "Succeeded"}:
-        parts.append(": ".join(filter(None, (node.reason, node.message))))
+        parts.append(_why(node))
     if node.hook:
         parts.append(f"hook for {node.hook}")
     return "  ".join(filter(None, parts))
+
+
+def _why(node: Node) -> str:
+    """The reason and the message, which often begins with it."""
+    if node.message.startswith(node.reason):
+        return node.message
+    return ": ".join(filter(None, (node.reason, node.message)))
 
 
 def waits_of(run: Run) -> dict[str, str]:
