@@ -30,7 +30,7 @@ def unknown(what: str, name: str, known: Iterable[str], hint: str = "", *, where
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar, None if none is. A generated ending such as `-x7f2k` may be missing."""
+    """Return the known name that is most similar, None if none is. A generated ending (`-x7f2k`) may be missing."""
     names = list(known)
     stems = {one.rpartition("-")[0]: one for one in names if "-" in one}
     close = get_close_matches(name, names, n=1, cutoff=0.6) or get_close_matches(name, stems, n=1, cutoff=0.7)

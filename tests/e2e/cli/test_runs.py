@@ -38,10 +38,8 @@ def test_submit_prints_the_name_and_waits_for_the_outcome(torpor: Terminal) -> N
 
 
 def test_submit_follows_the_logs(torpor: Terminal) -> None:
-    container = {"image": TASKS.name, "command": ["sh", "-c", "echo one; echo two"]}
-    told = torpor.ok(
-        "submit", "-", "--logs", "--timeout", "2m", stdin=manifest({"name": "check", "container": container})
-    )
+    task = {"name": "check", "container": {"command": ["sh", "-c", "echo one; echo two"]}}
+    told = torpor.ok("submit", "-", "--logs", "--timeout", "2m", stdin=manifest(task, image=TASKS.name))
     assert [line.split()[-1] for line in told.splitlines()[1:3]] == ["one", "two"]
     assert " Succeeded after " in told.splitlines()[-1]
 
