@@ -10,7 +10,7 @@ from kubectl_torpor.cluster.http import Http
 from kubectl_torpor.cluster.resources import WORKFLOWS
 from kubectl_torpor.errors import CliError
 
-from tests.support.scripted_server import Answer, Request, scripted_server
+from tests.unit.kubectl_torpor.cluster.scripted_server import Answer, Request, scripted_server
 
 
 def http(url: str, **fields: Any) -> Http:

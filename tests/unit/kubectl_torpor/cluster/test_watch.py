@@ -10,7 +10,7 @@ from kubectl_torpor.cluster.http import Http
 from kubectl_torpor.cluster.resources import WORKFLOWS
 from kubectl_torpor.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
 
-from tests.support.scripted_server import Answer, Request, scripted_server
+from tests.unit.kubectl_torpor.cluster.scripted_server import Answer, Request, scripted_server
 
 _SELECTION = Selection(resource=WORKFLOWS, namespace="team", fields="metadata.name=x")
 
