@@ -4,6 +4,7 @@ The API server removes `Authorization` from what it forwards, so the reader's to
 A login without a token, such as a client certificate, requests one for the ServiceAccount `torpor-reader`.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -38,7 +39,8 @@ class Archive:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._header: Mapping[str, str] | None = None
+        self._reader_token = ""
+        self._renew_at = 0.0
 
     def runs(self, namespace: str | None, filters: Mapping[str, Any] | None = None) -> Iterator[Object]:
         """Yield archived runs, the latest end first; all namespaces for None. Requests pages as they are consumed.
@@ -110,15 +112,19 @@ class Archive:
             raise _translated(error) from error
 
     def _headers(self) -> Mapping[str, str]:
-        if self._header is None:
-            self._header = {HEADER: f"Bearer {self._token()}"}
-        return self._header
+        return {HEADER: f"Bearer {self._token()}"}
 
     def _token(self) -> str:
         if self._api.http.access.as_user:
             raise ArchiveAwayError("the archive is not read with --as; omit it")
         if self._api.http.token:
             return self._api.http.token
+        if time.monotonic() >= self._renew_at:
+            self._reader_token = self._requested_token()
+            self._renew_at = time.monotonic() + _TOKEN_S / 2
+        return self._reader_token
+
+    def _requested_token(self) -> str:
         path = SERVICE_ACCOUNTS.path(SYSTEM, READER, "token")
         spec = {"audiences": [constants.ARCHIVE_AUDIENCE], "expirationSeconds": _TOKEN_S}
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}

@@ -1,5 +1,6 @@
 """Finds a run by name: in the cluster, else in the archive."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,6 +12,8 @@ from kubectl_torpor.cluster.api import Object, Selection
 from kubectl_torpor.cluster.connect import Cluster
 from kubectl_torpor.cluster.errors import NotFoundError
 from kubectl_torpor.cluster.resources import TASKRUNS, WORKFLOWS
+
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +75,18 @@ def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
 
 
 def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
-    """Return the archived run of this name that ended last. None without one; a note says if the archive is away."""
+    """Return the archived run of this uid, or the last one of this name; None without one.
+
+    A note says if the archive is away.
+    """
     from kubectl_torpor.archive import Archive, ArchiveAwayError, ArchivedNotFoundError  # noqa: PLC0415 - most runs live
 
     archive = Archive(cluster.api)
     try:
-        entry = archive.latest(cluster.namespace, name)
-        if entry is None:
+        uid = name if _UID.fullmatch(name) else (archive.latest(cluster.namespace, name) or {}).get("uid")
+        if uid is None:
             return None
-        objects = archive.run(cluster.namespace, entry["uid"])
+        objects = archive.run(cluster.namespace, uid)
     except ArchivedNotFoundError:  # trimmed since the list
         return None
     except ArchiveAwayError as error:

@@ -90,6 +90,17 @@ def test_the_timeline_of_an_archived_run(cluster: FakeCluster, torpor: Run) -> N
     assert (code, len(json.loads(out)["rows"])) == (0, 11)
 
 
+def test_an_earlier_run_of_the_same_name_is_read_by_its_uid(cluster: FakeCluster, torpor: Run) -> None:
+    uid = "17acf01b-dcd6-4e77-b541-4020dcd1fec0"
+    earlier = {**cluster.workflow("ingest", "load", state="Failed"), "metadata": {"name": "ingest", "uid": uid}}
+    cluster.archive_run(earlier)
+    cluster.workflow("ingest", "load", state="Succeeded")
+    assert torpor("timeline", uid)[1].startswith("ingest  Failed")
+    assert torpor("timeline", "ingest")[1].startswith("ingest  Succeeded")
+    code, _, err = torpor("timeline", uid.replace("1", "2"))
+    assert (code, err.count("\n")) == (1, 1)
+
+
 def test_why_is_a_sentence_and_below_it_a_command(cluster: FakeCluster, torpor: Run) -> None:
     cluster.workflow("ingest", "load")
     for number in range(3):
