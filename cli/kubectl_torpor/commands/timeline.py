@@ -63,7 +63,8 @@ def _notes(built: timeline.Timeline) -> list[str]:
     inexact = sum(not row.exact and row.state != "Scheduled" for row in built.rows)
     if not inexact:
         return []
-    return [f"{inexact} of {len(built.rows)} TaskRuns have no history, so only their last attempt is drawn."]
+    verb = "has" if inexact == 1 else "have"
+    return [f"{inexact} of {len(built.rows)} TaskRuns {verb} no history, so only the last attempt is drawn."]
 
 
 def _style() -> timeline_chart.Style:

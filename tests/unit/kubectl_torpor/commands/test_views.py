@@ -72,7 +72,7 @@ def test_objects_without_history_are_drawn_and_said(cluster: FakeCluster, torpor
     cluster.taskrun("ingest", "load", **moments)
     code, out, _ = torpor("timeline", "ingest")
     assert code == 0
-    assert out.splitlines()[-1] == "1 of 1 TaskRuns have no history, so only their last attempt is drawn."
+    assert out.splitlines()[-1] == "1 of 1 TaskRuns has no history, so only the last attempt is drawn."
 
 
 def test_a_run_without_taskruns_has_a_timeline(cluster: FakeCluster, torpor: Run) -> None:
