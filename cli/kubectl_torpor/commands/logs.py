@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 from torpor_views.model import Run
 from torpor_wire import constants, names, times
+from torpor_wire.state import State
 
 from kubectl_torpor import errors, output, references
 from kubectl_torpor.archive import Archive, ArchiveAwayError
@@ -13,7 +14,7 @@ from kubectl_torpor.cluster import api
 from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.resources import PODS, WORKFLOWS
-from kubectl_torpor.instances import check_reference
+from kubectl_torpor.instances import check_reference, instances_at
 from kubectl_torpor.logs import merge, selection, timestamps
 from kubectl_torpor.logs.follow import Followed, Follower
 from kubectl_torpor.logs.printing import LogPrinter, Style
@@ -109,7 +110,7 @@ class _Logs:
             self._follow(reader, found, chosen, progress)
         else:
             _report_missing(found.missing)
-            _report_nothing(found, self._view.name)
+            _report_nothing(found, self._wanted, self._view)
 
     def _found(self) -> Found:
         return Found(
@@ -193,6 +194,16 @@ def _report_missing(missing: Sequence[Missing]) -> None:
         output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
 
 
-def _report_nothing(found: Selection, name: str) -> None:
-    if not found.sources and not found.missing:
-        output.note(f"there is no log yet; `torpor why {name}` explains what the tasks wait for")
+def _report_nothing(found: Selection, wanted: Reference, run: Run) -> None:
+    """Say why there are no lines, if there is no log at all."""
+    if found.sources or found.missing:
+        return
+    named = f"{run.name}/{wanted.task}" if wanted.task else run.name
+    if any(one.state is State.DEFERRED for one in instances_at(wanted, run)):
+        output.note(
+            f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
+        )
+    elif run.ended:
+        output.note(f"there is no log of {named}")
+    else:
+        output.note(f"there is no log yet; `torpor why {named}` explains what the tasks wait for")

@@ -202,6 +202,13 @@ def test_a_run_without_logs_points_to_why(torpor: Run, run: Object) -> None:
     assert "`torpor why ingest`" in err
 
 
+def test_a_task_that_waits_has_its_lines_when_the_wait_ends(torpor: Run, load: Callable[..., Object]) -> None:
+    load(state="Deferred")
+    assert torpor("logs", "ingest/load")[2] == (
+        "there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why ingest/load`\n"
+    )
+
+
 def test_a_pod_that_vanishes_while_it_is_read_does_not_end_the_stream(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
 ) -> None:
