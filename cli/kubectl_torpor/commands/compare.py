@@ -11,8 +11,9 @@ from torpor_views import compare, counts
 from torpor_views.compare import MISSING, Comparison, Difference, Side, TaskRow
 from torpor_views.model import Run
 
-from kubectl_torpor import output
+from kubectl_torpor import output, references
 from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.errors import UsageError
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.render import as_json, time_axis
 from kubectl_torpor.runs import find_run
@@ -44,6 +45,8 @@ def compare_command(target: Target, left: str, right: str, output_format: str) -
 
 
 def _run(cluster: Cluster, name: str) -> Run:
+    if references.parse(name).task is not None:
+        raise UsageError(f"{name} names a task; compare takes two runs: torpor compare A B")
     found = find_run(cluster, name)
     return Run.parse(found.workflow, found.taskruns, now=time.time())
 

@@ -3,18 +3,21 @@
 import shutil
 import sys
 import time
+from dataclasses import replace
 
 import click
 from torpor_views import timeline
 from torpor_views.model import Run
 
-from kubectl_torpor import output
+from kubectl_torpor import output, references
 from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.instances import check_reference, instances_at
 from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.references import Reference
 from kubectl_torpor.render import as_json, timeline_chart, timeline_rows, timeline_svg
 from kubectl_torpor.render.timeline_rows import Chart
 from kubectl_torpor.runs import find_run
-from kubectl_torpor.target import ClusterCommand, Target, complete_run
+from kubectl_torpor.target import ClusterCommand, Target, complete_reference
 
 _SVG = "svg"
 _WIDTH = 100
@@ -22,17 +25,19 @@ _WIDTH = 100
 
 
 @click.command("timeline", cls=ClusterCommand)
-@click.argument("name", shell_complete=complete_run)
+@click.argument("reference", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_reference)
 @output_option(Format.WIDE, _SVG, Format.JSON, Format.YAML)
 @click.pass_obj
-def timeline_command(target: Target, name: str, output_format: str) -> None:
-    """Draw when each task of the run NAME was queued, ran in a pod, or waited.
+def timeline_command(target: Target, reference: str, output_format: str) -> None:
+    """Draw when each task of a run was queued, ran in a pod, or waited.
 
     Mapped tasks are folded; `-o wide` shows each instance, `-o svg` writes a picture to standard output.
     """
-    found = find_run(connect(target), name)
+    wanted = references.parse(reference)
+    found = find_run(connect(target), wanted.run)
     run = Run.parse(found.workflow, found.taskruns, now=time.time())
-    built = timeline.build(run)
+    check_reference(wanted, run)
+    built = _chosen(timeline.build(run), wanted, run)
     if output_format in {Format.JSON, Format.YAML}:
         output.data(as_json.to_json(built), output_format)
         return
@@ -43,6 +48,14 @@ def timeline_command(target: Target, name: str, output_format: str) -> None:
     width = shutil.get_terminal_size((_WIDTH, 1)).columns
     for line in timeline_chart.draw(chart, width, style=_style(), colour=output.coloured()):
         sys.stdout.write(f"{line}\n")  # the chart has escaped foreign text, and may have colours
+
+
+def _chosen(built: timeline.Timeline, wanted: Reference, run: Run) -> timeline.Timeline:
+    """Return the timeline with the rows that a reference names, on the time of the whole run."""
+    if wanted.task is None:
+        return built
+    named = {one.name for one in instances_at(wanted, run)}
+    return replace(built, rows=tuple(row for row in built.rows if row.taskrun in named))
 
 
 def chart_of(run: Run, built: timeline.Timeline, *, unfold: bool) -> Chart:

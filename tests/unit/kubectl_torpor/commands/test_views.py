@@ -56,6 +56,21 @@ def test_the_timeline_folds_a_mapped_task_and_wide_shows_each_instance(cluster: 
     assert torpor("timeline", "ingest", "-o", "wide")[1].count("load/") == 10
 
 
+def test_the_timeline_of_one_task_keeps_the_time_of_the_run(cluster: FakeCluster, torpor: Run) -> None:
+    finished(cluster)
+    out = torpor("timeline", "ingest/drop")[1]
+    assert out.startswith("ingest  Succeeded  20s")
+    assert "load" not in out
+    assert torpor("timeline", "ingest/load/3")[1].count("load/3") == 1
+    assert torpor("timeline", "ingest/lod")[2].endswith("did you mean load?\n")
+
+
+def test_compare_takes_runs_only(cluster: FakeCluster, torpor: Run) -> None:
+    finished(cluster)
+    code, _, err = torpor("compare", "ingest", "ingest/load")
+    assert (code, err.count("\n")) == (2, 1)
+
+
 def test_the_picture_is_well_formed_whatever_the_names_are(cluster: FakeCluster, torpor: Run) -> None:
     finished(cluster)
     for item in cluster.objects["taskruns"].values():
