@@ -141,7 +141,7 @@ def clocks(facts: Facts) -> Iterator[Result]:
     skews = {name: _node_skew(lease, facts.server_time) for name, lease in leases.items()}
     worst = max(skews, key=lambda name: abs(skews[name]), default=None)
     if worst is not None:
-        yield _clock(f"node {worst}" if abs(skews[worst]) > _SKEW_S else f"each of {len(skews)} nodes", skews[worst])
+        yield _clock(f"node {worst}" if abs(skews[worst]) > _SKEW_S else f"every node ({len(skews)})", skews[worst])
 
 
 def _node_skew(lease: Object, now: float) -> float:

@@ -86,6 +86,14 @@ def test_github_shows_each_finding_at_its_line(capsys: pytest.CaptureFixture[str
     assert second.startswith("::warning file=deep/bad.yml,line=24,col=17,title=torpor trigger::")
 
 
+def test_github_escapes_what_would_end_a_property(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a,b:c%.yaml").write_text(_GOOD.replace("10m", "10%"))
+    assert main(["lint", "-o", "github", "a,b:c%.yaml"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("::error file=a%2Cb%3Ac%25.yaml,line=8,col=32,title=torpor trigger::")
+    assert "'10%25' is not a duration" in line
+
+
 @pytest.mark.usefixtures("folder")
 def test_json_has_the_same_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "-o", "json", "deep/bad.yml"]) == 1

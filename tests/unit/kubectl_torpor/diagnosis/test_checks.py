@@ -93,6 +93,12 @@ def test_a_healthy_installation_has_no_problem() -> None:
             "policies",
             f"without a binding that denies: {_FIRST}",
         ),
+        (
+            {"bindings": [{"spec": {"policyName": _FIRST, "validationActions": ["Warn"]}}, *BINDINGS[1:]]},
+            "failed",
+            "policies",
+            f"without a binding that denies: {_FIRST}",
+        ),
         ({"policies": with_other_rule()}, "warning", "policies", f"different from those of this command: {_FIRST}"),
         (
             {"view": role(["get"])},

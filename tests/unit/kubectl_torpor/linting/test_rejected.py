@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from kubectl_torpor.linting import bundled, policies
-from kubectl_torpor.linting.finding import Severity
+from kubectl_torpor.linting.finding import Rule, Severity
 
 from tests.integration.crds.test_schema import REFUSED
 from tests.integration.policies.admission.test_admission import ADMITTED, REJECTED
@@ -74,3 +74,10 @@ def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
         ("spec.tasks[0].after", "task a: `after` names lost: no such task or group"),
         ("spec.tasks[1].after", "task b: `after` names lost: no such task or group"),
     ]
+
+
+def test_a_rule_of_the_schema_is_reported_at_the_field_that_it_names() -> None:
+    body, _ = REFUSED["an image for a trigger"]
+    found = [(one.path, one.message) for one in lint(body) if one.rule is Rule.CRD_RULE]
+    said = "spec.tasks[0].image: Invalid value: a trigger task has no pod: remove image"
+    assert found == [("spec.tasks[0].image", said)]
