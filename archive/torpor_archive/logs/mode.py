@@ -8,7 +8,7 @@ from cachetools import TTLCache
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import WORKFLOWS
-from torpor_wire.log_mode import LogMode
+from torpor_api.models.log_mode import LogMode
 
 _ENTRIES = 4096
 _SECONDS = 3600.0

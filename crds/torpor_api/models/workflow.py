@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
-from torpor_wire.log_mode import LogMode
 
 from torpor_api.models.base import (
     Condition,
@@ -23,6 +22,7 @@ from torpor_api.models.base import (
     ReasonWord,
 )
 from torpor_api.models.history import WorkflowHistoryEntry
+from torpor_api.models.log_mode import LogMode
 from torpor_api.models.task import Group, Task, Value
 
 

@@ -6,13 +6,13 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_api.models.log_mode import LogMode
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
-from torpor_wire.log_mode import LogMode
 
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod

@@ -8,10 +8,10 @@ finalizer keeps until the outcome is stored.
 import json
 from typing import Any
 
+from torpor_api.models.log_mode import LogMode
 from torpor_api.models.pod_fields import PodFields
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants, instance_paths, names
-from torpor_wire.log_mode import LogMode
 
 from torpor_operator import pod_security
 from torpor_operator.model.pod import pod_name
