@@ -9,16 +9,16 @@ from typing import Any
 
 import yaml
 from torpor_api.client.errors import ApiError
-from torpor_api.models.taskrun import TaskRun
 from torpor_dev.errors import DevError
 from torpor_wire.state import State
 
-from torpor_demo import cluster, console, failure, images, observe, summary
+from torpor_demo import cluster, failure, images, observe, summary
 from torpor_demo.cluster import ROOT
+from torpor_demo.follower import Follower
 from torpor_demo.images import Release
 from torpor_demo.install import NAMESPACE, install, install_released
 from torpor_demo.kubectl import Kubectl
-from torpor_demo.recording import Film, RunSeen
+from torpor_demo.recording import Film
 from torpor_demo.release import add_arguments
 
 _EXAMPLE = ROOT / "examples/census.yaml"
@@ -50,8 +50,9 @@ def _installed(release: Release | None) -> tuple[Kubectl, str]:
 def _demo(kubectl: Kubectl, image: str) -> int:
     body = _workflow(image)
     name = body["metadata"]["name"]
-    print(f"\n{_EXAMPLE.relative_to(ROOT)} runs as Workflow {name}; its TaskRuns, as they change:\n\n{console.HEAD}")
-    film = asyncio.run(observe.follow(kubectl.kubeconfig, body, seen=_show, limit=_LIMIT))
+    print(f"\n{_EXAMPLE.relative_to(ROOT)} runs as Workflow {name}; `torpor get -w {name}` follows it:\n", flush=True)
+    with Follower(kubectl.kubeconfig, NAMESPACE, name) as follower:
+        film = asyncio.run(observe.follow(kubectl.kubeconfig, body, created=follower.start, limit=_LIMIT))
     if film.workflow is None or film.workflow.status.state != "Succeeded":
         print(f"\n{failure.explain(kubectl, film)}", file=sys.stderr)
         return 1
@@ -69,10 +70,6 @@ def _workflow(image: str) -> dict[str, Any]:
     return body
 
 
-def _show(seen: RunSeen, before: TaskRun | None) -> None:
-    print(console.line(seen, before), flush=True)
-
-
 def _table(film: Film) -> str:
     ended = [seen.run.status for seen in film.runs if seen.run.spec.task == "report"]
     result = next((status.result for status in ended if status.state is State.SUCCEEDED), None)
@@ -88,9 +85,12 @@ def _next(name: str, image: str) -> str:
     return "\n".join(
         [
             "export KUBECONFIG=$(make -s kubeconfig)",
+            "export PATH=$PWD/.venv/bin:$PATH",
+            f"torpor get -n {NAMESPACE} {name}/measure",
+            f"torpor timeline -n {NAMESPACE} {name}",
+            f"torpor logs -n {NAMESPACE} {name}",
+            f"torpor list -n {NAMESPACE}",
             f"kubectl get workflows,taskruns -n {NAMESPACE}",
-            f"kubectl describe workflow -n {NAMESPACE} {name}",
-            f"kubectl get taskruns -n {NAMESPACE} -l torpor.dev/task=measure -o yaml",
             "kubectl explain workflow.spec.tasks",
             f"{_again(image)}    # once more",
             "make test",

@@ -1,6 +1,7 @@
 """Records one run: creates its Workflow, and watches it, its TaskRuns and its pods until it has ended.
 
-The watches start before the Workflow exists, so that no change is missed. Decides and prints nothing.
+The watches start before the Workflow exists, so that no change is missed. Decides and prints nothing: `torpor get -w`
+shows the run.
 """
 
 import asyncio
@@ -28,13 +29,12 @@ _ACTIVE = frozenset({"Pending", "Running"})
 
 
 class Camera:
-    """Records changes; calls `seen` with each new state of a TaskRun and the previous one."""
+    """Records changes."""
 
-    def __init__(self, seen: Callable[[RunSeen, TaskRun | None], None]) -> None:
+    def __init__(self) -> None:
         self.film = Film()
         self.over = asyncio.Event()
         self.still = asyncio.Event()
-        self._seen = seen
         self._began = 0.0
         self._runs: dict[str, TaskRun] = {}
         self._active: set[str] = set()
@@ -57,9 +57,7 @@ class Camera:
         run, before = notice.item, self._runs.get(notice.item.metadata.uid)
         self._runs[run.metadata.uid] = run
         if before is None or _stands(before) != _stands(run):
-            sighting = RunSeen(at=self._elapsed(), run=run)
-            self.film.runs.append(sighting)
-            self._seen(sighting, before)
+            self.film.runs.append(RunSeen(at=self._elapsed(), run=run))
         if all(each.status.state in TERMINAL for each in self._runs.values()):
             self.still.set()
         else:
@@ -81,11 +79,12 @@ class Camera:
         return time.monotonic() - self._began
 
 
-async def follow(
-    kubeconfig: Path, body: Mapping[str, Any], *, seen: Callable[[RunSeen, TaskRun | None], None], limit: float
-) -> Film:
-    """The recording of the Workflow `body`, from its creation to its end, for at most `limit` seconds."""
-    camera = Camera(seen)
+async def follow(kubeconfig: Path, body: Mapping[str, Any], *, created: Callable[[], None], limit: float) -> Film:
+    """The recording of the Workflow `body`, from its creation to its end, for at most `limit` seconds.
+
+    Calls `created` as soon as the Workflow exists.
+    """
+    camera = Camera()
     namespace = body["metadata"]["namespace"]
     async with connect(str(kubeconfig), program="torpor-demo") as transport:
         api = Api(transport, SystemClock())
@@ -96,6 +95,7 @@ async def follow(
                 await _wait(reflector.synced, _SETTLE)
             camera.action()
             await api.create(WORKFLOWS, namespace, body)
+            created()
             await _wait(camera.over, limit)
             # The Workflow's end may be told before the last TaskRun's: watches are not ordered among each other.
             await _wait(camera.still, _SETTLE)

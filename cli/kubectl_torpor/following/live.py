@@ -7,15 +7,14 @@ from typing import Any, Protocol
 
 from torpor_views import tree
 from torpor_views.model import Run
-from torpor_wire import times
 from torpor_wire.state import TERMINAL
 
-from kubectl_torpor import errors, exit_codes, output, references, run_state, runs
+from kubectl_torpor import errors, exit_codes, output, run_state, runs
 from kubectl_torpor.cluster.api import Object, Selection
 from kubectl_torpor.cluster.connect import Cluster
 from kubectl_torpor.cluster.resources import WORKFLOWS
 from kubectl_torpor.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
-from kubectl_torpor.render import terminal
+from kubectl_torpor.render import terminal, transition
 from kubectl_torpor.render import tree as render
 from kubectl_torpor.render.screen import Screen
 
@@ -111,22 +110,6 @@ def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: flo
     return run_state.exit_code([run_state.word_of(copy.workflow)])
 
 
-def transition_line(item: Mapping[str, Any]) -> str:
-    """Return a line for the state that a TaskRun entered: time, task, state, why."""
-    status = item.get("status") or {}
-    state = str(status.get("state") or "Scheduled")
-    trigger = status.get("trigger") or {}
-    waits = render.waits_for(str(trigger.get("waitsFor") or "its trigger"))
-    why = waits if state == "Deferred" else str(status.get("message") or "")
-    name = item["spec"].get("task", "")
-    path = ".".join(str(part) for part in references.path_of(item))
-    label = f"{name}/{path}" if path else name
-    numbers = f"attempt {status.get('attempt', 1)}" if int(status.get("attempt") or 1) > 1 else ""
-    return "  ".join(
-        filter(None, (times.rfc3339(time.time()), label.ljust(20), state.ljust(10), numbers, why))
-    ).rstrip()
-
-
 class _View(Protocol):
     """Shows a run that changes."""
 
@@ -150,7 +133,7 @@ class _Printed:
         """Print TaskRuns that entered another state."""
         for before, item in changes:
             if before is None or _stage(before) != _stage(item):
-                output.line(transition_line(item).replace("\n", " "))
+                output.styled(transition.line(item, before, time.time()))
         state = run_state.word_of(copy.workflow)
         if state != self._state and not run_state.has_ended(copy.workflow):
             self._state = state
@@ -166,16 +149,10 @@ class _Printed:
 
     @staticmethod
     def _print(copy: RunCopy) -> None:
+        progress = str((copy.workflow.get("status") or {}).get("progress") or "")
+        details = "  ".join(filter(None, (progress, run_state.message_of(copy.workflow))))
         name, state = copy.workflow["metadata"]["name"], run_state.word_of(copy.workflow)
-        progress = (copy.workflow.get("status") or {}).get("progress") or ""
-        words = (
-            times.rfc3339(time.time()),
-            name.ljust(20),
-            state.ljust(10),
-            progress,
-            run_state.message_of(copy.workflow),
-        )
-        output.line("  ".join(filter(None, words)).rstrip().replace("\n", " "))
+        output.styled(transition.run_line(name, state, details, time.time()))
         output.flush()
 
 

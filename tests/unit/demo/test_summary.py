@@ -1,9 +1,8 @@
 """What the demo claims of a wait follows from what was seen, and it claims no more."""
 
-import pytest
 from torpor_api.models import taskrun
 from torpor_api.models.taskrun import TaskRun
-from torpor_demo import console, summary
+from torpor_demo import summary
 from torpor_demo.recording import Film, PodSeen, RunSeen
 from torpor_wire.state import State
 
@@ -45,23 +44,3 @@ def test_a_wait_that_has_not_ended_proves_nothing() -> None:
     unfinished = film()
     unfinished.runs.pop()
     assert summary.waits(unfinished) == []
-
-
-@pytest.mark.parametrize(
-    ("now", "before", "said"),
-    [
-        (run(State.RUNNING, pod={"name": "p-s0"}), None, "in pod p-s0"),
-        (run(State.SUCCEEDED, result='{"rows": 3, "table": "a\\nb"}'), None, "rows=3"),
-        (run(State.SUCCEEDED, result="null"), None, ""),
-        (run(State.FAILED, reason="Lost", message="gone\nfor good"), None, "Lost: gone for good"),
-        (
-            run(State.SCHEDULED, segment=1, next={"method": "m:g"}),
-            run(State.DEFERRED),
-            "the trigger fired; m:g is next, in a new pod",
-        ),
-    ],
-)
-def test_a_line_says_what_a_reader_wonders_about_next(now: TaskRun, before: TaskRun | None, said: str) -> None:
-    line = console.line(RunSeen(at=1.25, run=now), before)
-    assert line.startswith(f"   1.2s  measure[3]   {now.status.state}")
-    assert line.endswith(f"  {said}")
