@@ -1,4 +1,4 @@
-"""Shows a run with `torpor get -w`, as a user would: a live tree on a terminal, a line for each transition in a pipe."""
+"""Shows a run with `torpor get -w`, as a user would: a live tree on a terminal, a line a transition in a pipe."""
 
 import subprocess
 import sys
