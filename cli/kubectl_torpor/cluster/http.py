@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any
 
 import urllib3
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from kubectl_torpor.cluster import credentials, errors
 from kubectl_torpor.cluster.access import Access, Certificate, Server
@@ -24,8 +24,6 @@ READ_S = 60.0
 _RETRIES = 4
 _PAUSE_MAX_S = 5.0
 _CONNECTIONS = 8
-
-urllib3.disable_warnings()  # `insecure-skip-tls-verify` is the user's decision; kubectl prints no warning either
 
 
 class Http:
@@ -150,6 +148,7 @@ def _pool(server: Server, certificate: Certificate | None) -> urllib3.PoolManage
             options |= {"server_hostname": server.server_name, "assert_hostname": server.server_name}
         if server.insecure:
             options |= {"cert_reqs": "CERT_NONE", "assert_hostname": False}
+            urllib3.disable_warnings(InsecureRequestWarning)  # the user decided; kubectl prints no warning either
     proxy = server.proxy or _environment_proxy(server.url)
     if not proxy:
         return urllib3.PoolManager(**options)

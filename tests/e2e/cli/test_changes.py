@@ -108,6 +108,13 @@ def test_view_reads_and_edit_changes(torpor: Terminal, kubectl: Kubectl) -> None
     assert "ClusterRole view" in unseen.err
     _until_asked(viewer, name)
     assert editor.run("approve", name).code == 1  # approvers are bound by name, or are admins
+    approver = torpor.as_user("boss")
+    kubectl.run("create", "rolebinding", "boss", "--clusterrole=torpor-approve", "--user=boss", "-n", torpor.namespace)
+    assert approver.run("approve", f"{name}/aks").code == 1
+    asked = editor.submit(ask())
+    _until_asked(viewer, asked)
+    approver.ok("approve", asked)
+    assert viewer.run("wait", asked, "--timeout", "2m").code == 0
     editor.ok("cancel", name)
     assert editor.run("wait", name, "--timeout", "2m").code == 4
     editor.ok("retry", name, "-y")

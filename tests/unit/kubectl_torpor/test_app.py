@@ -5,14 +5,16 @@ import pytest
 from kubectl_torpor.__main__ import main
 from kubectl_torpor.command_table import COMMANDS
 
+from tests.support.fake_cluster import FakeCluster, Run
+
 _SLOW = {"pydantic", "aiohttp", "rich", "lightkube", "asyncio", "torpor_api"}
 
 
 def imported_by(*arguments: str) -> set[str]:
-    """The top packages that a command imports, in a process of its own."""
+    """The top packages that a command imports, in a process of its own. The command must succeed."""
     code = (
-        "import sys; from kubectl_torpor.__main__ import main; main(sys.argv[1:]);"
-        "print('\\n'.join(sys.modules), file=sys.stderr)"
+        "import sys; from kubectl_torpor.__main__ import main; code = main(sys.argv[1:]);"
+        "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=120
@@ -22,6 +24,15 @@ def imported_by(*arguments: str) -> set[str]:
 
 def test_help_imports_neither_the_commands_nor_a_client() -> None:
     assert imported_by("--help") & (_SLOW | {"urllib3", "yaml"}) == set()
+
+
+@pytest.mark.parametrize(
+    "command", [("get", "x"), ("get", "x", "-w"), ("list",), ("wait", "x"), ("logs", "x")], ids=" ".join
+)
+def test_commands_that_read_import_no_slow_library(cluster: FakeCluster, torpor: Run, command: tuple[str, ...]) -> None:
+    cluster.workflow("x", "a", state="Succeeded", completionTime="2026-11-22T10:00:00Z")
+    cluster.taskrun("x", "a")
+    assert imported_by(*command) & _SLOW == set()
 
 
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:

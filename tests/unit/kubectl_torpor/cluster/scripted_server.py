@@ -1,6 +1,7 @@
 """An HTTP server on loopback whose answers a test scripts, for failures that no real API server produces on demand."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -44,7 +45,9 @@ class ScriptedServer:
 
 
 @contextmanager
-def scripted_server(script: Script) -> Iterator[ScriptedServer]:
+def scripted_server(
+    script: Script, *, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1"
+) -> Iterator[ScriptedServer]:
     """Serve the answers of a function."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -82,9 +85,11 @@ def scripted_server(script: Script) -> Iterator[ScriptedServer]:
             self.end_headers()
             self.wfile.write(content)
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http = ThreadingHTTPServer((address, 0), Handler)
     http.daemon_threads = True
-    server = ScriptedServer(url=f"http://127.0.0.1:{http.server_port}")
+    if tls is not None:
+        http.socket = tls.wrap_socket(http.socket, server_side=True)
+    server = ScriptedServer(url=f"{'http' if tls is None else 'https'}://{address}:{http.server_port}")
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
