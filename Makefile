@@ -12,8 +12,8 @@ CODE := wire views crds expressions operator triggerer archive cli worker-image 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors bench-triggerer bench-workflow bench-cli \
-	mutants cli images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
+	bench-archive bench-cli bench-logs bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors \
+	bench-triggerer bench-workflow mutants cli images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -101,6 +101,9 @@ bench-startup: venv ## process start to first line of user code, in pods
 
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m benchmarks.writes
+
+bench-archive: venv ## uploads, status writes and bytes that the archive costs each run
+	$(BIN)/python -m benchmarks.archive
 
 uninstall: ## remove Torpor from the cluster, with all Workflows and results; works without an operator: docs/install.md
 	@export KUBECONFIG=$$($(DEV) kubeconfig) KUBECTL=$$($(DEV) kubectl) && sh manifests/uninstall.sh && \

@@ -65,7 +65,7 @@ async def plane() -> AsyncIterator[Plane]:
                 etcd=Etcd(session, f"http://127.0.0.1:{plan['ports']['etcd']}"),
                 state=state,
                 server=f"https://127.0.0.1:{plan['ports']['api']}",
-                operator=_kubeconfig(at, state / "operator.kubeconfig"),
+                operator=kubeconfig(at, state / "operator.kubeconfig", "torpor-operator"),
                 servers={name: one.pid for name, one in found.items() if one is not None},
             )
 
@@ -95,8 +95,9 @@ async def _join(api: Api, name: str) -> None:
     await api.patch(_NODES, None, name, [{"op": "remove", "path": "/spec/taints"}])
 
 
-def _kubeconfig(at: Kubectl, path: Path) -> Path:
-    token = at.run("create", "token", "torpor-operator", "-n", SYSTEM, f"--duration={_TOKEN_SECONDS}").strip()
+def kubeconfig(at: Kubectl, path: Path, account: str) -> Path:
+    """Write a kubeconfig with a token of a service account of Torpor's own."""
+    token = at.run("create", "token", account, "-n", SYSTEM, f"--duration={_TOKEN_SECONDS}").strip()
     config = json.loads(at.run("config", "view", "--raw", "-o", "json"))
     config["users"] = [{"name": one["name"], "user": {"token": token}} for one in config["users"]]
     path.touch(mode=0o600)

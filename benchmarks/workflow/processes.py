@@ -50,14 +50,14 @@ async def nodes(plane: Plane) -> AsyncIterator[Processes]:
 
 
 @asynccontextmanager
-async def start(plane: Plane) -> AsyncIterator[Processes]:
-    """All three; the operator leads, with the settings that it ships with."""
+async def start(plane: Plane, *flags: str) -> AsyncIterator[Processes]:
+    """All three; the operator leads, with the settings that it ships with but for these flags."""
     async with AsyncExitStack() as stack:
         pids = await _nodes(stack, plane)
         with socket.create_server(("127.0.0.1", 0)) as held:
             port = held.getsockname()[1]
         liveness = ("--liveness", f"http://127.0.0.1:{port}/healthz", "--identity", "bench", "--namespace", SYSTEM)
-        words = ("-m", "torpor_operator", *liveness)
+        words = ("-m", "torpor_operator", *liveness, *flags)
         pids[OPERATOR] = await _start(stack, plane.state / "operator.log", words, KUBECONFIG=str(plane.operator))
         await _leads(plane)
         yield Processes(plane=plane, pids=pids)
