@@ -104,6 +104,7 @@ def test_a_failed_upload_is_reported_once_and_repeated_after_a_pause() -> None:
 def test_a_run_beyond_its_ttl_stays_until_it_is_archived() -> None:
     world = ended(failure=FAILURE, ttlAfterFinished="1s").advance(3600)
     assert not world.api.deleted
+    assert world.api.confirmed == []
     world.api.archive_trouble = ""
     assert world.advance(30).api.deleted
 
