@@ -70,7 +70,7 @@ class ArchiveClient:
     async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
         """Send a value as JSON. Raises OSError if there is no response."""
         content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
-        return await self._request("POST", endpoint, path, {"Content-Type": "application/json"}, content)
+        return (await self._request("POST", endpoint, path, {"Content-Type": "application/json"}, content))[0]
 
     async def _request(
         self,
