@@ -152,12 +152,19 @@ def _from_moments(one: Instance) -> list[HistoryEntry]:
 
 
 def _between(one: Instance, entries: list[HistoryEntry], now: float) -> Iterator[Interval]:
-    """The intervals from each transition to the next; the last one of an instance that goes on ends now."""
+    """The intervals from each transition to the next.
+
+    The last one of an instance that goes on ends now. A history whose end is missing ends at the completion.
+    """
     for entry, following in pairwise(entries):
         yield _interval(entry, following.at)
     last = entries[-1] if entries else None
-    if last is not None and not one.ended and _phase(last.state) is not None:
+    if last is None or (last.state is not None and _phase(last.state) is None):
+        return
+    if not one.ended:
         yield replace(_interval(last, max(now, last.at)), open=True)
+    elif one.completed is not None:
+        yield _interval(last, max(one.completed, last.at))
 
 
 def _interval(entry: HistoryEntry, end: float) -> Interval:

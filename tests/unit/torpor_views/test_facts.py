@@ -4,7 +4,16 @@ import pytest
 from torpor_operator.controller.slot_pools import capacities
 from torpor_views.facts import Facts, parse_pools
 
-DATA = {"gpu": "2", "gpu.deferred": "True", "db": " 3 ", "x": "many", "big": "1" * 12, "neg": "-1", "half": "1.5"}
+DATA = {
+    "gpu": "2",
+    "gpu.deferred": "True",
+    "db": " 3 ",
+    "x": "many",
+    "big": "1" * 12,
+    "neg": "-1",
+    "half": "1.5",
+    "gpu.most": "5",
+}
 
 
 def test_pools_are_those_of_the_operator() -> None:

@@ -21,6 +21,11 @@ def test_hooks_come_last() -> None:
     assert build(python("tell", hook="end"), python("load")).order == ("load", "tell")
 
 
+def test_a_hook_comes_after_the_hooks_that_it_names_and_no_rule_counts_tasks() -> None:
+    graph = build(python("load"), python("a", hook="end"), python("b", hook="end", after=["a", "load"]))
+    assert graph.upstream["b"] == ("a",)
+
+
 @pytest.mark.parametrize(
     "fields",
     [

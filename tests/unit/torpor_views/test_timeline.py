@@ -56,6 +56,12 @@ def test_a_terminal_state_ends_the_last_interval() -> None:
     assert (found.ended, found.state) == (NOW - 10, "Succeeded")
 
 
+def test_a_history_without_the_terminal_entry_ends_at_the_completion() -> None:
+    found = row(taskrun("load", "Succeeded", history=HISTORY, completionTime=at(-10)))
+    assert phases(found)[-1] == (Phase.RUNNING, -50, -10)
+    assert not found.intervals[-1].open
+
+
 def test_older_transitions_that_were_folded_are_a_gap() -> None:
     entries = [entry("Running", -290, count=40), *HISTORY[2:]]
     found = row(taskrun("load", "Running", history=entries))

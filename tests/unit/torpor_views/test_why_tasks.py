@@ -195,6 +195,16 @@ def test_a_hook_waits_for_the_end_that_calls_it() -> None:
     assert "runs when the run succeeds" in of_task("tell", body).sentence
 
 
+def test_a_hook_after_a_hook_waits_for_it_once_the_tasks_have_ended() -> None:
+    body = workflow(
+        python("load", "Succeeded"),
+        wait("tell", "Running", hook="end"),
+        python("clean", "Pending", hook="end", after=["tell"]),
+        state="Finishing",
+    )
+    assert of_task("clean", body).sentence == "Task clean waits until task tell [Running] ends (rule all_success)."
+
+
 def test_a_skipped_task_says_why() -> None:
     found = of_task("load", workflow(python("load", "Skipped", reason="Skipped", message="when: false")))
     assert (found.kind, found.urgency, found.sentence) == (
