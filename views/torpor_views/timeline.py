@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from torpor_wire import names
-from torpor_wire.state import State
+from torpor_wire.state import EDGES, State
 
 from torpor_views import json_fields
 from torpor_views.json_fields import Fields
@@ -122,9 +122,15 @@ def _pod_creations(pods: Iterable[Fields]) -> Mapping[str, float]:
 
 
 def _with_first(one: Instance, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
-    """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers."""
-    created = one.created if one.created is not None else history[0].at
-    entries = [HistoryEntry(state=State.SCHEDULED, word=State.SCHEDULED, at=min(created, history[0].at))]
+    """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers.
+
+    An object that an older version created has no entries for its first transitions, so its beginning is a gap.
+    """
+    first = history[0]
+    created = min(one.created if one.created is not None else first.at, first.at)
+    complete = (first.attempt, first.segment) == (1, 0) and (State.SCHEDULED, first.state) in EDGES
+    state = State.SCHEDULED if complete else None
+    entries = [HistoryEntry(state=state, word=state or "", at=created)]
     for entry in history:
         entries.append(replace(entry, at=max(entry.at, entries[-1].at)))
     return entries

@@ -62,6 +62,12 @@ def test_a_history_without_the_terminal_entry_ends_at_the_completion() -> None:
     assert not found.intervals[-1].open
 
 
+@pytest.mark.parametrize("first", [entry("Running", -100, segment=1), entry("Succeeded", -100)])
+def test_the_beginning_of_an_object_that_an_older_version_created_is_a_gap(first: Object) -> None:
+    found = row(taskrun("load", "Running", history=[first]))
+    assert phases(found)[0] == (Phase.GAP, -300, -100)
+
+
 def test_older_transitions_that_were_folded_are_a_gap() -> None:
     entries = [entry("Running", -290, count=40), *HISTORY[2:]]
     found = row(taskrun("load", "Running", history=entries))
