@@ -87,6 +87,7 @@ class _Logs:
 
     def __init__(self, cluster: Cluster, run: FoundRun, wanted: Reference, printer: LogPrinter) -> None:
         self._cluster = cluster
+        self._archive = Archive(cluster.api)  # one for all logs, so that it requests one token
         self._run = run
         self._view = Run.parse(run.workflow, run.taskruns, now=time.time())
         self._wanted = wanted
@@ -97,7 +98,7 @@ class _Logs:
         """Print what is there, and with `follow` what comes."""
         goes_on = follow and not self._run.archived and not self._view.ended
         check_reference(self._wanted, self._view, later=goes_on)
-        reader = LogReader(self._cluster.api, self._cluster.namespace, window, _report)
+        reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
         found = selection.select(self._found(), chosen)
         progress = {source.id: Progress() for source in found.sources if source.running}
         self._printer.widen(found.sources)
@@ -135,7 +136,7 @@ class _Logs:
     def _archived(self) -> list[Object]:
         filters = {"task": self._wanted.task} if self._wanted.task else {}
         try:
-            return Archive(self._cluster.api).logs(self._cluster.namespace, self._view.uid, filters)
+            return self._archive.logs(self._cluster.namespace, self._view.uid, filters)
         except ArchiveAwayError as error:
             output.note(f"only logs of pods that exist are shown: {error}")
         except errors.CliError as error:

@@ -1,23 +1,22 @@
 """Merges logs into one stream in the order of time, with bounded memory and few connections.
 
-A log is opened when the stream reaches its start. At most GROUP logs are open at a time: of more logs that overlap,
-each further group is merged into a temporary file first.
+Logs are opened in groups, in the order of their start, when the stream reaches the first of a group. Of groups that
+overlap, each further one is merged into a temporary file first, which closes its connections.
 """
 
 import heapq
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from itertools import count
 from typing import IO, NamedTuple, TypeAlias
 
+from kubectl_torpor.logs.ahead import Ahead, Lines
 from kubectl_torpor.logs.source import LogLine, LogSource, Nanoseconds
 
 GROUP = 32
-"""Logs that are open at a time; each is a connection."""
+"""Logs that are opened together; each is a connection."""
 
-Lines: TypeAlias = Generator[LogLine, None, None]
 Read: TypeAlias = Callable[[LogSource], Lines]
 """Opens a log and returns its lines, none before its start."""
 
@@ -26,15 +25,15 @@ class _Stream(NamedTuple):
     """Lines in the order of time, none before `start`."""
 
     start: Nanoseconds
-    open: Callable[[], Lines]
+    lines: Lines
 
 
-def merge(sources: Iterable[LogSource], read: Read, *, group: int = GROUP) -> Lines:
+def merge(sources: Iterable[LogSource], read: Read, *, group: int = GROUP) -> Generator[LogLine, None, None]:
     """Yield the lines of all logs in the order of time."""
     ordered = sorted(sources, key=lambda source: (source.start, source.key))
     groups = _Groups(read)
-    streams = [ordered[first : first + group] for first in range(0, len(ordered), group)]
-    return _merged([_Stream(members[0].start, partial(groups.open, members)) for members in streams])
+    members = [ordered[first : first + group] for first in range(0, len(ordered), group)]
+    return _merged([_Stream(each[0].start, groups.lines(each)) for each in members])
 
 
 class _Groups:
@@ -44,26 +43,27 @@ class _Groups:
         self._read = read
         self._direct = False
 
-    def open(self, members: Sequence[LogSource]) -> Lines:
-        lines = _merged([_Stream(one.start, partial(self._read, one)) for one in members])
-        return _spooled(lines, members) if self._direct else self._directly(lines)
-
-    def _directly(self, lines: Lines) -> Lines:
-        self._direct = True
-        with closing(lines):
+    def lines(self, members: Sequence[LogSource]) -> Generator[LogLine, None, None]:
+        """Yield the lines of a group. Nothing is opened before the first line is taken."""
+        lines = _merged([_Stream(one.start, Ahead(self._read(one))) for one in members])
+        if self._direct:
+            yield from _spooled(lines, members)
+        else:
+            self._direct = True
             yield from lines
-        self._direct = False
+            self._direct = False
 
 
-def _merged(streams: Sequence[_Stream]) -> Lines:
-    """Merge streams that are sorted by their start. A stream opens once the merge reaches its start."""
+def _merged(streams: Sequence[_Stream]) -> Generator[LogLine, None, None]:
+    """Merge streams that are sorted by their start. The merge takes no line of a stream before it reaches its start."""
     heap: list[tuple[Nanoseconds, int, LogLine, Lines]] = []
     numbers, waiting = count(), list(reversed(streams))
     with ExitStack() as stack:
+        for stream in streams:
+            stack.enter_context(closing(stream.lines))
         while heap or waiting:
             while waiting and (not heap or waiting[-1].start <= heap[0][0]):
-                lines = stack.enter_context(closing(waiting.pop().open()))
-                _push(heap, next(numbers), lines)
+                _push(heap, next(numbers), waiting.pop().lines)
             if heap:
                 _, number, line, lines = heapq.heappop(heap)
                 yield line
@@ -76,7 +76,7 @@ def _push(heap: list[tuple[Nanoseconds, int, LogLine, Lines]], number: int, line
         heapq.heappush(heap, (line.at, number, line, lines))
 
 
-def _spooled(lines: Lines, members: Sequence[LogSource]) -> Lines:
+def _spooled(lines: Lines, members: Sequence[LogSource]) -> Generator[LogLine, None, None]:
     """Write lines into a temporary file, which closes their connections, and yield them from it."""
     numbers = {id(source): number for number, source in enumerate(members)}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n") as file:

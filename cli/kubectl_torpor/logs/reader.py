@@ -32,9 +32,9 @@ class Window:
 class LogReader:
     """Opens logs of a namespace. Threads may share it."""
 
-    def __init__(self, api: Api, namespace: str, window: Window, report: Report) -> None:
+    def __init__(self, api: Api, archive: Archive, namespace: str, window: Window, report: Report) -> None:
         self._api = api
-        self._archive = Archive(api)
+        self._archive = archive
         self._namespace = namespace
         self._window = window
         self._report = report

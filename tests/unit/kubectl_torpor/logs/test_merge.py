@@ -1,5 +1,7 @@
 """Logs as one stream in the order of time."""
 
+import threading
+import time
 from collections.abc import Generator
 
 import pytest
@@ -21,19 +23,22 @@ class Logs:
     def __init__(self, times: list[list[int]]) -> None:
         self.sources = [source(number, min(at, default=0)) for number, at in enumerate(times)]
         self._times = {one.key: sorted(at) for one, at in zip(self.sources, times, strict=True)}
+        self._lock = threading.Lock()
         self.open = 0
         self.most = 0
         self.started = 0
 
     def read(self, one: LogSource) -> Generator[LogLine, None, None]:
-        self.open += 1
-        self.started += 1
-        self.most = max(self.most, self.open)
+        with self._lock:
+            self.open += 1
+            self.started += 1
+            self.most = max(self.most, self.open)
         try:
             for number, at in enumerate(self._times[one.key]):
                 yield LogLine(at, one, f"{one.key.path[0]}.{number} \udcff\t x")
         finally:
-            self.open -= 1
+            with self._lock:
+                self.open -= 1
 
 
 @given(st.lists(st.lists(st.integers(min_value=0, max_value=50), max_size=6), max_size=12), st.integers(1, 5))
@@ -54,11 +59,31 @@ def test_at_most_two_groups_of_logs_are_open_at_a_time(times: list[list[int]], g
     assert logs.most <= 2 * group
 
 
-def test_a_log_is_opened_only_when_the_stream_reaches_its_start() -> None:
-    logs = Logs([[1, 2], [10, 11], [20]])
-    lines = merge.merge(logs.sources, logs.read)
+def test_a_group_of_logs_is_opened_only_when_the_stream_reaches_its_start() -> None:
+    logs = Logs([[1, 2], [10, 11], [20], [30]])
+    lines = merge.merge(logs.sources, logs.read, group=2)
     assert next(lines).at == 1
-    assert logs.started == 1
+    assert logs.started == 2
+
+
+def test_an_error_of_a_log_reaches_the_reader() -> None:
+    def read(one: LogSource) -> Generator[LogLine, None, None]:
+        if one.start:
+            raise OSError("broken")
+        yield LogLine(0, one, "x")
+
+    with pytest.raises(OSError, match="broken"):
+        list(merge.merge([source(0), source(1, start=1)], read))
+
+
+def test_the_first_lines_of_a_group_are_fetched_at_the_same_time() -> None:
+    everybody = threading.Barrier(4, timeout=30)
+
+    def read(one: LogSource) -> Generator[LogLine, None, None]:
+        everybody.wait()
+        yield LogLine(0, one, "x")
+
+    assert len(list(merge.merge([source(number) for number in range(4)], read, group=4))) == 4
 
 
 def test_a_reader_who_stops_closes_all_logs() -> None:
@@ -67,7 +92,9 @@ def test_a_reader_who_stops_closes_all_logs() -> None:
     for _ in range(3):
         next(lines)
     lines.close()
-    assert logs.open == 0
+    until = time.monotonic() + 30
+    while logs.open:  # a thread that fetches the first line of a log closes it
+        assert time.monotonic() < until
 
 
 @pytest.mark.parametrize(
