@@ -27,7 +27,7 @@ def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Prob
                 if name in known:
                     yield from unknown_fields(child, known[name], (*path, name))
                 elif not schema.get(_PRESERVE):
-                    message = f'unknown field "{_strict((*path, name))}"{nearest(name, known)}'
+                    message = f'unknown field "{_strict((*path, name))}"{_hint(name, known)}'
                     yield Problem(path=(*path, name), rule=Rule.UNKNOWN_FIELD, message=message)
         case dict() if isinstance(schema.get("additionalProperties"), dict):
             for name, child in value.items():
@@ -37,6 +37,12 @@ def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Prob
                 yield from unknown_fields(child, schema["items"], (*path, index))
         case _:
             return
+
+
+def _hint(name: str, known: Mapping[str, Schema]) -> str:
+    """Return the field that is meant: one of this name in an object beside it (`pod.env`), or a similar one here."""
+    inner = [f"{field}.{name}" for field, schema in known.items() if name in schema.get("properties", {})]
+    return f'; did you mean "{inner[0]}"?' if inner else nearest(name, known)
 
 
 def nearest(name: str, known: Mapping[str, object] | Sequence[str]) -> str:

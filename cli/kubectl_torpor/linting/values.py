@@ -50,7 +50,12 @@ def problems(document: Mapping[str, Any]) -> Iterator[Problem]:
 def _image(owner: Mapping[str, Any], path: Path) -> Iterator[Problem]:
     image = owner.get("image")
     if image is not None and not _IMAGE.fullmatch(image):
-        message = f'"{image}" is not an image reference; write name, name:tag or name@sha256:digest, in lower case'
+        hint = (
+            "an image has no expressions"
+            if "${" in image
+            else "write name, name:tag or name@sha256:digest, in lower case"
+        )
+        message = f'"{image}" is not an image reference; {hint}'
         at = (*path, "image")
         yield Problem(path=at, rule=Rule.IMAGE, message=f"{dotted(at)}: {message}")
 

@@ -54,6 +54,16 @@ def test_lint_has_no_error_in_what_the_policies_admit(case: str) -> None:
     assert [one.message for one in lint(with_tasks(ADMITTED[case])) if one.severity is Severity.ERROR] == []
 
 
+@pytest.mark.parametrize(
+    ("field", "meant"), [("pyton", "python"), ("env", "pod.env"), ("displayname", "displayName"), ("colour", "")]
+)
+def test_an_unknown_field_names_the_one_that_is_meant(field: str, meant: str) -> None:
+    task = {"name": "a", "python": "m:f", "image": "x", field: None}
+    body = REFUSED["no tasks"][0] | {"spec": {"tasks": [task]}}
+    hint = f'; did you mean "{meant}"?' if meant else ""
+    assert [one.message for one in lint(body)] == [f'unknown field "spec.tasks[0].{field}"{hint}']
+
+
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
     validations = [one for policy in bundled.workflow_policies() for one in policy["spec"]["validations"]]
     names = {policies.variable_of(one["expression"]) for one in validations}
