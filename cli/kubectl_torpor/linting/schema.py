@@ -16,6 +16,16 @@ from kubectl_torpor.linting.finding import Path, Problem, Rule, dotted
 Schema = Mapping[str, Any]
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _CUTOFF = 0.6
+_ELSEWHERE = {
+    **dict.fromkeys(("depends", "dependencies", "dependsOn", "depends_on", "upstream", "runAfter"), "after"),
+    **dict.fromkeys(("triggerRule", "trigger_rule"), "rule"),
+    **dict.fromkeys(("retryStrategy", "retry"), "retries"),
+    **dict.fromkeys(("withItems", "withParam", "matrix"), "expand"),
+    **dict.fromkeys(("executionTimeout", "execution_timeout", "activeDeadlineSeconds"), "timeout"),
+    "expand_kwargs": "expandKwargs",
+    "type": "class",
+}
+"""What Airflow, Argo and Tekton call a field."""
 
 
 def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
@@ -41,6 +51,8 @@ def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Prob
 
 def _hint(name: str, known: Mapping[str, Schema]) -> str:
     """Return the field that is meant: one of this name in an object beside it (`pod.env`), or a similar one here."""
+    if _ELSEWHERE.get(name) in known:
+        return f'; did you mean "{_ELSEWHERE[name]}"?'
     inner = [f"{field}.{name}" for field, schema in known.items() if name in schema.get("properties", {})]
     return f'; did you mean "{inner[0]}"?' if inner else nearest(name, known)
 

@@ -191,7 +191,10 @@ def _value(node: Node, path: Path, problems: list[Problem]) -> Any:
     value: dict[str, Any] = {}
     for key, child in _entries(node):
         name = _key(key)
-        if name in value:
+        if key.items is not None or key.entries is not None:
+            message = "a key must be a text: quote a value that begins with { or ["
+            problems.append(Problem(path=path, rule=Rule.YAML, message=message))
+        elif name in value:
             message = f'key "{name}" already set in map'
             problems.append(Problem(path=(*path, name), rule=Rule.YAML, message=message))
         else:

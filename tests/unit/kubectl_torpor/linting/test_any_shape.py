@@ -63,7 +63,7 @@ def replaced(changes: list[tuple[tuple[str | int, ...], Any]]) -> Any:
         else:
             if isinstance(owner, list | dict):
                 try:
-                    owner[path[-1]] = value  # type: ignore[index,call-overload]
+                    owner[path[-1]] = value  # type: ignore[index]
                 except (IndexError, TypeError):
                     continue
     return body

@@ -68,6 +68,12 @@ def test_a_key_that_occurs_twice_is_a_problem_at_its_last_place() -> None:
     assert found.position(("b", "c")).line == 4
 
 
+def test_a_key_that_is_an_object_is_a_problem_of_its_field() -> None:
+    found = document("args:\n  rows: {{ rows }}\n")
+    said = "a key must be a text: quote a value that begins with { or ["
+    assert [(one.path, one.message) for one in found.problems] == [(("args", "rows"), said)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
