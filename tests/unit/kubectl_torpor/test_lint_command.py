@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -153,3 +154,10 @@ def test_usage_errors_have_exit_code_2(capsys: pytest.CaptureFixture[str], argum
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert said in err
+
+
+def test_without_compiled_packages_the_error_says_what_to_do() -> None:
+    code = "import sys; sys.modules['pydantic_core'] = None; from kubectl_torpor.__main__ import main; sys.exit(main())"
+    ended = subprocess.run([sys.executable, "-c", code, "lint", "x"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert "lint needs the package pydantic_core, which is not compiled for Python 3." in ended.stderr
