@@ -79,8 +79,10 @@ def violations(workflow: Mapping[str, Any], policies: tuple[Mapping[str, Any], .
         rules = {one["name"]: one["expression"] for one in spec.get("variables", ())}
         if all(interpreter.evaluate(one["expression"], names) for one in spec.get("matchConditions", ())):
             variables = _Variables(rules=rules, names=names)
-            for validation in spec["validations"]:
-                yield from _rejections(workflow, validation, variables)
+            found = [one for validation in spec["validations"] for one in _rejections(workflow, validation, variables)]
+            # A group in itself is also nested too deep.
+            nested = {problem.path: problem for problem in reversed(found) if problem.path[-1] == "in"}
+            yield from (one for one in found if nested.get(one.path, one) is one)
 
 
 def _rejections(workflow: Mapping[str, Any], validation: Mapping[str, str], variables: _Variables) -> Iterator[Problem]:

@@ -65,6 +65,12 @@ def test_an_unknown_field_names_the_one_that_is_meant(field: str, meant: str) ->
     assert [one.message for one in lint(body)] == [f'unknown field "spec.tasks[0].{field}"{hint}']
 
 
+def test_a_group_in_itself_is_one_problem() -> None:
+    body, _ = REJECTED["a group in itself"]
+    found = [one.message for one in lint(body) if one.path == "spec.groups[0].in"]
+    assert found == ["group land contains itself: land in land; remove one `in`"]
+
+
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
     validations = [one for policy in bundled.workflow_policies() for one in policy["spec"]["validations"]]
     names = {policies.variable_of(one["expression"]) for one in validations}
