@@ -10,6 +10,8 @@ from torpor_wire.state import State
 
 from tests.unit.torpor_views.objects import Object, at, deferred, facts, pod, python, run, taskrun, workflow
 
+BINDING = "kubectl -n data create rolebinding y --clusterrole=torpor-task --serviceaccount=data:x"
+
 
 def of(body: Object, **read: Any) -> Cause:
     return all_of(body, **read)[0]
@@ -210,12 +212,12 @@ def test_a_triggerer_that_can_only_write_an_event_is_heard(reason: str, kind: Ca
     body = deferred("load")
     regarding = {"kind": "TaskRun", "name": body["metadata"]["name"]}
     event = (
-        {"involvedObject": regarding, "message": "run: kubectl create x", "lastTimestamp": at(-60)}
+        {"involvedObject": regarding, "message": f"may not: {BINDING}", "lastTimestamp": at(-60)}
         if version == "core"
-        else {"regarding": regarding, "note": "run: kubectl create x", "eventTime": at(-60)}
+        else {"regarding": regarding, "note": f"may not: {BINDING}", "eventTime": at(-60)}
     )
     found = of(body, events=[event | {"reason": reason, "type": "Warning"}])
-    assert (found.kind, found.command) == (kind, "kubectl create x")
+    assert (found.kind, found.command) == (kind, BINDING)
 
 
 def test_an_event_of_an_earlier_wait_is_not_heard() -> None:
@@ -235,8 +237,8 @@ def test_a_wait_that_is_over_and_was_not_ended_needs_a_person() -> None:
 
 
 def test_a_wait_with_another_reason_needs_help() -> None:
-    found = of(deferred("load", reason="SecretForbidden", message="may not read it: kubectl create role x"))
-    assert (found.kind, found.command) == (CauseKind.BLOCKED, "kubectl create role x")
+    found = of(deferred("load", reason="SecretForbidden", message=f"may not read it: {BINDING}"))
+    assert (found.kind, found.command) == (CauseKind.BLOCKED, BINDING)
     assert found.sentence == "Task load waits, but needs help: SecretForbidden: may not read it."
 
 
@@ -260,16 +262,16 @@ def test_a_failure_names_its_attempt_and_the_command_of_its_message() -> None:
         "Failed",
         attempt=4,
         reason="Forbidden",
-        message="ServiceAccount x may not claim: kubectl create rolebinding y",
+        message=f"ServiceAccount x may not claim: {BINDING}",
         spec={"retries": {"limit": 3}},
     )
     found = of(body)
     assert found.sentence == "Task load failed in attempt 4 of 4: Forbidden: ServiceAccount x may not claim."
-    assert found.command == "kubectl create rolebinding y"
+    assert found.command == BINDING
 
 
 def test_a_command_that_was_cut_is_not_suggested() -> None:
-    body = taskrun("load", "Failed", reason="Forbidden", message="may not: kubectl create ... binding y")
+    body = taskrun("load", "Failed", reason="Forbidden", message=f"may not: {BINDING} ... cut")
     assert of(body).command == "torpor retry etl load -n data"
 
 

@@ -61,12 +61,12 @@ def test_a_suspended_run_names_who_suspended_it() -> None:
     assert found.command == "torpor resume etl -n data"
 
 
-def test_a_namespace_that_is_not_set_up_is_said_once_with_its_commands() -> None:
-    message = "namespace data is not set up: run: kubectl -n data create serviceaccount torpor-task; kubectl -n data x"
+def test_a_namespace_that_is_not_set_up_is_said_once_with_its_command() -> None:
+    message = "namespace data is not set up: run: kubectl -n data create serviceaccount torpor-task"
     status = {"conditions": [verdict("NamespaceNotReady", message)]}
     found = only(workflow(python("load", "Pending"), status=status))
     assert found.kind is CauseKind.NAMESPACE_NOT_READY
-    assert found.command == "kubectl -n data create serviceaccount torpor-task; kubectl -n data x"
+    assert found.command == "kubectl -n data create serviceaccount torpor-task"
 
 
 @pytest.mark.parametrize("reason", [Reason.WORKFLOW_INVALID, Reason.EXPRESSION_INVALID])

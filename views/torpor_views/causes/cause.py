@@ -108,11 +108,12 @@ class Cause:
     others: int = 0
 
 
-def listed(names: Iterable[str], total: int | None = None) -> str:
-    """Return `a, b, c and 4 more`; `total` is the number of names if not all are given."""
+def listed(names: Iterable[str]) -> str:
+    """Return `a, b and c`, or `a, b, c and 4 more`."""
     all_names = list(names)
-    more = (len(all_names) if total is None else total) - len(all_names[:NAMED])
-    return ", ".join(all_names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(all_names) - NAMED
+    *first, last = [*all_names[:NAMED], f"{more} more"] if more > 0 else all_names or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def sentence(kind: str, name: str, detail: str) -> str:

@@ -10,7 +10,18 @@ from torpor_wire.text import printable_line
 from torpor_views.model import Run
 
 _CUT = " ... "  # what `transitions.shorten` puts in place of the middle
-_KUBECTL = re.compile(r"\bkubectl .*", re.DOTALL)
+_WORD = r"[A-Za-z0-9._:/=@-]+"
+_FORMS = (
+    rf"create serviceaccount {_WORD}",
+    rf"create rolebinding {_WORD} --clusterrole=torpor-{_WORD} --serviceaccount={_WORD}",
+    rf"create role read-{_WORD} --verb=get --resource=secrets --resource-name={_WORD}",
+    rf"create rolebinding read-{_WORD} --role=read-{_WORD} --serviceaccount={_WORD}",
+    rf"describe pod {_WORD}",
+)
+_KUBECTL = re.compile(
+    rf"\bkubectl (?:get pods -A -l {_WORD}|-n (?P<namespace>{_WORD}) (?:{'|'.join(_FORMS)}))", re.ASCII
+)
+"""The commands that Torpor writes into messages. Code of a task writes messages too, so no other is suggested."""
 
 
 def torpor(verb: str, run: Run, ref: str = "", *flags: str) -> str:
@@ -55,16 +66,28 @@ def pool_pods(pool: str) -> str:
     return _line("kubectl", "get", "pods", "-A", "-l", f"{constants.LABEL_POOL}={pool}")
 
 
-def within(message: str) -> str:
-    """Return the kubectl command at the end of a message; empty if there is none, or if it was cut."""
-    found = _KUBECTL.search(message)
-    return "" if found is None or _CUT in found[0] else printable_line(found[0].strip())
+def within(message: str, namespace: str) -> str:
+    """Return the kubectl commands of a message; empty if there are none, or if one was cut.
+
+    A command that names another namespace than the run's is none of Torpor's.
+    """
+    found = _commands(message, namespace)
+    return "; ".join(command[0] for command in found)
 
 
 def without_command(message: str) -> str:
-    """Return a message without the command that `within` returns."""
-    found = _KUBECTL.search(message) if within(message) else None
-    return message if found is None else message[: found.start()].rstrip(" :;,\n")
+    """Return a message without the commands at its end."""
+    found = _KUBECTL.search(message)
+    if found is None or _CUT in message[found.start() :]:
+        return message
+    return message[: found.start()].rstrip(" :;,\n")
+
+
+def _commands(message: str, namespace: str) -> list[re.Match[str]]:
+    found = list(_KUBECTL.finditer(message))
+    if not found or _CUT in message[found[0].start() :]:
+        return []
+    return [command for command in found if command["namespace"] in (None, namespace)]
 
 
 def _line(*words: str) -> str:

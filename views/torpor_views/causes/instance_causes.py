@@ -102,7 +102,7 @@ def _running(run: Run, facts: Facts, one: Instance) -> Cause:
 
 
 def _blocked(run: Run, one: Instance) -> Cause:
-    command = commands.within(one.message) or commands.describe(run, "taskrun", one.name)
+    command = commands.within(one.message, run.namespace) or commands.describe(run, "taskrun", one.name)
     detail = f"does not go on: {quoted(one.reason, one.message)}"
     return _cause(one, CauseKind.BLOCKED, Urgency.ACT, detail, command)
 
@@ -112,7 +112,9 @@ def _backing_off(run: Run, one: Instance) -> Cause:
     when = until(one.retry_at, run.now) if one.retry_at is not None else "now"
     why = quoted(one.reason, one.message)
     detail = f"failed and retries: {attempt} starts {when}" + (f"; last error: {why}" if why else "")
-    command = commands.within(one.message) or commands.torpor("logs", run, one.ref, "--attempt", str(one.attempt))
+    command = commands.within(one.message, run.namespace) or commands.torpor(
+        "logs", run, one.ref, "--attempt", str(one.attempt)
+    )
     return _cause(one, CauseKind.BACKING_OFF, Urgency.WAIT, detail, command, next_at=one.retry_at)
 
 
@@ -120,7 +122,9 @@ def _failed(run: Run, one: Instance) -> Cause:
     why = quoted(one.reason, one.message)
     attempts = f" in attempt {one.attempt} of {max(one.limit + 1, one.attempt)}" if one.limit else ""
     logs = commands.torpor("logs", run, one.ref, "--failed")
-    command = commands.within(one.message) or (logs if one.reason in _LOGS else commands.retry(run, one.ref))
+    command = commands.within(one.message, run.namespace) or (
+        logs if one.reason in _LOGS else commands.retry(run, one.ref)
+    )
     detail = f"failed{attempts}" + (f": {why}" if why else "")
     return _cause(one, CauseKind.FAILED, Urgency.ACT, detail, command)
 

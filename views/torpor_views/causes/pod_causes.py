@@ -123,7 +123,7 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
         ref=one.ref,
         taskrun=one.name,
         reason=one.reason,
-        command=commands.within(one.message) or described,
+        command=commands.within(one.message, run.namespace) or described,
         since=pod.created if pod is not None else one.created,
     )
 

@@ -93,7 +93,7 @@ def _not_ready(run: Run) -> Cause | None:
     if run.ended or verdict is None or verdict.reason != Reason.NAMESPACE_NOT_READY:
         return None
     detail = f"does not go on: namespace {run.namespace} is not set up for workflows"
-    command = commands.within(verdict.message)
+    command = commands.within(verdict.message, run.namespace)
     return _cause(run, CauseKind.NAMESPACE_NOT_READY, Urgency.ACT, detail, command, verdict)
 
 

@@ -93,7 +93,9 @@ def _to_be_created(run: Run, task: Task) -> Cause:
         return _cause(task, CauseKind.NOT_SEEN, Urgency.WAIT, "waits until the operator has seen the run", _why(run))
     if verdict is not None and verdict.reason == Reason.NAMESPACE_NOT_READY:
         detail = f"is ready, but namespace {run.namespace} is not set up for workflows"
-        return _cause(task, CauseKind.NAMESPACE_NOT_READY, Urgency.ACT, detail, commands.within(verdict.message))
+        return _cause(
+            task, CauseKind.NAMESPACE_NOT_READY, Urgency.ACT, detail, commands.within(verdict.message, run.namespace)
+        )
     if run.suspend:
         command = commands.torpor("resume", run)
         return _cause(task, CauseKind.SUSPENDED, Urgency.ACT, "is ready, but the run is suspended", command)
@@ -110,7 +112,7 @@ def _failed(run: Run, task: Task) -> Cause:
         detail = f"failed, since a user deleted TaskRuns of it: {json_fields.one_line(task.message) or 'Deleted'}"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
     why = quoted(task.reason, task.message)
-    command = commands.within(task.message) or commands.retry(run, task.name)
+    command = commands.within(task.message, run.namespace) or commands.retry(run, task.name)
     return _cause(task, CauseKind.FAILED, Urgency.ACT, f"failed: {why}" if why else "failed", command)
 
 

@@ -87,7 +87,7 @@ def _awaited(rule: Rule, waiting: list[Task], run: Run) -> str:
 
 
 def _states(tasks: list[Task], run: Run) -> str:
-    return listed((f"task {task.name} [{_progress(task, run)}]" for task in tasks), len(tasks))
+    return listed(f"task {task.name} [{_progress(task, run)}]" for task in tasks)
 
 
 def _progress(task: Task, run: Run) -> str:

@@ -36,7 +36,7 @@ def of_deferred(run: Run, facts: Facts, one: Instance) -> Cause:
             return _event(run, facts, one) or _overdue(run, one) or _waiting(run, one)
         case _:
             detail = f"waits, but needs help: {quoted(one.reason, one.message)}"
-            return _cause(run, one, CauseKind.BLOCKED, Urgency.ACT, detail, commands.within(one.message))
+            return _cause(run, one, CauseKind.BLOCKED, Urgency.ACT, detail, commands.within(one.message, run.namespace))
 
 
 def pool_command(one: Instance) -> str:
@@ -117,7 +117,8 @@ def _event(run: Run, facts: Facts, one: Instance) -> Cause | None:
 
 
 def _event_cause(run: Run, one: Instance, event: EventFacts) -> Cause:
-    message, command = json_fields.one_line(event.message, 400), commands.within(event.message)
+    message = json_fields.one_line(commands.without_command(event.message), 400)
+    command = commands.within(event.message, run.namespace)
     if event.reason == Reason.FIRE_FORBIDDEN:
         detail = f"waits, but the triggerers of pool {one.trigger_pool} may not fire in {run.namespace}: {message}"
         return _cause(run, one, CauseKind.FIRE_FORBIDDEN, Urgency.ACT, detail, command)

@@ -229,7 +229,7 @@ SITUATIONS: dict[str, Situation] = {
         set_up=lambda stage: (stage, many(stage, parallelism=2)),
         kind=CauseKind.PARALLELISM,
         ref="load",
-        words=("spec.parallelism 2", "held by load/0, load/1"),
+        words=("spec.parallelism 2", "held by load/0 and load/1"),
         command='{"spec":{"parallelism":4}}',
     ),
     "a quota rejects the pod": Situation(
