@@ -19,7 +19,7 @@ from torpor_wire.backoff import Backoff
 from torpor_operator.controller.archive import NotArchivedError, SupersededError
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.snapshot import Archived, ArchiveOutcome, NotArchived
-from torpor_operator.plan import archival
+from torpor_operator.plan.retention import archival
 
 _UPLOADS = 4
 _UPLOADS_PER_NAMESPACE = 2

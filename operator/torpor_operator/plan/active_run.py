@@ -7,7 +7,8 @@ from torpor_wire import constants
 
 from torpor_operator.model.actions import Plan, SetFinalizers
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import clear, dispatch, early_end, events, pod_retention, slot_waits, status, task_order
+from torpor_operator.plan import clear, dispatch, early_end, events, slot_waits, status, task_order
+from torpor_operator.plan.retention import pods
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.plan.status import Verdict
 from torpor_operator.state.task_state import Outcome
@@ -47,7 +48,7 @@ def run_tasks(run: RunContext) -> Plan:
     outcomes = [task.outcome for task in tasks]
     verdict = status.verdict(run.workflow, outcomes, None)
     hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
-    made = pod_retention.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
+    made = pods.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
     again_at = made.again_at if verdict.final else earliest([made.again_at, run.timeout_at])
     steps = [termination.delete_for_rerun(view) for view in _replaced(snapshot)]
     made = dispatch.prepend_steps(replace(made, again_at=again_at), steps)

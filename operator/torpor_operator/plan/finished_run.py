@@ -3,7 +3,8 @@
 from torpor_wire import constants
 
 from torpor_operator.model.actions import Action, Plan, SetFinalizers
-from torpor_operator.plan import archival, dispatch, log_retention, pod_retention, ttl
+from torpor_operator.plan import dispatch
+from torpor_operator.plan.retention import archival, logs, pods, ttl
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import earliest
@@ -21,7 +22,7 @@ def clean_up(run: RunContext) -> Plan | None:
         others = tuple(name for name in workflow.metadata.finalizers if name != constants.FINALIZER)
         actions.append(SetFinalizers(finalizers=others))
     made = Plan(actions=tuple(actions), again_at=earliest(step.again_at for step in steps))
-    made = pod_retention.delete_expired(snapshot, made)
+    made = pods.delete_expired(snapshot, made)
     if workflow.metadata.deletion_timestamp is not None:
         return made
-    return log_retention.hold_workflow(snapshot, ttl.apply(snapshot, archival.apply(snapshot, made)))
+    return logs.hold_workflow(snapshot, ttl.apply(snapshot, archival.apply(snapshot, made)))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from torpor_api.client.resources import PODS, WORKFLOWS
-from torpor_operator.plan import log_retention
+from torpor_operator.plan.retention import logs
 
 from tests.simulation.process import Process
 from tests.support.fake_api.history import Entry, Object, collection
@@ -11,7 +11,7 @@ from tests.support.fake_api.history import Entry, Object, collection
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-_GRACE = log_retention.GRACE
+_GRACE = logs.GRACE
 _CLOCKS = 7.0
 """Seconds by which the clocks of two processes differ at most."""
 _NOTICED = 1.0

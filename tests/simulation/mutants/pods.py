@@ -6,7 +6,7 @@ from torpor_operator.controller import garbage_collector
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.pod import Pod
-from torpor_operator.plan import archival, log_retention, ttl
+from torpor_operator.plan.retention import archival, logs, ttl
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
 
 from tests.simulation.mutants.mutant import Mutant, put
@@ -74,11 +74,11 @@ def _silent_end() -> None:
 
 
 def _logs() -> None:
-    put(log_retention, "unsettled", lambda _snapshot, _pods, made: (frozenset(), made))
+    put(logs, "unsettled", lambda _snapshot, _pods, made: (frozenset(), made))
 
 
 def _log_grace() -> None:
-    put(log_retention, "GRACE", 10.0)
+    put(logs, "GRACE", 10.0)
 
 
 def _unarchived() -> None:

@@ -6,7 +6,7 @@ from torpor_wire import times
 
 from torpor_operator.model.actions import ConfirmArchived, DeleteWorkflow, Plan
 from torpor_operator.model.snapshot import NotArchived, Presence, Snapshot
-from torpor_operator.plan import archival
+from torpor_operator.plan.retention import archival
 from torpor_operator.taskrun.step import earliest
 
 

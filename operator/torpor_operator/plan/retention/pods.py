@@ -14,7 +14,7 @@ from torpor_wire.state import State
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import log_retention
+from torpor_operator.plan.retention import logs
 from torpor_operator.taskrun import step
 from torpor_operator.taskrun.step import earliest
 
@@ -37,7 +37,7 @@ def delete_expired(snapshot: Snapshot, made: Plan) -> Plan:
         else:
             later = min(later, pod.ended_at + ttl)
     batch = sorted(due, key=lambda pod: (pod.ended_at, pod.name))[: snapshot.settings.batch]
-    waiting, made = log_retention.unsettled(snapshot, batch, made)
+    waiting, made = logs.unsettled(snapshot, batch, made)
     next_at = later if later < float("inf") else None
     again_at = earliest([made.again_at, next_at, snapshot.now + _BATCH_INTERVAL if len(due) > len(batch) else None])
     return replace(
