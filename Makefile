@@ -12,8 +12,9 @@ CODE := wire views crds expressions operator triggerer archive cli worker-image 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-cli bench-logs bench-startup bench-structure bench-writes bench-chain bench-failover bench-reduce bench-sensors \
-	bench-triggerer bench-workflow mutants cli images manifest sbom uninstall load cluster kubeconfig cluster-down control-plane \
+	bench-archive bench-chain bench-cli bench-failover bench-logs bench-reduce bench-sensors bench-startup bench-structure \
+	bench-triggerer bench-views bench-workflow bench-writes mutants cli images manifest sbom uninstall load cluster kubeconfig \
+	cluster-down control-plane \
 	control-plane-down
 
 help: ## what can be made
@@ -111,6 +112,9 @@ uninstall: ## remove Torpor from the cluster, with all Workflows and results; wo
 
 bench-cli: venv ## wall time of torpor --help, get and list on the cluster, against the goals: make bench-cli BENCH=NAMESPACE
 	@export KUBECONFIG=$$($(DEV) kubeconfig) && $(BIN)/python -m benchmarks.cli $(BENCH)
+
+bench-views: venv ## CPU time of the views of a run with 10,000 instances
+	$(BIN)/python -m benchmarks.views
 
 bench-chain: venv ## what a step of a chain costs above a bare pod
 	$(BIN)/python -m benchmarks.chain

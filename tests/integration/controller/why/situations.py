@@ -1,25 +1,13 @@
-"""Situations in which a run does not go on, each set up with real objects, and the cause that `why` must name.
+"""Situations in which a run does not go on, and the cause that `why` must name in each."""
 
-What the stage lacks is played as in test_pods_that_cannot_start: the scheduler, and a node with its kubelet.
-"""
-
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from torpor_views.why import CauseKind
 
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import Stage, python
+from tests.integration.controller.why import set_up
 from tests.support.fake_kubelet import NODE
-
-_CORE = "/api/v1/namespaces"
-_KEPT_BACK = {"nodeSelector": {"no": "such"}}
-_LONG = {"item": 1, "seconds": 900.0}
-NARROW = "narrow"
-"""A triggerer pool with a capacity of one wait, which may connect to the loopback network."""
-QUOTA_NAMESPACE = "why-quota"
-CLOSED_NAMESPACE = "why-closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,209 +26,78 @@ class Situation:
     at: str = ""
 
 
-def hour(name: str = "pause", **fields: Any) -> Object:
-    """A task that waits for an hour without a pod."""
-    return {"name": name, "trigger": {"class": "duration", "kwargs": {"duration": "1h"}}, **fields}
-
-
-def _tasks(*tasks: Object, **spec: Any) -> Callable[[Stage], tuple[Stage, str]]:
-    return lambda stage: (stage, stage.submit(tasks, **spec))
-
-
-def upstream_failed(stage: Stage) -> tuple[Stage, str]:
-    return stage, stage.submit(
-        [python("load", "failed", args={"message": "disk full"}), python("report", "told", after=["load"]), hour()]
-    )
-
-
-def pool_full(stage: Stage) -> tuple[Stage, str]:
-    data = {"gpu": "1"}
-    metadata = {"name": "torpor-pools", "namespace": stage.namespace}
-    stage.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
-    stage.submit([python("train", "loaded", args=_LONG, pool="gpu")], name="holder")
-    stage.until(lambda: stage.taskrun("holder", "train")["status"]["state"] == "Running", "the slot is taken")
-    return stage, stage.submit([python("tune", "told", pool="gpu")])
-
-
-def many(stage: Stage, **fields: Any) -> str:
-    """A mapped task of three instances, each of which runs long."""
-    expand = [{"name": "item", "over": [1, 2, 3]}]
-    spec = {name: fields.pop(name) for name in ("parallelism",) if name in fields}
-    return stage.submit([python("load", "loaded", args={"seconds": 900.0}, expand=expand, **fields)], **spec)
-
-
-def quota(stage: Stage) -> tuple[Stage, str]:
-    other = replace(stage, namespace=QUOTA_NAMESPACE)
-    hard = {"requests.memory": "1Gi"}
-    path = f"{_CORE}/{QUOTA_NAMESPACE}/resourcequotas"
-    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": hard}}
-    other.server.request("POST", path, body).expect(201)
-    # What the controller of quotas would write; without it the admission has nothing to count by.
-    ops = [_add("/status", {"hard": hard, "used": {"requests.memory": "0"}})]
-    content_type = "application/json-patch+json"
-    other.server.request("PATCH", f"{path}/small/status", ops, content_type=content_type).expect(200)
-    large = {"resources": {"requests": {"memory": "2Gi"}}}
-    return other, other.submit([python("load", "told", pod=large)])
-
-
-def closed_namespace(stage: Stage) -> tuple[Stage, str]:
-    stage.server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CLOSED_NAMESPACE}})
-    other = replace(stage, namespace=CLOSED_NAMESPACE)
-    return other, other.submit([hour()])
-
-
-def image_pull(stage: Stage) -> tuple[Stage, str]:
-    name = _kept_back(stage)
-    pod = _bound_pod(stage, name)
-    waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "tests": not found'}
-    _container(stage, pod, {"waiting": waiting})
-    return stage, name
-
-
-def unschedulable(stage: Stage) -> tuple[Stage, str]:
-    name = _kept_back(stage)
-    message = "0/1 nodes are available: 1 Insufficient memory."
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-    pod = _pod(stage, name)["metadata"]["name"]
-    stage.change("pods", pod, [_add("/status/conditions", [condition])], "status")
-    return stage, name
-
-
-def mount(stage: Stage) -> tuple[Stage, str]:
-    name = _kept_back(stage)
-    pod = _bound_pod(stage, name)
-    _container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
-    _warn(stage, pod, "FailedMount", 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found')
-    return stage, name
-
-
-def node_lost(stage: Stage) -> tuple[Stage, str]:
-    name = _kept_back(stage)
-    pod = _bound_pod(stage, name)
-    path = f"{_CORE}/{stage.namespace}/pods/{pod['metadata']['name']}"
-    stage.server.request("DELETE", path, {"gracePeriodSeconds": 1}).expect(200)
-    return stage, name
-
-
-def queued(stage: Stage) -> tuple[Stage, str]:
-    first = stage.submit([hour()], triggerPool=NARROW)
-    stage.until(lambda: stage.taskrun(first, "pause")["status"]["state"] == "Deferred", "one wait runs")
-    return stage, stage.submit([hour("later")], triggerPool=NARROW)
-
-
-def looks(stage: Stage, url: str) -> tuple[Stage, str]:
-    trigger = {"class": "http", "kwargs": {"url": f"{url}/_SUCCESS", "interval": "2s"}}
-    return stage, stage.submit([{"name": "drop", "trigger": trigger}], triggerPool="looking")
-
-
-def approval(stage: Stage) -> tuple[Stage, str]:
-    kwargs = {"question": "Load 3 TB?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
-    return stage, stage.submit([{"name": "sign_off", "trigger": {"class": "approval", "kwargs": kwargs}}])
-
-
-def suspended(stage: Stage) -> tuple[Stage, str]:
-    return stage, stage.submit([python("load", "told")], suspend=True)
-
-
-def deleted_upstream(stage: Stage) -> tuple[Stage, str]:
-    name = stage.submit([hour("load"), python("report", "told", after=["load"]), hour("other")])
-    run = stage.taskrun(name, "load")
-    stage.until(lambda: stage.taskrun(name, "load")["status"]["state"] == "Deferred", "it waits")
-    stage.server.request("DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{_name(run)}")
-    return stage, name
-
-
-def cancel_requested(stage: Stage) -> tuple[Stage, str]:
-    """No triggerer serves the pool, so the operator waits for one before it cancels."""
-    name = stage.submit([hour()], triggerPool="nowhere")
-    stage.until(lambda: stage.taskrun(name, "pause")["status"]["state"] == "Deferred", "it waits")
-    stage.cancel(name)
-    stage.until(lambda: stage.state(name) == "Cancelling", "it is being cancelled")
-    return stage, name
-
-
-def forbidden(stage: Stage) -> tuple[Stage, str]:
-    metadata = {"name": "powerless", "namespace": stage.namespace}
-    stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    return stage, stage.submit([python("load", "told", pod={"serviceAccountName": "powerless"})])
-
-
-def operator_down(stage: Stage) -> tuple[Stage, str]:
-    for one in stage.controllers():
-        one.end()
-    return stage, stage.submit([python("load", "told")])
-
-
 SITUATIONS: dict[str, Situation] = {
     "an upstream task goes on": Situation(
-        set_up=_tasks(hour(), python("report", "told", after=["pause"])),
+        set_up=set_up.submit(set_up.hour(), python("report", "told", after=["pause"])),
         kind=CauseKind.UPSTREAM_OPEN,
         ref="report",
         words=("task pause [Running]", "rule all_success"),
         command="/pause",
     ),
     "a rule is not met": Situation(
-        set_up=_tasks(hour("a"), hour("b"), python("either", "told", after=["a", "b"], rule="one_success")),
+        set_up=set_up.submit(
+            set_up.hour("a"), set_up.hour("b"), python("either", "told", after=["a", "b"], rule="one_success")
+        ),
         kind=CauseKind.UPSTREAM_OPEN,
         ref="either",
         words=("one upstream task succeeds", "task a [Running]", "task b [Running]"),
     ),
     "an upstream task failed": Situation(
-        set_up=upstream_failed,
+        set_up=set_up.upstream_failed,
         kind=CauseKind.UPSTREAM_FAILED,
         ref="report",
         words=("upstream task load failed", "disk full"),
         command="torpor retry",
     ),
     "the task itself failed": Situation(
-        set_up=_tasks(python("load", "failed", args={"message": "disk full"}), hour()),
+        set_up=set_up.submit(python("load", "failed", args={"message": "disk full"}), set_up.hour()),
         kind=CauseKind.FAILED,
         ref="load",
         words=("failed", "disk full"),
         command="torpor logs",
     ),
     "a hook waits for the end": Situation(
-        set_up=_tasks(hour(), python("tell", "told", hook="failure")),
+        set_up=set_up.submit(set_up.hour(), python("tell", "told", hook="failure")),
         kind=CauseKind.HOOK,
         ref="tell",
         words=("hook", "run fails"),
     ),
     "a pool is full": Situation(
-        set_up=pool_full,
+        set_up=set_up.pool_full,
         kind=CauseKind.POOL_FULL,
         ref="tune",
         words=("pool gpu", "its only slot is held by holder/train"),
         command="configmap torpor-pools",
     ),
     "a pool is unknown": Situation(
-        set_up=_tasks(python("tune", "told", pool="tpu")),
+        set_up=set_up.submit(python("tune", "told", pool="tpu")),
         kind=CauseKind.POOL_UNKNOWN,
         ref="tune",
         words=("pool tpu", "ConfigMap torpor-pools"),
         command="torpor-pools",
     ),
     "maxActive is reached": Situation(
-        set_up=lambda stage: (stage, many(stage, maxActive=1)),
+        set_up=lambda stage: (stage, set_up.many(stage, maxActive=1)),
         kind=CauseKind.MAX_ACTIVE,
         ref="load",
         words=("maxActive 1", "held by load/0"),
     ),
     "parallelism is reached": Situation(
-        set_up=lambda stage: (stage, many(stage, parallelism=2)),
+        set_up=lambda stage: (stage, set_up.many(stage, parallelism=2)),
         kind=CauseKind.PARALLELISM,
         ref="load",
         words=("spec.parallelism 2", "held by load/0 and load/1"),
         command='{"spec":{"parallelism":4}}',
     ),
     "a quota rejects the pod": Situation(
-        set_up=quota,
+        set_up=set_up.quota,
         kind=CauseKind.QUOTA,
         ref="load",
         words=("exceeded quota: small",),
         command="describe quota",
     ),
     "the image cannot be pulled": Situation(
-        set_up=image_pull,
+        set_up=set_up.image_pull,
         kind=CauseKind.IMAGE_PULL,
         ref="load",
         words=("image tests cannot be pulled", "ImagePullBackOff"),
@@ -248,49 +105,49 @@ SITUATIONS: dict[str, Situation] = {
         late=True,
     ),
     "no node fits the pod": Situation(
-        set_up=unschedulable,
+        set_up=set_up.unschedulable,
         kind=CauseKind.UNSCHEDULABLE,
         ref="load",
         words=("no node fits", "Insufficient memory"),
         command="describe pod",
     ),
     "a volume cannot be mounted": Situation(
-        set_up=mount,
+        set_up=set_up.mount,
         kind=CauseKind.MOUNT,
         ref="load",
         words=("FailedMount", 'configmap "settings" not found'),
         command="describe pod",
     ),
     "the node of the pod is lost": Situation(
-        set_up=node_lost,
+        set_up=set_up.node_lost,
         kind=CauseKind.NODE_LOST,
         ref="load",
         words=(f"node {NODE}", "repair"),
         command=f"kubectl delete node {NODE}",
     ),
     "an approval is due": Situation(
-        set_up=approval,
+        set_up=set_up.approval,
         kind=CauseKind.APPROVAL,
         ref="sign_off",
         words=("Load 3 TB?", "ann or members of sre"),
         command="torpor approve",
     ),
     "a wait is queued": Situation(
-        set_up=queued,
+        set_up=set_up.queued,
         kind=CauseKind.QUEUED,
         ref="later",
         words=("1 wait runs on this replica", "more replicas or capacity"),
-        command=f"torpor.dev/trigger-pool={NARROW}",
+        command=f"torpor.dev/trigger-pool={set_up.NARROW}",
     ),
     "no triggerer serves the pool": Situation(
-        set_up=_tasks(hour(), triggerPool="unserved"),
+        set_up=set_up.submit(set_up.hour(), triggerPool="unserved"),
         kind=CauseKind.POOL_UNSERVED,
         ref="pause",
         words=("no triggerer is running for pool unserved",),
         command="torpor.dev/trigger-pool=unserved",
     ),
     "the timeout of a wait is near": Situation(
-        set_up=_tasks(
+        set_up=set_up.submit(
             {"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": "2h"}, "timeout": "1h"}}
         ),
         kind=CauseKind.TIMEOUT_NEAR,
@@ -299,47 +156,47 @@ SITUATIONS: dict[str, Situation] = {
         at="deadline",
     ),
     "the run is suspended": Situation(
-        set_up=suspended, kind=CauseKind.SUSPENDED, words=("is suspended",), command="torpor resume"
+        set_up=set_up.suspended, kind=CauseKind.SUSPENDED, words=("is suspended",), command="torpor resume"
     ),
     "the namespace is not set up": Situation(
-        set_up=closed_namespace,
+        set_up=set_up.closed_namespace,
         kind=CauseKind.NAMESPACE_NOT_READY,
-        words=(f"namespace {CLOSED_NAMESPACE} is not set up",),
+        words=(f"namespace {set_up.CLOSED_NAMESPACE} is not set up",),
         command="create rolebinding torpor-operator",
     ),
     "an attempt failed and is retried": Situation(
-        set_up=_tasks(python("load", "failed", args={"message": "flaky"}, retries={"limit": 3, "delay": "1h"})),
+        set_up=set_up.submit(python("load", "failed", args={"message": "flaky"}, retries={"limit": 3, "delay": "1h"})),
         kind=CauseKind.BACKING_OFF,
         ref="load",
         words=("attempt 2 of 4 starts in", "flaky"),
         command="--attempt 1",
     ),
     "the Workflow is invalid": Situation(
-        set_up=_tasks(python("a", "told", after=["b"]), python("b", "told", after=["a"])),
+        set_up=set_up.submit(python("a", "told", after=["b"]), python("b", "told", after=["a"])),
         kind=CauseKind.WORKFLOW_INVALID,
         words=("the tasks form a cycle",),
         command="torpor lint",
     ),
     "a user deleted an upstream TaskRun": Situation(
-        set_up=deleted_upstream,
+        set_up=set_up.deleted_upstream,
         kind=CauseKind.UPSTREAM_FAILED,
         ref="report",
         words=("upstream task load failed", "deleted"),
         command="torpor retry",
     ),
     "only hooks are left": Situation(
-        set_up=_tasks(python("load", "told"), hour("tell", hook="end")),
+        set_up=set_up.submit(python("load", "told"), set_up.hour("tell", hook="end")),
         kind=CauseKind.FINISHING,
         words=("runs its hooks: tell",),
     ),
     "a cancelled wait has not ended": Situation(
-        set_up=cancel_requested,
+        set_up=set_up.cancel_requested,
         kind=CauseKind.CANCELLING,
         words=("is being cancelled", "pause"),
         late=True,
     ),
     "the pod may not claim its TaskRun": Situation(
-        set_up=forbidden,
+        set_up=set_up.forbidden,
         kind=CauseKind.FAILED,
         ref="load",
         words=("ServiceAccount powerless may not claim",),
@@ -347,56 +204,3 @@ SITUATIONS: dict[str, Situation] = {
     ),
 }
 """Those that need nothing but the stage. test_why.py has three more: a wait with looks, no archive, and no operator."""
-
-
-def unique(prefix: str) -> str:
-    """A name of its own."""
-    return f"{prefix}-{uuid.uuid4().hex[:6]}"
-
-
-def _kept_back(stage: Stage) -> str:
-    return stage.submit([python("load", "told", pod=_KEPT_BACK)])
-
-
-def _pod(stage: Stage, workflow: str) -> Object:
-    run = stage.taskrun(workflow, "load")
-    stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
-    return stage.pods_of(run)[0]
-
-
-def _bound_pod(stage: Stage, workflow: str) -> Object:
-    pod = _pod(stage, workflow)
-    metadata, target = {"name": _name(pod), "uid": pod["metadata"]["uid"]}, {"kind": "Node", "name": NODE}
-    body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-    stage.server.request("POST", f"{_CORE}/{stage.namespace}/pods/{_name(pod)}/binding", body).expect(201)
-    return pod
-
-
-def _container(stage: Stage, pod: Object, state: Object) -> None:
-    container = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
-    stage.change("pods", _name(pod), [_add("/status/containerStatuses", [container])], "status")
-
-
-def _warn(stage: Stage, pod: Object, reason: str, message: str) -> None:
-    metadata = pod["metadata"]
-    about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}
-    body = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{metadata['name']}.1"},
-        "involvedObject": about,
-        "reason": reason,
-        "message": message,
-        "type": "Warning",
-        "source": {"component": "kubelet"},
-        "lastTimestamp": "2026-01-01T00:00:00Z",
-    }
-    stage.server.request("POST", f"{_CORE}/{stage.namespace}/events", body).expect(201)
-
-
-def _name(body: Object) -> str:
-    return str(body["metadata"]["name"])
-
-
-def _add(path: str, value: Any) -> Object:
-    return {"op": "add", "path": path, "value": value}

@@ -17,7 +17,7 @@ from torpor_views.why import Cause, CauseKind
 
 from tests.integration.conftest import _content, _namespace_manifest, collection
 from tests.integration.controller.stage import Process, Stage, python
-from tests.integration.controller.why import situations
+from tests.integration.controller.why import set_up
 from tests.integration.controller.why.situations import SITUATIONS, Situation
 
 _NAMESPACE = "why"
@@ -30,14 +30,14 @@ _TIMEOUT = 120.0
 @pytest.fixture(scope="module")
 def place(stage: Stage) -> Iterator[Stage]:
     """The stage in namespaces of these tests, with two more triggerers; at the end all runs are cancelled."""
-    for name in (_NAMESPACE, situations.QUOTA_NAMESPACE):
+    for name in (_NAMESPACE, set_up.QUOTA_NAMESPACE):
         for document in yaml.safe_load_all(_namespace_manifest(name)):
             stage.server.apply(document)
     place = replace(stage, namespace=_NAMESPACE)
-    narrow = _triggerer(stage, situations.NARROW, "--capacity", "1")
-    looking = _triggerer(stage, "looking", "--allow-networks", "127.0.0.0/8")
+    narrow = _triggerer(stage, set_up.NARROW, "--capacity", "1")
+    looking = _triggerer(stage, set_up.LOOKING, "--allow-networks", "127.0.0.0/8")
     yield place
-    for name in (_NAMESPACE, situations.QUOTA_NAMESPACE, situations.CLOSED_NAMESPACE):
+    for name in (_NAMESPACE, set_up.QUOTA_NAMESPACE, set_up.CLOSED_NAMESPACE):
         for one in stage.server.request("GET", collection("workflows", name)).body.get("items", []):
             replace(stage, namespace=name).cancel(one["metadata"]["name"])
     for process in (narrow, looking):
@@ -80,7 +80,7 @@ def test_why_names_the_last_and_the_next_look_of_a_wait(place: Stage) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         url = f"http://127.0.0.1:{server.server_port}"
-        where, workflow = situations.looks(place, url)
+        where, workflow = set_up.looks(place, url)
         words = (f"for http {url}/_SUCCESS", "last reported look", "answered 404", "look")
         situation = Situation(set_up=_unused, kind=CauseKind.WAITING, ref="drop", words=words, command="torpor logs")
         _assert_named(where, workflow, situation)
@@ -116,7 +116,7 @@ def _is_told(stage: Stage) -> bool:
 
 
 def test_why_names_an_operator_that_does_not_run(place: Stage) -> None:
-    where, workflow = situations.operator_down(place)
+    where, workflow = set_up.operator_down(place)
     words = ("the operator has not seen it", "check that the operator is running")
     situation = Situation(set_up=_unused, kind=CauseKind.NOT_SEEN, words=words, command="torpor doctor")
     _assert_named(where, workflow, situation)

@@ -1,0 +1,202 @@
+"""Sets up situations in which a run does not go on, with real objects.
+
+What the stage lacks is played as in test_pods_that_cannot_start: the scheduler, and a node with its kubelet.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tests.integration.controller.stage import Object, Stage, python
+from tests.support.fake_kubelet import NODE
+
+_CORE = "/api/v1/namespaces"
+_KEPT_BACK = {"nodeSelector": {"no": "such"}}
+_LONG = {"item": 1, "seconds": 900.0}
+NARROW = "narrow"
+"""A triggerer pool with a capacity of one wait."""
+LOOKING = "looking"
+"""A triggerer pool that may connect to the loopback network."""
+QUOTA_NAMESPACE = "why-quota"
+CLOSED_NAMESPACE = "why-closed"
+
+
+def hour(name: str = "pause", **fields: Any) -> Object:
+    """A task that waits for an hour without a pod."""
+    return {"name": name, "trigger": {"class": "duration", "kwargs": {"duration": "1h"}}, **fields}
+
+
+def submit(*tasks: Object, **spec: Any) -> Callable[[Stage], tuple[Stage, str]]:
+    return lambda stage: (stage, stage.submit(tasks, **spec))
+
+
+def upstream_failed(stage: Stage) -> tuple[Stage, str]:
+    return stage, stage.submit(
+        [python("load", "failed", args={"message": "disk full"}), python("report", "told", after=["load"]), hour()]
+    )
+
+
+def pool_full(stage: Stage) -> tuple[Stage, str]:
+    data = {"gpu": "1"}
+    metadata = {"name": "torpor-pools", "namespace": stage.namespace}
+    stage.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    stage.submit([python("train", "loaded", args=_LONG, pool="gpu")], name="holder")
+    stage.until(lambda: stage.taskrun("holder", "train")["status"]["state"] == "Running", "the slot is taken")
+    return stage, stage.submit([python("tune", "told", pool="gpu")])
+
+
+def many(stage: Stage, **fields: Any) -> str:
+    """A mapped task of three instances, each of which runs long."""
+    expand = [{"name": "item", "over": [1, 2, 3]}]
+    spec = {name: fields.pop(name) for name in ("parallelism",) if name in fields}
+    return stage.submit([python("load", "loaded", args={"seconds": 900.0}, expand=expand, **fields)], **spec)
+
+
+def quota(stage: Stage) -> tuple[Stage, str]:
+    other = replace(stage, namespace=QUOTA_NAMESPACE)
+    hard = {"requests.memory": "1Gi"}
+    path = f"{_CORE}/{QUOTA_NAMESPACE}/resourcequotas"
+    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": hard}}
+    other.server.request("POST", path, body).expect(201)
+    # What the controller of quotas would write; without it the admission has nothing to count by.
+    ops = [_add("/status", {"hard": hard, "used": {"requests.memory": "0"}})]
+    content_type = "application/json-patch+json"
+    other.server.request("PATCH", f"{path}/small/status", ops, content_type=content_type).expect(200)
+    large = {"resources": {"requests": {"memory": "2Gi"}}}
+    return other, other.submit([python("load", "told", pod=large)])
+
+
+def closed_namespace(stage: Stage) -> tuple[Stage, str]:
+    stage.server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CLOSED_NAMESPACE}})
+    other = replace(stage, namespace=CLOSED_NAMESPACE)
+    return other, other.submit([hour()])
+
+
+def image_pull(stage: Stage) -> tuple[Stage, str]:
+    name = _kept_back(stage)
+    pod = _bound_pod(stage, name)
+    waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "tests": not found'}
+    _container(stage, pod, {"waiting": waiting})
+    return stage, name
+
+
+def unschedulable(stage: Stage) -> tuple[Stage, str]:
+    name = _kept_back(stage)
+    message = "0/1 nodes are available: 1 Insufficient memory."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    pod = _pod(stage, name)["metadata"]["name"]
+    stage.change("pods", pod, [_add("/status/conditions", [condition])], "status")
+    return stage, name
+
+
+def mount(stage: Stage) -> tuple[Stage, str]:
+    name = _kept_back(stage)
+    pod = _bound_pod(stage, name)
+    _container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
+    _warn(stage, pod, "FailedMount", 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found')
+    return stage, name
+
+
+def node_lost(stage: Stage) -> tuple[Stage, str]:
+    name = _kept_back(stage)
+    pod = _bound_pod(stage, name)
+    path = f"{_CORE}/{stage.namespace}/pods/{pod['metadata']['name']}"
+    stage.server.request("DELETE", path, {"gracePeriodSeconds": 1}).expect(200)
+    return stage, name
+
+
+def queued(stage: Stage) -> tuple[Stage, str]:
+    first = stage.submit([hour()], triggerPool=NARROW)
+    stage.until(lambda: stage.taskrun(first, "pause")["status"]["state"] == "Deferred", "one wait runs")
+    return stage, stage.submit([hour("later")], triggerPool=NARROW)
+
+
+def looks(stage: Stage, url: str) -> tuple[Stage, str]:
+    trigger = {"class": "http", "kwargs": {"url": f"{url}/_SUCCESS", "interval": "2s"}}
+    return stage, stage.submit([{"name": "drop", "trigger": trigger}], triggerPool=LOOKING)
+
+
+def approval(stage: Stage) -> tuple[Stage, str]:
+    kwargs = {"question": "Load 3 TB?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
+    return stage, stage.submit([{"name": "sign_off", "trigger": {"class": "approval", "kwargs": kwargs}}])
+
+
+def suspended(stage: Stage) -> tuple[Stage, str]:
+    return stage, stage.submit([python("load", "told")], suspend=True)
+
+
+def deleted_upstream(stage: Stage) -> tuple[Stage, str]:
+    name = stage.submit([hour("load"), python("report", "told", after=["load"]), hour("other")])
+    run = stage.taskrun(name, "load")
+    stage.until(lambda: stage.taskrun(name, "load")["status"]["state"] == "Deferred", "it waits")
+    stage.server.request("DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{_name(run)}")
+    return stage, name
+
+
+def cancel_requested(stage: Stage) -> tuple[Stage, str]:
+    """No triggerer serves the pool, so the operator waits for one before it cancels."""
+    name = stage.submit([hour()], triggerPool="nowhere")
+    stage.until(lambda: stage.taskrun(name, "pause")["status"]["state"] == "Deferred", "it waits")
+    stage.cancel(name)
+    stage.until(lambda: stage.state(name) == "Cancelling", "it is being cancelled")
+    return stage, name
+
+
+def forbidden(stage: Stage) -> tuple[Stage, str]:
+    metadata = {"name": "powerless", "namespace": stage.namespace}
+    stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+    return stage, stage.submit([python("load", "told", pod={"serviceAccountName": "powerless"})])
+
+
+def operator_down(stage: Stage) -> tuple[Stage, str]:
+    for one in stage.controllers():
+        one.end()
+    return stage, stage.submit([python("load", "told")])
+
+
+def _kept_back(stage: Stage) -> str:
+    return stage.submit([python("load", "told", pod=_KEPT_BACK)])
+
+
+def _pod(stage: Stage, workflow: str) -> Object:
+    run = stage.taskrun(workflow, "load")
+    stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
+    return stage.pods_of(run)[0]
+
+
+def _bound_pod(stage: Stage, workflow: str) -> Object:
+    pod = _pod(stage, workflow)
+    metadata, target = {"name": _name(pod), "uid": pod["metadata"]["uid"]}, {"kind": "Node", "name": NODE}
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+    stage.server.request("POST", f"{_CORE}/{stage.namespace}/pods/{_name(pod)}/binding", body).expect(201)
+    return pod
+
+
+def _container(stage: Stage, pod: Object, state: Object) -> None:
+    container = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
+    stage.change("pods", _name(pod), [_add("/status/containerStatuses", [container])], "status")
+
+
+def _warn(stage: Stage, pod: Object, reason: str, message: str) -> None:
+    metadata = pod["metadata"]
+    about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.1"},
+        "involvedObject": about,
+        "reason": reason,
+        "message": message,
+        "type": "Warning",
+        "source": {"component": "kubelet"},
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+    stage.server.request("POST", f"{_CORE}/{stage.namespace}/events", body).expect(201)
+
+
+def _name(body: Object) -> str:
+    return str(body["metadata"]["name"])
+
+
+def _add(path: str, value: Any) -> Object:
+    return {"op": "add", "path": path, "value": value}
