@@ -18,6 +18,7 @@ from torpor_triggerer.reporting import metrics
 from torpor_triggerer.reporting.events import EventRecorder, TokenBucket
 from torpor_triggerer.reporting.fire_permission import FirePermission
 from torpor_triggerer.reporting.health import LATE, Heartbeat
+from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_triggerer.reporting.metrics import Metrics, ReplicaState
 from torpor_triggerer.reporting.status_writer import StatusWriter
 from torpor_triggerer.running.admission import Admission
@@ -59,6 +60,7 @@ class Triggerer:
         self._events = EventRecorder(backends.api, settings)
         self.metrics = Metrics(settings.pool, registry.names)
         self._status_writer = StatusWriter(backends.api, self._events, self.metrics, concurrency=settings.concurrency)
+        self._log_sender = LogSender(backends.api, settings.namespace, backends.archive)
         self._heartbeat = Heartbeat(clock, self.metrics.lagged)
         self._membership = Membership(backends.api, settings, on_members=self._on_members)
         self._tasks = asyncio.TaskGroup()
@@ -105,6 +107,7 @@ class Triggerer:
                 evaluate=backends.evaluate,
                 archive=Archive(backends.api, self._settings.namespace, backends.archive),
                 status_writer=self._status_writer,
+                log_sender=self._log_sender,
                 clock=clock,
             ),
             events=self._events,
@@ -125,6 +128,7 @@ class Triggerer:
                 tasks.create_task(self._events.run()),
                 tasks.create_task(self._progress.run()),
                 tasks.create_task(self._queue_progress.run()),
+                tasks.create_task(self._log_sender.run()),
             ]
             if self._pool_keys is not None:
                 working.append(tasks.create_task(self._pool_keys.run()))

@@ -8,7 +8,7 @@ not finish in time loses its claim, and whoever finds that reads the log again.
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Never
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
@@ -16,6 +16,7 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
+from torpor_wire.backoff import Backoff
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
@@ -34,8 +35,18 @@ BATCH = 32
 CHECKED = 500
 RETRY_SECONDS = 2.0
 RENEW_SECONDS = 15.0
+NODE_BACKOFF = Backoff(first=60.0, cap=900.0, jitter=0.0)
+"""How soon the log of a pod whose node did not answer is read again."""
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Retry:
+    """When the log of a pod is read again, by the monotonic clock."""
+
+    failures: int
+    due: float
 
 
 class LogCollector:
@@ -67,6 +78,7 @@ class LogCollector:
         self._reading: set[str] = set()
         self._gone: dict[str, LoggedPod] = {}
         self._ended: dict[str, LoggedPod] = {}
+        self._retries: dict[str, _Retry] = {}
         self._wake = asyncio.Event()
         metrics.logs_queued.set_function(lambda: len(self._queue) + len(self._unchecked))
 
@@ -95,9 +107,13 @@ class LogCollector:
             return
         if change.item is None:
             self._deleted(pod)
-        elif pod.stage is not Stage.WAIT and pod.is_wanted and pod.uid not in self._settled:
+        elif pod.stage is not Stage.WAIT and pod.is_wanted and not self._is_done(pod):
             self._unchecked[pod.uid] = pod
             self._wake.set()
+
+    def _is_done(self, pod: LoggedPod) -> bool:
+        """Whether its log is settled, or is read again only later."""
+        return pod.uid in self._settled or (pod.uid in self._retries and pod.stage is Stage.READ)
 
     def _deleted(self, pod: LoggedPod) -> None:
         """A pod that vanishes unread is Lost; one that is being read is left to its reader."""
@@ -207,8 +223,14 @@ class LogCollector:
 
     async def _settle(self, finished: Finished) -> None:
         await self._store([finished])
+        log_id = finished.source.id
         if finished.outcome.reason != NODE_LOST:
-            self._settled.add(finished.source.id)
+            self._settled.add(log_id)
+            self._retries.pop(log_id, None)
+            return
+        failures = self._retries[log_id].failures + 1 if log_id in self._retries else 1
+        due = self._api.clock.monotonic() + NODE_BACKOFF.delay(failures)
+        self._retries[log_id] = _Retry(failures=failures, due=due)
 
     def _last(self, pod: LoggedPod) -> LoggedPod:
         """The latest version of a pod: one that was followed has ended since."""
@@ -244,7 +266,18 @@ class LogCollector:
                 await self._reclaim()
             except RefusedError as error:
                 log.warning("cannot look for unfinished logs, trying again: %s", error)
+            self._retry_lost_nodes()
             await self._api.clock.sleep(RENEW_SECONDS)
+
+    def _retry_lost_nodes(self) -> None:
+        now = self._api.clock.monotonic()
+        for uid in [uid for uid, retry in self._retries.items() if retry.due <= now]:
+            pod = self._pods.store.by_uid(uid)
+            if pod is None:
+                del self._retries[uid]
+            else:
+                self._unchecked[uid] = pod
+                self._wake.set()
 
     async def _reclaim(self) -> None:
         for row in await log_store.expired(self._database, self._api.clock.now(), CHECKED):

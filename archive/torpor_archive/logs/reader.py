@@ -1,6 +1,7 @@
 """Reads the log of one pod through the API server, into the database's share of it and into the object store.
 
-A failed request is repeated: a node may be restarting. What cannot be read is Lost, with the reason.
+A failed request is repeated once. What cannot be read is Lost, with the reason; the collector tries again later if the
+node did not answer.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Protocol
 
+from cachetools import TTLCache
 from torpor_api.client import errors
 from torpor_api.client.resources import PODS
 from torpor_api.timing import Clock
@@ -28,7 +30,9 @@ LIMIT = 256 * 1024**2
 READ_SECONDS = 60.0
 FOLLOW_SECONDS = 120.0
 """A pod that is being deleted has ten seconds to end, and its node may be slow."""
-TRIES = 4
+TRIES = 2
+LOST_NODE_SECONDS = 30.0
+"""A node that did not answer is not asked for as long, since each request may take 30 s."""
 RETRY = Backoff(first=1.0, cap=4.0, jitter=0.0)
 _TIMED = re.compile(rb"\d{4}-\d{2}-\d{2}T\S+ ")
 _MESSAGE = 400
@@ -59,11 +63,15 @@ class LogReader:
         self._transport = transport
         self._clock = clock
         self._objects = objects
+        self._lost_nodes: TTLCache[str, Lost] = TTLCache(1000, LOST_NODE_SECONDS, clock.monotonic)
 
     async def read(self, pod: LoggedPod, source: Source) -> Finished:
         """Read the log of a pod, to its end if the pod still runs."""
         if pod.stage is Stage.EMPTY:
             return Finished(source=source, outcome=pod.outcome())
+        lost = self._lost_nodes.get(pod.node)
+        if lost is not None:
+            return _lost(pod, source, lost)
         failures = 0
         while True:
             text = _Text(self._objects, source)
@@ -76,7 +84,9 @@ class LogReader:
             await self._clock.sleep(RETRY.delay(failures))
         if text.size and lost.reason != "LogUnavailable":
             return await text.finished(pod.outcome(reason="Incomplete", message=lost.message))
-        return Finished(source=source, outcome=pod.outcome(LogState.LOST, reason=lost.reason, message=lost.message))
+        if lost.reason == NODE_LOST:
+            self._lost_nodes[pod.node] = lost
+        return _lost(pod, source, lost)
 
     async def _receive(self, pod: LoggedPod, text: "_Text") -> Lost | None:
         """Read the log once. Returns why it failed."""
@@ -108,6 +118,10 @@ def explain(error: errors.ApiError, pod: LoggedPod) -> Lost:
             return Lost(reason="LogUnavailable", message=message)
         case _:
             return Lost(reason=NODE_LOST, message=f"node {pod.node} did not send the log: {message}", is_final=False)
+
+
+def _lost(pod: LoggedPod, source: Source, lost: Lost) -> Finished:
+    return Finished(source=source, outcome=pod.outcome(LogState.LOST, reason=lost.reason, message=lost.message))
 
 
 class _Text:

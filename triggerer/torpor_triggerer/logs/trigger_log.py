@@ -42,16 +42,17 @@ class LogOwner(Protocol):
 
 
 class Line(NamedTuple):
-    """One line; `number` counts the lines of the process."""
+    """One line; `number` counts the lines of the process, `at` is seconds since the epoch."""
 
     number: int
     text: str
+    at: float = 0.0
 
 
 class WaitLog:
     """The last lines of one owner; takes no memory before the first."""
 
-    __slots__ = ("__weakref__", "_followed", "_lines", "_owner", "_secrets", "_since", "_trigger_log")
+    __slots__ = ("__weakref__", "_followed", "_lines", "_owner", "_secrets", "_since", "_trigger_log", "omitted")
 
     def __init__(self, owner: LogOwner, trigger_log: "TriggerLog") -> None:
         self._owner = owner
@@ -60,6 +61,8 @@ class WaitLog:
         self._secrets: redaction.Spellings = ()
         self._followed: WaitLog | None = None
         self._since = 0
+        self.omitted = 0
+        """Characters of earlier lines of its own that are not kept."""
 
     @property
     def tag(self) -> str:
@@ -69,8 +72,13 @@ class WaitLog:
     @property
     def lines(self) -> tuple[str, ...]:
         """The last lines without prefix, oldest first: its own, and those of the log that it follows."""
+        return tuple(line.text for line in self.records)
+
+    @property
+    def records(self) -> tuple[Line, ...]:
+        """The same lines with their times."""
         followed = () if self._followed is None else self._followed.recent(self._since)
-        return tuple(line.text for line in sorted((*self.recent(), *followed))[-LINES:])
+        return tuple(sorted((*self.recent(), *followed))[-LINES:])
 
     def recent(self, since: int = 0) -> tuple[Line, ...]:
         """Return its own last lines from a number on."""
@@ -106,12 +114,14 @@ class WaitLog:
         """Return an event's JSON text without the secrets of this wait."""
         return redaction.redact_json(event, self._secrets)
 
-    def append(self, line: str) -> None:
-        """Keep a line as the last one."""
+    def append(self, line: str, at: float = 0.0) -> None:
+        """Keep a line as the last one; `at` is its time in seconds since the epoch."""
         if self._lines is None:
             self._lines = deque(maxlen=LINES)
+        if len(self._lines) == LINES:
+            self.omitted += len(self._lines[0].text)
         text = line if len(line) <= LINE_MAX else line[: LINE_MAX - 3] + "..."
-        self._lines.append(Line(self._trigger_log.next_number(), text))
+        self._lines.append(Line(self._trigger_log.next_number(), text, at))
 
     def activate(self) -> None:
         """Attribute all lines of the current task to this log from now on."""
@@ -170,7 +180,7 @@ class _Handler(logging.StreamHandler[TextIO]):
         # Split before escaping: a separator that Python knows and a terminal does not must not start a line either.
         lines = [printable_line(line) for line in text.splitlines()] or [""]
         if record.name not in _NOT_KEPT:
-            wait_log.append(f"{head} {lines[0]}")
+            wait_log.append(f"{head} {lines[0]}", record.created)
         return "\n".join(f"{head} {wait_log.tag} {line}" for line in lines)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name

@@ -4,6 +4,7 @@
 2. `redacted`: secrets go; a failure gets the last log lines.
 3. `Archive.store_large`: a value too large for the TaskRun goes to the archive.
 4. `StatusWriter.write`: one conditional patch, then metrics and the Event.
+5. `LogSender.add`: the log lines are queued for the archive.
 """
 
 import logging
@@ -15,6 +16,7 @@ from torpor_wire.backoff import Backoff
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.outcome import Done, Fired, Outcome
 from torpor_triggerer.model.task_result import Evaluate, evaluate_event
+from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_triggerer.reporting.status_writer import StatusWriter
 from torpor_triggerer.running.state import Run
 from torpor_triggerer.services.archive import Archive
@@ -31,6 +33,7 @@ class Completion:
     evaluate: Evaluate
     archive: Archive
     status_writer: StatusWriter
+    log_sender: LogSender
     clock: Clock
 
     async def complete(self, run: Run, outcome: Outcome) -> None:
@@ -47,6 +50,7 @@ class Completion:
                 log.exception("Failed to write the outcome; retrying in %.0f s", delay)
                 await self.clock.sleep(delay)
             else:
+                self.log_sender.add(run.wait, final, run.wait_log)
                 return
 
     async def _final(self, run: Run, outcome: Outcome) -> Outcome:

@@ -40,6 +40,9 @@ class Client(Protocol):
     ) -> ArchiveResponse:
         """Send one body. Raises OSError if there is no response."""
 
+    async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
+        """Send a value as JSON. Raises OSError if there is no response."""
+
 
 class Archive:
     """The archive as the triggerer uses it; without `client` there is none."""

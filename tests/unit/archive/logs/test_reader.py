@@ -95,6 +95,16 @@ async def test_a_log_that_cannot_be_read_is_lost_with_the_reason(error: errors.A
     assert finished.outcome.failed
 
 
+async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
+    node, clock = Node(*[(b"", errors.Unreachable("timeout"))] * 2, (LINE, None)), QuickClock()
+    reader = LogReader(node, clock, None)
+    for _ in range(3):
+        assert (await reader.read(ENDED, ENDED.source())).outcome.reason == "NodeLost"
+    assert len(node.queries) == 2
+    await clock.advance(31)
+    assert text(await reader.read(ENDED, ENDED.source())) == LINE
+
+
 async def test_a_node_that_restarts_is_asked_again() -> None:
     node = Node((LINE, errors.Unreachable("reset")), (LINE * 3, None))
     assert text(await read(node)) == LINE * 3

@@ -1,0 +1,357 @@
+"""Logs: read through a real API server from the node of each pod, and served to users that may read logs."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from torpor_wire import constants
+
+from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account
+from tests.integration.archive.process import Archive, Response
+from tests.integration.conftest import Server, collection, eventually
+from tests.support import log_kubelet
+from tests.support.log_kubelet import LogKubelet, PodLog
+
+LINE = b"2026-01-01T00:00:02.5Z hello\n"
+KEPT_NO_LONGER = [{"op": "remove", "path": "/metadata/finalizers"}]
+UNPRIVILEGED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+STARTED, FINISHED = "2026-01-01T00:00:01Z", "2026-01-01T00:00:09Z"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A node with a kubelet, and the pods of one run on it."""
+
+    server: Server
+    kubelet: LogKubelet
+    name: str
+    namespace: str
+    workflow: str
+    pods: list[str] = field(default_factory=list)
+
+    def pod(self, log: bytes | None = LINE, *, node: str | None = None, **annotations: str) -> str:
+        """Create a running pod of a task; without a log it has not started."""
+        name = f"t-{uuid.uuid4().hex[:8]}-a1-s0"
+        labels = {
+            constants.LABEL_TASKRUN_UID: "t",
+            constants.LABEL_WORKFLOW_UID: self.workflow,
+            constants.LABEL_TASK: "load",
+            constants.LABEL_INDEX: "2.0",
+        }
+        owner = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "name": name[:-6], "uid": uuid.uuid4().hex}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "labels": labels,
+                "annotations": annotations,
+                "ownerReferences": [owner | {"controller": True}],
+                "finalizers": ["tests.torpor.dev/kept"],
+            },
+            "spec": {
+                "nodeName": node or self.name,
+                "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                "containers": [{"name": "main", "image": "x", "securityContext": UNPRIVILEGED}],
+                "terminationGracePeriodSeconds": 10,
+            },
+        }
+        self.server.create("pods", self.namespace, body).expect(201)
+        self.pods.append(name)
+        if log is None:
+            waiting = {"reason": "ImagePullBackOff", "message": "cannot pull x"}
+            self.report(name, "Pending", {"waiting": waiting})
+        else:
+            self.kubelet.logs[name] = PodLog(text=log)
+            self.report(name, "Running", {"running": {"startedAt": STARTED}})
+        return name
+
+    def report(self, name: str, phase: str, state: dict[str, Any]) -> None:
+        container = {"name": "main", "image": "x", "imageID": "", "ready": False, "restartCount": 0, "state": state}
+        ops = [
+            {"op": "add", "path": "/status/phase", "value": phase},
+            {"op": "add", "path": "/status/containerStatuses", "value": [container]},
+        ]
+        path = f"{collection('pods', self.namespace)}/{name}/status"
+        self.server.request("PATCH", path, ops, content_type="application/json-patch+json").expect(200)
+
+    def end(self, name: str, code: int = 0, reason: str = "Completed") -> None:
+        terminated = {"exitCode": code, "reason": reason, "startedAt": STARTED, "finishedAt": FINISHED}
+        self.report(name, "Failed" if code else "Succeeded", {"terminated": terminated})
+
+    def delete(self, name: str) -> None:
+        self.server.request("DELETE", f"{collection('pods', self.namespace)}/{name}").expect(200)
+
+    def remove(self, name: str) -> None:
+        """Let a deleted pod vanish."""
+        path = f"{collection('pods', self.namespace)}/{name}"
+        self.server.request("PATCH", path, KEPT_NO_LONGER, content_type="application/json-patch+json").expect(200)
+
+
+@pytest.fixture(scope="session")
+def kubelet() -> Iterator[LogKubelet]:
+    with log_kubelet.started() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def node_name(server: Server, kubelet: LogKubelet) -> Iterator[str]:
+    name = f"logs-{uuid.uuid4().hex[:8]}"
+    node, status = kubelet.node(name)
+    server.request("POST", "/api/v1/nodes", node).expect(201)
+    ops = [{"op": "add", "path": "/status", "value": status}]
+    path = f"/api/v1/nodes/{name}/status"
+    server.request("PATCH", path, ops, content_type="application/json-patch+json").expect(200)
+    yield name
+    server.request("DELETE", f"/api/v1/nodes/{name}")
+
+
+@pytest.fixture
+def node(server: Server, kubelet: LogKubelet, node_name: str, home: str) -> Iterator[Node]:
+    made = Node(server=server, kubelet=kubelet, name=node_name, namespace=home, workflow=str(uuid.uuid4()))
+    yield made
+    for pod in made.pods:
+        path = f"{collection('pods', home)}/{pod}"
+        server.request("PATCH", path, KEPT_NO_LONGER, content_type="application/json-patch+json")
+        server.request("DELETE", path, gracePeriodSeconds="0")
+
+
+@pytest.fixture(scope="session")
+def operator(server: Server) -> str:
+    """The token of the operator."""
+    return server.token("torpor-system", "torpor-operator")
+
+
+@pytest.fixture(scope="session")
+def viewer(server: Server, home: str) -> str:
+    """The token of an account that may view the namespace."""
+    return account(server, home, "log-reader", "view")
+
+
+@pytest.fixture
+def entries(archive: Archive, node: Node, viewer: str) -> Callable[..., list[dict[str, Any]]]:
+    """Wait for a number of settled entries of the run, and return them."""
+
+    def wait(count: int = 1, query: str = "") -> list[dict[str, Any]]:
+        path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs{query}"
+        found: list[dict[str, Any]] = []
+
+        def are_settled() -> bool:
+            found[:] = archive.request("GET", path, viewer).expect(200).json["items"]
+            return len(found) >= count and all(each["state"] != "Pending" for each in found)
+
+        eventually(are_settled, f"{count} logs are settled")
+        return found
+
+    return wait
+
+
+Entries = Callable[..., list[dict[str, Any]]]
+
+
+def read(archive: Archive, node: Node, log: str, token: str) -> Response:
+    return archive.request("GET", f"/v1/namespaces/{node.namespace}/logs/{log}", token)
+
+
+def test_the_log_of_an_ended_pod_is_kept(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
+    pod = node.pod(LINE * 3)
+    node.end(pod)
+    (entry,) = entries()
+    assert entry | {"id": "", "taskrun": ""} == {
+        "id": "",
+        "taskrun": "",
+        "task": "load",
+        "mapIndex": 0,
+        "groupIndexes": [2],
+        "attempt": 1,
+        "segment": 0,
+        "launch": 0,
+        "kind": "pod",
+        "pod": pod,
+        "node": node.name,
+        "started": STARTED,
+        "ended": FINISHED,
+        "state": "Kept",
+        "reason": "Completed",
+        "message": "",
+        "failed": False,
+        "size": 3 * len(LINE),
+        "omitted": 0,
+    }
+    answer = read(archive, node, entry["id"], viewer).expect(200)
+    assert answer.body == LINE * 3
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    (request,) = node.kubelet.logs[pod].requests
+    assert request["timestamps"] == "true"
+
+
+def test_a_pod_that_is_deleted_while_it_runs_is_followed(
+    archive: Archive, node: Node, viewer: str, entries: Entries
+) -> None:
+    pod = node.pod(LINE)
+    node.delete(pod)
+    node.kubelet.wait_for_request(pod)
+    node.kubelet.logs[pod].text += b"2026-01-01T00:00:03Z goodbye\n"
+    node.end(pod, 143, "Error")
+    node.kubelet.logs[pod].ended.set()
+    node.remove(pod)
+    (entry,) = entries()
+    assert (entry["state"], entry["reason"], entry["failed"]) == ("Kept", "Error", True)
+    assert read(archive, node, entry["id"], viewer).expect(200).body == LINE + b"2026-01-01T00:00:03Z goodbye\n"
+
+
+def test_a_long_log_has_its_beginning_and_its_end(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
+    log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
+    node.end(node.pod(log), 137, "OOMKilled")
+    (entry,) = entries()
+    assert (entry["reason"], entry["message"], entry["size"]) == ("OOMKilled", "exit code 137", len(log))
+    text = read(archive, node, entry["id"], viewer).expect(200).body
+    head, gap, tail = text.partition(b"... %d bytes omitted ...\n" % entry["omitted"])
+    assert gap
+    assert log.startswith(head)
+    assert log.endswith(tail)
+    assert len(head) + len(tail) + entry["omitted"] == len(log)
+
+
+def test_a_pod_that_never_started_says_why(node: Node, entries: Entries) -> None:
+    node.delete(node.pod(None))
+    (entry,) = entries()
+    assert (entry["state"], entry["size"], entry["failed"]) == ("Kept", 0, True)
+    assert (entry["reason"], entry["message"]) == ("ImagePullBackOff", "cannot pull x")
+
+
+def test_a_node_that_does_not_answer_loses_the_log(
+    archive: Archive, node: Node, viewer: str, entries: Entries, server: Server
+) -> None:
+    name = f"lost-{uuid.uuid4().hex[:8]}"
+    server.request("POST", "/api/v1/nodes", {"kind": "Node", "metadata": {"name": name}}).expect(201)
+    node.end(node.pod(LINE, node=name), 1, "Error")
+    (entry,) = entries()
+    assert (entry["state"], entry["reason"]) == ("Lost", "NodeLost")
+    assert name in entry["message"]
+    answer = read(archive, node, entry["id"], viewer).expect(404)
+    assert "was lost" in answer.json["message"]
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("failed", ["failed"]), ("none", []), ("all", ["ended", "failed"])])
+def test_only_the_wanted_logs_are_kept(node: Node, entries: Entries, mode: str, kept: list[str]) -> None:
+    pods = {word: node.pod(word.encode() + b"\n", **{constants.LOGS: mode}) for word in ("ended", "failed")}
+    node.end(pods["ended"])
+    node.end(pods["failed"], 1, "Error")
+    last = node.pod(LINE)
+    node.end(last)
+    found = entries(len(kept) + 1)
+    assert {entry["pod"] for entry in found} == {last, *(pods[word] for word in kept)}
+
+
+def test_the_operator_reads_which_logs_are_settled(
+    archive: Archive, node: Node, entries: Entries, operator: str, viewer: str
+) -> None:
+    node.end(node.pod())
+    (entry,) = entries()
+    path, body = f"/v1/namespaces/{node.namespace}/logs/status", b'{"pods": ["%s", "other"]}' % entry["id"].encode()
+    assert archive.request("POST", path, operator, body).expect(200).json == {"settled": [entry["id"]]}
+    assert archive.request("POST", path, viewer, body).expect(403)
+    assert archive.request("POST", path, operator, b'{"pods": 3}').expect(400)
+
+
+def test_logs_are_for_those_who_may_read_taskruns_and_pod_logs(
+    archive: Archive, node: Node, entries: Entries, server: Server, open_namespace: Callable[[], str]
+) -> None:
+    node.end(node.pod())
+    (entry,) = entries()
+    elsewhere = account(server, open_namespace(), "log-stranger", "view")
+    watcher = account(server, node.namespace, "half-reader", "torpor-view")
+    for token in (elsewhere, watcher):
+        assert read(archive, node, entry["id"], token).expect(403)
+        path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
+        assert archive.request("GET", path, token).expect(403)
+    assert archive.request("GET", path).expect(401)
+
+
+def test_an_unknown_filter_is_refused(archive: Archive, node: Node, viewer: str) -> None:
+    path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
+    assert "'state'" in archive.request("GET", path + "?state=Failed", viewer).expect(400).json["message"]
+    assert archive.request("GET", path + "?failed=perhaps", viewer).expect(400)
+    assert archive.request("GET", path + "?attempt=one", viewer).expect(400)
+
+
+def test_lists_come_in_pages(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
+    for code in (0, 1, 0):
+        node.end(node.pod(), code)
+    everything = [entry["id"] for entry in entries(3)]
+    assert [entry["failed"] for entry in entries(1, "?failed=true")] == [True]
+    path, seen, token = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs?limit=2", list[str](), ""
+    while True:
+        page = archive.request("GET", path + token, viewer).expect(200).json
+        seen += [entry["id"] for entry in page["items"]]
+        if "continue" not in page:
+            break
+        token = f"&continue={page['continue']}"
+    assert seen == everything
+
+
+def test_two_replicas_read_each_log_once(
+    make_database: MakeDatabase, make_archive: MakeArchive, node: Node, viewer: str
+) -> None:
+    database = make_database()
+    replicas = [make_archive(database).ready(), make_archive(database).ready()]
+    pods = [node.pod() for _ in range(12)]
+    for pod in pods:
+        node.end(pod)
+    path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
+
+    def are_kept() -> bool:
+        found = replicas[0].request("GET", path, viewer).expect(200).json["items"]
+        return [each["state"] for each in found] == ["Kept"] * len(pods)
+
+    eventually(are_kept, "all logs are kept")
+    for replica in replicas:
+        replica.stop()
+    # The replica of the other tests reads each once, too.
+    assert all(len(node.kubelet.logs[pod].requests) <= 2 for pod in pods)
+
+
+def test_a_restarted_archive_keeps_what_ended_meanwhile(
+    make_database: MakeDatabase, make_archive: MakeArchive, node: Node, viewer: str
+) -> None:
+    replica = make_archive(make_database()).ready()
+    replica.kill()
+    node.end(node.pod(LINE * 2))
+    replica.start()
+    replica.ready()
+    path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
+
+    def is_kept() -> bool:
+        found = replica.request("GET", path, viewer).expect(200).json["items"]
+        return [each["size"] for each in found] == [2 * len(LINE)]
+
+    eventually(is_kept, "the log is kept")
+    replica.stop()
+
+
+def test_the_lines_of_a_wait_are_kept(
+    archive: Archive, home: str, server: Server, task_in: Callable[..., Task], viewer: str
+) -> None:
+    workflow = str(uuid.uuid4())
+    task = task_in(home, workflow)
+    triggerer = server.token("torpor-system", "torpor-triggerer")
+    lines = [{"at": f"2026-01-01T00:00:0{number}Z", "text": f"look {number}\x1b[2J"} for number in range(2)]
+    wait = {"taskrun": task.name, "uid": task.uid, "attempt": 1, "segment": 0, "ended": FINISHED, "lines": lines}
+    gone = wait | {"taskrun": "gone"}
+    path = f"/v1/namespaces/{home}/logs/waits"
+    body = {"waits": [wait | {"reason": "Fired", "omitted": 7}, gone, wait | {"uid": "another"}]}
+    sent = archive.request("POST", path, triggerer, json.dumps(body).encode()).expect(200)
+    assert sent.json == {"stored": 1}
+    assert archive.request("POST", path, viewer, json.dumps(body).encode()).expect(403)
+    assert archive.request("POST", path, triggerer, b'{"waits": 3}').expect(400)
+    listed = archive.request("GET", f"/v1/namespaces/{home}/runs/{workflow}/logs", viewer).expect(200).json["items"]
+    (entry,) = listed
+    assert (entry["kind"], entry["task"], entry["reason"], entry["omitted"]) == ("wait", "task", "Fired", 7)
+    answer = archive.request("GET", f"/v1/namespaces/{home}/logs/{entry['id']}", viewer).expect(200)
+    assert (
+        answer.body == rb"2026-01-01T00:00:00Z look 0\x1b[2J" + b"\n" + rb"2026-01-01T00:00:01Z look 1\x1b[2J" + b"\n"
+    )

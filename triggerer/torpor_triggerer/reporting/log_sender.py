@@ -1,0 +1,144 @@
+"""Sends the log lines of waits that ended to the archive, so that they outlive the triggerer.
+
+Best effort: an outcome never waits for it. The queue is bounded, and what does not fit is dropped and counted. Many
+waits go in one request. A wait without lines sends nothing.
+"""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from itertools import islice
+from typing import Any, Never, Protocol, assert_never
+
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.archive import ArchiveResponse, find_endpoint
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_wire import times
+from torpor_wire.backoff import Backoff
+
+from torpor_triggerer.logs.trigger_log import WaitLog
+from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
+
+QUEUE = 2000
+"""Waits of which lines are kept in memory, up to 6 kB each."""
+BATCH = 100
+INTERVAL = 1.0
+ENDPOINT_SECONDS = 60.0
+RETRY = Backoff(first=1.0, cap=15.0, jitter=0.0)
+TRIES = 6
+_TIME = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ")
+"""The time at the beginning of a log line, which the archive gets as a field."""
+
+log = logging.getLogger(__name__)
+
+
+class Client(Protocol):
+    """Sends a value, as torpor_api.client.archive.ArchiveClient does."""
+
+    async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
+        """Send it as JSON. Raises OSError if there is no response."""
+
+
+class LogSender:
+    """The lines to send; without `client` there is no archive."""
+
+    def __init__(self, api: Api, namespace: str, client: Client | None) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._client = client
+        self._queue: deque[tuple[str, dict[str, Any]]] = deque()
+        self._endpoint: ArchiveEndpoint | None = None
+        self._found_at = float("-inf")
+        self.dropped = 0
+
+    def add(self, wait: Wait, outcome: Outcome, wait_log: WaitLog) -> None:
+        """Queue the lines of a wait that ended."""
+        if self._client is None or not wait_log.records:
+            return
+        if len(self._queue) >= QUEUE:
+            self.dropped += 1
+            return
+        self._queue.append((wait.namespace, _item(wait, outcome, wait_log, self._api.clock.now())))
+
+    async def run(self) -> Never:
+        """Send what is queued, forever."""
+        while True:
+            await self._api.clock.sleep(INTERVAL)
+            try:
+                while self._queue:
+                    await self._send_batch()
+            except Exception:
+                log.exception("Failed to send log lines to the archive")
+
+    async def _send_batch(self) -> None:
+        namespace = self._queue[0][0]
+        taken = list(islice((item for owner, item in self._queue if owner == namespace), BATCH))
+        sent = {id(item) for item in taken}
+        self._queue = deque(each for each in self._queue if id(each[1]) not in sent)
+        for failures in range(1, TRIES + 1):
+            if await self._post(namespace, taken):
+                return
+            await self._api.clock.sleep(RETRY.delay(failures))
+        self.dropped += len(taken)
+        log.warning("Log lines of %d waits were not stored: the archive is away", len(taken))
+
+    async def _post(self, namespace: str, items: Sequence[dict[str, Any]]) -> bool:
+        """Send once. Returns False if another try may help."""
+        try:
+            endpoint = await self._find()
+            if endpoint is None or self._client is None:
+                return True
+            response = await self._client.post_json(
+                endpoint, f"/v1/namespaces/{namespace}/logs/waits", {"waits": items}
+            )
+        except (OSError, errors.ApiError) as error:
+            log.debug("Failed to send log lines to the archive: %s", error)
+            return False
+        if response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
+            return False
+        if HTTPStatus.BAD_REQUEST <= response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            log.warning("The archive refused log lines: HTTP %d %s", response.status, response.body[:200])
+        return response.status < HTTPStatus.INTERNAL_SERVER_ERROR
+
+    async def _find(self) -> ArchiveEndpoint | None:
+        now = self._api.clock.monotonic()
+        if now - self._found_at >= ENDPOINT_SECONDS:
+            self._endpoint = await find_endpoint(self._api, self._namespace)
+            self._found_at = now
+        return self._endpoint
+
+
+def _item(wait: Wait, outcome: Outcome, wait_log: WaitLog, now: float) -> dict[str, Any]:
+    uid, attempt, segment = wait.segment_id
+    return {
+        "taskrun": wait.name,
+        "uid": uid,
+        "attempt": attempt,
+        "segment": segment,
+        "started": times.rfc3339(wait.deferred_at),
+        "ended": times.rfc3339(now),
+        "failed": isinstance(outcome, Failed | TimedOut),
+        "reason": _reason(outcome),
+        "lines": list(_lines(wait_log)),
+        "omitted": wait_log.omitted,
+    }
+
+
+def _lines(wait_log: WaitLog) -> Iterator[dict[str, str]]:
+    for line in wait_log.records:
+        # Again, since a secret may have become known after the line.
+        yield {"at": times.rfc3339(line.at), "text": wait_log.redact(_TIME.sub("", line.text))}
+
+
+def _reason(outcome: Outcome) -> str:
+    match outcome:
+        case Failed(reason=reason):
+            return str(reason)
+        case Fired() | Done() | Skipped() | TimedOut() | Cancelled():
+            return type(outcome).__name__
+        case _:
+            assert_never(outcome)
