@@ -1,7 +1,7 @@
-"""`python -m benchmarks.writes`: API writes per python task, by kind, from the API server's metrics.
+"""`python -m benchmarks.writes`: API writes per python task, by kind, and the bytes of a TaskRun with its history.
 
-It compares `apiserver_request_total` before and after a fan-out, without Events, Leases and the coalesced Workflow
-status. The cluster's own writes for any pod (binding, kubelet status, token) are shown separately.
+The writes come from `apiserver_request_total` before and after a fan-out, without Events, Leases and the coalesced
+Workflow status. The cluster's own writes for any pod (binding, kubelet status, token) are shown separately.
 """
 
 import argparse
@@ -10,10 +10,12 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from torpor_api.client.resources import TASKRUNS
 from torpor_demo import images
+from torpor_wire import constants
 
 from benchmarks.bench_cluster import bench_cluster
 
@@ -23,6 +25,13 @@ _WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTIO
 _LEFT_OUT = frozenset({"events", "leases", "workflows/status"})
 _OURS = frozenset({"taskruns", "taskruns/status", "workflows", "pods"})
 _SETTLE = 10.0
+
+
+class Bytes(NamedTuple):
+    """Mean bytes of a finished TaskRun as compact JSON without managedFields, and of its history."""
+
+    taskrun: float
+    history: float
 
 
 class Kind(NamedTuple):
@@ -37,10 +46,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=50)
     tasks: int = parser.parse_args().tasks
-    sys.stdout.write(text(tasks, asyncio.run(_measure(tasks))))
+    sys.stdout.write(text(tasks, *asyncio.run(_measure(tasks))))
 
 
-def text(tasks: int, counted: Counter[Kind]) -> str:
+def text(tasks: int, counted: Counter[Kind], stored: Bytes) -> str:
     """Format the figures as a table, and on the last line as JSON."""
     ours = {kind: count for kind, count in counted.items() if kind.resource in _OURS}
     others = {kind: count for kind, count in counted.items() if kind not in ours}
@@ -53,7 +62,17 @@ def text(tasks: int, counted: Counter[Kind]) -> str:
         _row("in all", str(total), f"{total / tasks:.2f}"),
         "the cluster's own, for any pod:",
         *_rows(others, tasks),
-        json.dumps({"bench": "writes", "tasks": tasks, "per_task": total / tasks, "writes": figures}),
+        f"a finished TaskRun has {stored.taskrun:.0f} bytes, {stored.history:.0f} of them history",
+        json.dumps(
+            {
+                "bench": "writes",
+                "tasks": tasks,
+                "per_task": total / tasks,
+                "writes": figures,
+                "taskrun_bytes": round(stored.taskrun),
+                "history_bytes": round(stored.history),
+            }
+        ),
     ]
     return "\n".join(lines) + "\n"
 
@@ -77,7 +96,21 @@ def parse(metrics: str, left_out: Collection[str] = _LEFT_OUT) -> Counter[Kind]:
     return Counter({kind: count for kind, count in found.items() if kind.resource not in left_out})
 
 
-async def _measure(tasks: int) -> Counter[Kind]:
+def size_of(taskruns: Sequence[Mapping[str, Any]]) -> Bytes:
+    """Mean bytes of TaskRuns."""
+    bodies = [
+        body | {"metadata": {key: value for key, value in body["metadata"].items() if key != "managedFields"}}
+        for body in taskruns
+    ]
+    histories = [body["status"].get("history", []) for body in taskruns]
+    return Bytes(*(sum(map(_compact, values)) / len(taskruns) for values in (bodies, histories)))
+
+
+def _compact(value: object) -> int:
+    return len(json.dumps(value, separators=(",", ":")).encode())
+
+
+async def _measure(tasks: int) -> tuple[Counter[Kind], Bytes]:
     async with bench_cluster(list(images.ALL)) as on:
         await asyncio.sleep(_SETTLE)
         before = parse(await on.api.read("/metrics"))
@@ -96,8 +129,10 @@ async def _measure(tasks: int) -> Counter[Kind]:
         # The kubelet's last words on the pods come after the run's end.
         await asyncio.sleep(_SETTLE)
         after = parse(await on.api.read("/metrics"))
+        selector = f"{constants.LABEL_WORKFLOW}={found.metadata.name}"
+        runs = (await on.api.list(TASKRUNS, found.metadata.namespace, label_selector=selector)).items
         await on.remove(found)
-    return after - before
+    return after - before, size_of(runs)
 
 
 def _words(kind: Kind) -> str:
