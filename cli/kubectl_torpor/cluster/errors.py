@@ -7,6 +7,8 @@ from typing import Any
 from kubectl_torpor.errors import CliError
 
 _INSTALL = "docs/install.md"
+_NO_RESOURCE = ("the server could not find the requested resource", "404 page not found")
+"""What the API server says of a kind, and of an API group, that it does not serve."""
 
 
 class ApiError(CliError):
@@ -84,7 +86,7 @@ def _message(code: int, text: str, details: Mapping[str, Any], place: str) -> st
             return text
         case HTTPStatus.FORBIDDEN:
             return f"{text}; ask for ClusterRole view to read, edit to change, torpor-approve to approve"
-        case HTTPStatus.NOT_FOUND if not details.get("name") and "requested resource" in text:
+        case HTTPStatus.NOT_FOUND if not details.get("name") and any(words in text for words in _NO_RESOURCE):
             return f"Torpor is not installed in this cluster ({place}); see {_INSTALL}, or choose --context"
         case HTTPStatus.TOO_MANY_REQUESTS:
             return f"the API server is overloaded: {text}; try again"

@@ -37,6 +37,11 @@ def status(code: int, reason: str, message: str, **details: Any) -> Answer:
             errors.NotFoundError,
             "Torpor is not installed in this cluster",
         ),
+        (
+            Answer(status=404, body="404 page not found"),
+            errors.NotFoundError,
+            "Torpor is not installed in this cluster",
+        ),
         (status(404, "NotFound", 'workflows "x" not found', name="x"), errors.NotFoundError, '"x" not found'),
         (status(409, "AlreadyExists", '"x" already exists'), errors.ConflictError, "already exists"),
         (status(410, "Expired", "too old"), errors.GoneError, "too old"),
