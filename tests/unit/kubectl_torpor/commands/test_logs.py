@@ -93,6 +93,24 @@ def test_tail_is_for_each_log_live_and_archived(cluster: FakeCluster, torpor: Ru
     assert _texts(torpor("logs", "ingest", "--tail", "0")) == []
 
 
+def test_since_also_leaves_out_the_earlier_lines_of_a_log(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    pod = cluster.pod(load(0), started=second(20), ended=second(30))
+    cluster.write(pod, at(20, "early"), at(25.25, "just before"), at(25.5, "late"))
+    cluster.archive_log("load", 1, lines=[at(2, "kept early"), at(26, "kept late")])
+    assert _texts(torpor("logs", "ingest", "--since", f"{HOUR}00:25.5Z")) == ["late", "kept late"]
+
+
+def test_all_pages_of_the_archives_list_are_read(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    for number in range(5):
+        load(number)
+        cluster.archive_log("load", number, lines=[at(2 + number, f"{number}")])
+    assert _texts(torpor("logs", "ingest")) == ["0", "1", "2", "3", "4"]
+
+
 def test_escape_sequences_of_a_container_are_shown_as_text(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
 ) -> None:
@@ -244,20 +262,38 @@ def test_follow_joins_new_pods_continues_after_a_broken_connection_and_ends_with
         second_pod = cluster.pod(load(1), started=second(4))
         cluster.write(second_pod, at(4, "three"))
         _until(lambda: sum(request.count("follow=true") for request in cluster.requests) >= 3)
-        cluster.archive_log("load", 0, kind="wait", started=second(5), lines=[at(5, "the wait")])
         for pod in (first, second_pod):
             cluster.end(pod)
             ended = json.loads(json.dumps(cluster.objects["pods"][pod]))
             ended["status"]["phase"] = "Succeeded"
             cluster.put("pods", ended)
-        cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
 
-    thread = threading.Thread(target=go_on)
-    thread.start()
-    code, out, err = torpor("logs", "ingest", "-f")
-    thread.join()
+    code, out, err = _while(cluster, go_on, lambda: torpor("logs", "ingest", "-f"))
     assert (code, err) == (0, "")
-    assert sorted(_texts((code, out, err))) == ["one", "same moment", "the wait", "three", "two"]
+    assert sorted(_texts((code, out, err))) == ["one", "same moment", "three", "two"]
+
+
+def test_follow_shows_a_wait_that_ends_with_the_run(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    load(0, state="Deferred")
+
+    def go_on() -> None:
+        _until(lambda: any("watch=true" in request for request in cluster.requests))
+        _until(lambda: sum("/logs" in request for request in cluster.requests) >= 2)
+        cluster.archive_log("load", 0, kind="wait", started=second(5), lines=[at(5, "the wait")])
+
+    code, out, err = _while(cluster, go_on, lambda: torpor("logs", "ingest", "-f"))
+    assert (code, out, err) == (0, "load[0] a1 s0 wait | the wait\n", "")
+
+
+def test_follow_ends_if_the_run_is_deleted(cluster: FakeCluster, torpor: Run, run: Object) -> None:
+    def go_on() -> None:
+        _until(lambda: any("watch=true" in request for request in cluster.requests))
+        cluster.delete("workflows", "ingest")
+
+    code, out, _ = _while(cluster, go_on, lambda: torpor("logs", "ingest", "-f"), end=False)
+    assert (code, out) == (0, "")
 
 
 def test_follow_of_an_ended_run_prints_and_ends(cluster: FakeCluster, torpor: Run) -> None:
@@ -281,3 +317,22 @@ def _until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.02)
+
+
+def _while(
+    cluster: FakeCluster, work: Callable[[], None], command: Callable[[], tuple[int, str, str]], *, end: bool = True
+) -> tuple[int, str, str]:
+    """Run a command while other work goes on. The run ends after the work, also if it fails."""
+
+    def work_and_end() -> None:
+        try:
+            work()
+        finally:
+            if end:
+                cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
+
+    thread = threading.Thread(target=work_and_end)
+    thread.start()
+    said = command()
+    thread.join()
+    return said
