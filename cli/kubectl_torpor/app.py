@@ -42,6 +42,7 @@ class LazyGroup(click.Group):
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
     params=[option() for option in TARGET_OPTIONS],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="Exit codes: 0 succeeded, 1 the command failed, 2 usage, 3 the run failed, 4 cancelled, 5 timed out (the run"
@@ -51,3 +52,5 @@ class LazyGroup(click.Group):
 def app(ctx: click.Context, /, **target: Any) -> None:
     """Submit, watch, explain and repair Workflows of Torpor."""
     ctx.obj = Target(**target)
+    if ctx.invoked_subcommand is None:  # as kubectl does
+        click.echo(ctx.get_help())

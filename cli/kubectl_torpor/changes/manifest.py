@@ -71,6 +71,8 @@ def _check(source: str, place: int, document: Any) -> None:
     if not isinstance(document, Mapping):
         raise errors.CliError(f"{source}: document {place} is not a mapping")
     kind, version = document.get("kind"), document.get("apiVersion")
+    if not kind or not version:
+        raise errors.CliError(f"{source}: document {place} has no apiVersion or no kind; `torpor lint` checks files")
     if kind != "Workflow" or version != constants.API_VERSION:
         raise errors.CliError(
             f"{source}: document {place} is {version} {kind}; `torpor submit` takes {constants.API_VERSION} Workflow"

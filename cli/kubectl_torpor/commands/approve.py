@@ -86,7 +86,8 @@ def _taskruns(cluster: Cluster, reference: Reference) -> list[Object]:
     except NotFoundError:
         everything = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace))
         known = {str((item["spec"].get("workflow") or {}).get("name")) for item in everything}
-        raise errors.unknown("run", reference.run, known, where=f"in namespace {cluster.namespace}") from None
+        hint = f"`torpor waits -n {cluster.namespace}` shows what tasks wait for"
+        raise errors.unknown("run", reference.run, known, hint, where=f"in namespace {cluster.namespace}") from None
 
 
 def _asks(item: Object) -> bool:

@@ -49,3 +49,10 @@ def test_an_unknown_command_suggests_the_nearest(capsys: pytest.CaptureFixture[s
 def test_a_wrong_option_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version", "--colour"]) == 2
     assert capsys.readouterr().err == "torpor: No such option '--colour'; see `torpor version --help`\n"
+
+
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("Usage: torpor [OPTIONS]")
+    assert found.err == ""

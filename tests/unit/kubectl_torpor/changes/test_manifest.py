@@ -37,6 +37,7 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "message"),
     [
         ("kind: ConfigMap\napiVersion: v1\n", "document 1 is v1 ConfigMap; `torpor submit` takes"),
+        ("a: b\n", "document 1 has no apiVersion or no kind"),
         ("- a\n", "document 1 is not a mapping"),
         ("a: {b\nc: d\n", r"x\.yaml:2:2: invalid YAML"),
         ("", "has no documents"),
