@@ -73,7 +73,10 @@ class Settings(ProcessSettings):
     node_grace: float = Field(
         default=30.0, description="how long a deleted pod may take to terminate before its TaskRun shows NodeLost"
     )
-    archive_grace: float = Field(default=30.0, description="pause before a refused run is offered to the archive again")
+    archive_grace: float = Field(
+        default=30.0,
+        description="pause before a refused run is uploaded to the archive again; it doubles at each refusal",
+    )
     max_launches: int = Field(
         default=5, description="pods of one segment that may be lost to disruptions before the attempt fails as Lost"
     )
