@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from sqlalchemy import ColumnElement, and_, exists, select, tuple_
 from sqlalchemy.engine import RowMapping
@@ -24,6 +24,8 @@ PAGE, PAGE_MAX = 100, 1000
 PARAMETERS = ("name", "state", "labels", "since", "until", "limit", "continue")
 STATES = ("Succeeded", "Failed", CANCELLED)
 _REQUIREMENTS_MAX = 16
+_Key: TypeAlias = tuple[str, str]
+"""The namespace and the uid of a run."""
 _NAME = re.compile(r"[a-z0-9.-]{1,253}\*?|\*")
 _LABEL = re.compile(
     r"(?P<absent>!)?(?P<key>(?:[a-z0-9.-]{1,253}/)?[A-Za-z0-9][A-Za-z0-9_.-]{0,62})"
@@ -100,7 +102,7 @@ async def list_runs(
 ) -> Mapping[str, Any]:
     """Return a page of a namespace's runs, or of all namespaces', the last completed first."""
 
-    async def work(connection: AsyncConnection) -> tuple[Sequence[RowMapping], Mapping[str, dict[str, str]]]:
+    async def work(connection: AsyncConnection) -> tuple[Sequence[RowMapping], Mapping[_Key, dict[str, str]]]:
         query = select(RUNS, BODIES.c.size).join(BODIES, RUNS.c.body == BODIES.c.id).where(*_conditions(chosen))
         if namespace is not None:
             query = query.where(RUNS.c.namespace == namespace)
@@ -109,22 +111,27 @@ async def list_runs(
             query = query.where(position < tuple_(start.completed_at, start.uid))
         ordered = query.order_by(RUNS.c.completed_at.desc(), RUNS.c.uid.desc()).limit(limit + 1)
         rows = (await connection.execute(ordered)).mappings().all()
-        return rows, await _read_labels(connection, [row["uid"] for row in rows[:limit]])
+        return rows, await _read_labels(connection, [_key(row) for row in rows[:limit]])
 
     rows, labels = await database.read(work)
     items = rows[:limit]
-    page: dict[str, Any] = {"items": [_item(row, labels.get(row["uid"], {})) for row in items]}
+    page: dict[str, Any] = {"items": [_item(row, labels.get(_key(row), {})) for row in items]}
     if len(rows) > limit:
         page["continue"] = PageToken(completed_at=float(items[-1]["completed_at"]), uid=items[-1]["uid"]).text()
     return page
 
 
-async def _read_labels(connection: AsyncConnection, uids: Sequence[str]) -> Mapping[str, dict[str, str]]:
-    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    if uids:
-        for row in await connection.execute(select(RUN_LABELS).where(RUN_LABELS.c.uid.in_(uids))):
-            found[row.uid][row.key] = row.value
+async def _read_labels(connection: AsyncConnection, keys: Sequence[_Key]) -> Mapping[_Key, dict[str, str]]:
+    found: defaultdict[_Key, dict[str, str]] = defaultdict(dict)
+    if keys:
+        of_runs = tuple_(RUN_LABELS.c.namespace, RUN_LABELS.c.uid).in_(keys)
+        for row in (await connection.execute(select(RUN_LABELS).where(of_runs))).mappings():
+            found[_key(row)][row["key"]] = row["value"]
     return found
+
+
+def _key(row: RowMapping) -> _Key:
+    return row["namespace"], row["uid"]
 
 
 def _item(row: RowMapping, labels: Mapping[str, str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A run is read page by page and uploaded with its Events."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -25,6 +26,21 @@ async def test_a_run_is_uploaded_with_all_taskruns_and_the_events_of_both() -> N
         assert Counter(line.get("kind") for line in lines[1:]) == {"TaskRun": 250, "Event": 2}
         assert [line["note"] for line in lines[-2:]] == ["1", "2"]
         assert harness.requests("/taskruns") == 3  # pages of 100
+
+
+async def test_taskruns_are_read_as_the_archive_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of 10,000 TaskRuns must not be in memory as a whole."""
+    async with FinishedRuns().discovered() as harness:
+        run = harness.run("run", taskruns=1000)
+        pages: list[int] = []
+
+        async def put(_endpoint: object, _path: str, lines: AsyncIterator[bytes]) -> None:
+            pages.extend([harness.requests("/taskruns") async for _ in lines])
+
+        monkeypatch.setattr(harness.store, "put", put)
+        metadata = run.metadata
+        await harness.archive.store_run(metadata.namespace, metadata.name, metadata.uid, ENDED, harness.clock.now())
+        assert (pages[0], pages[100], pages[101], pages[550], pages[1000]) == (0, 1, 2, 6, 10)
 
 
 async def test_the_newest_events_of_a_run_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
