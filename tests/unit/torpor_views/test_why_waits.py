@@ -32,7 +32,7 @@ def progress(last: float, following: float) -> str:
 def test_a_wait_says_its_last_and_its_next_look() -> None:
     found = of(deferred("load", reason="Waiting", message=progress(-20, 40)))
     assert found.sentence == (
-        "Task load has waited 2m for http example.org; last reported look 20s ago: answered 404, next look in 40s."
+        "Task load has waited 2m for http example.org; last reported look 20s ago: answered 404; next look in 40s."
     )
     assert (found.kind, found.urgency) == (CauseKind.WAITING, Urgency.WAIT)
     assert found.next_at is not None
@@ -40,7 +40,7 @@ def test_a_wait_says_its_last_and_its_next_look() -> None:
 
 def test_a_report_whose_next_look_is_over_says_how_often_it_looks() -> None:
     assert of(deferred("load", reason="Waiting", message=progress(-300, -240))).sentence.endswith(
-        "last reported look 5m ago: answered 404, it looks every 1m."
+        "last reported look 5m ago: answered 404; it looks every 1m."
     )
 
 

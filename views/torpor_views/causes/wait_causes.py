@@ -69,7 +69,7 @@ def _looks(progress: WaitProgress, now: float) -> str:
         parts.append(f"next look {until(progress.next_at, now)}")
     elif progress.interval is not None:
         parts.append(f"it looks every {times.human(max(progress.interval, 1.0))}")
-    return ", ".join(parts)
+    return "; ".join(parts)
 
 
 def _next(trigger: Trigger, progress: WaitProgress) -> float | None:
