@@ -1,0 +1,69 @@
+"""`torpor why` names what a real scheduler, kubelet and quota controller keep from starting.
+
+tests/integration/controller/why has the situations that need none of them.
+"""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from torpor_demo.kubectl import Kubectl
+
+from tests.e2e.cli.conftest import Terminal
+
+_TIMEOUT = 120.0
+_CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
+    "an image that does not exist": (
+        {"image": "registry.invalid/none:1"},
+        "ImagePull",
+        ("image registry.invalid/none:1 cannot be pulled",),
+    ),
+    "a pod that fits on no node": (
+        {"pod": {"resources": {"requests": {"memory": "900Gi"}, "limits": {"memory": "900Gi"}}}},
+        "Unschedulable",
+        ("no node fits", "Insufficient memory"),
+    ),
+    "a volume that does not exist": (
+        {
+            "pod": {
+                "volumes": [{"name": "settings", "configMap": {"name": "nothing"}}],
+                "volumeMounts": [{"name": "settings", "mountPath": "/settings"}],
+            }
+        },
+        "Mount",
+        ("FailedMount", 'configmap "nothing" not found'),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_why_names_what_keeps_a_real_pod_from_starting(torpor: Terminal, case: str) -> None:
+    fields, kind, words = _CASES[case]
+    _assert_named(torpor, _submit(torpor, **fields), kind, words)
+
+
+def test_why_names_the_quota_that_rejects_a_pod(torpor: Terminal, kubectl: Kubectl) -> None:
+    kubectl.run("-n", torpor.namespace, "create", "quota", "none", "--hard=pods=0")
+    try:
+        _assert_named(torpor, _submit(torpor), "Quota", ("exceeded quota: none", "limited: pods=0"))
+    finally:
+        kubectl.run("-n", torpor.namespace, "delete", "quota", "none")
+
+
+def _submit(torpor: Terminal, **fields: Any) -> str:
+    """A run with one container task; its image matters only if the pod is scheduled and mounted."""
+    task = {"name": "load", "container": {"command": ["true"]}, "image": "registry.invalid/none:1", **fields}
+    return torpor.submit(task)
+
+
+def _assert_named(torpor: Terminal, run: str, kind: str, words: tuple[str, ...]) -> None:
+    deadline = time.monotonic() + _TIMEOUT
+    while True:
+        causes = json.loads(torpor.ok("why", run, "-o", "json"))
+        found = [one["sentence"] for one in causes if one["kind"] == kind]
+        if any(all(word in sentence for word in words) for sentence in found):
+            torpor.ok("cancel", run)
+            return
+        assert time.monotonic() < deadline, causes
+        time.sleep(1.0)
