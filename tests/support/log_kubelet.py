@@ -56,6 +56,7 @@ class LogKubelet:
 class _Handler(BaseHTTPRequestHandler):
     kubelet: LogKubelet
     protocol_version = "HTTP/1.1"
+    timeout = 60
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -79,12 +80,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(text)))
+        self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(text)
 
     def _follow(self, log: PodLog) -> None:
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("Connection", "close")
         self.end_headers()
         sent = 0
         while True:
@@ -98,13 +101,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
 @contextmanager
 def started() -> Iterator[LogKubelet]:
     """Serve until the block ends."""
     kubelet = LogKubelet()
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"kubelet": kubelet}))
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"kubelet": kubelet}))
     # The handshake belongs to the thread of the connection: a client that is slow must not stop `accept`.
     server.socket = _tls().wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     kubelet.port = int(server.server_address[1])

@@ -56,6 +56,20 @@ class Shelf:
         self.bodies: dict[tuple[str, str], bytes] = {}
         self.types: list[str] = []
         self.answers: list[tuple[int, dict[str, Any]] | OSError] = []
+        self.waits: list[dict[str, Any]] = []
+        self.requests: list[str] = []
+        self.log_answers: list[int | OSError] = []
+
+    async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: Any) -> ArchiveResponse:
+        """Take the lines of waits."""
+        assert endpoint == ArchiveEndpoint("https://archive", "PEM")
+        self.requests.append(path)
+        answer = self.log_answers.pop(0) if self.log_answers else 200
+        if isinstance(answer, OSError):
+            raise answer
+        if answer == 200:
+            self.waits += body["waits"]
+        return ArchiveResponse(answer, b"{}")
 
     async def put(
         self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes

@@ -58,8 +58,9 @@ class LoggedPod:
         """What to do with its log now."""
         if not (self.ended or self.deleting):
             return Stage.WAIT
-        if not self.node or not self.has_started:
+        if not self.node or (self.ended and not self.has_started):
             return Stage.EMPTY
+        # A container may have started of which the status does not say so yet.
         return Stage.READ if self.ended else Stage.FOLLOW
 
     @property

@@ -78,6 +78,8 @@ class LogReader:
             lost = await self._receive(pod, text)
             if lost is None:
                 return await text.finished(pod.outcome())
+            if lost.reason == "LogUnavailable" and not pod.has_started:
+                return Finished(source=source, outcome=pod.outcome())
             failures += 1
             if lost.is_final or failures == TRIES:
                 break

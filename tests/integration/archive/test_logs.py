@@ -41,7 +41,11 @@ class Node:
             constants.LABEL_TASK: "load",
             constants.LABEL_INDEX: "2.0",
         }
-        owner = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "name": name[:-6], "uid": uuid.uuid4().hex}
+        owner = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "name": name[:-6]}
+        spec = {"workflow": {"name": "run", "uid": self.workflow}, "task": "load", "image": "x", "python": "a:b"}
+        taskrun = {k: v for k, v in owner.items() if k != "name"} | {"metadata": {"name": owner["name"]}, "spec": spec}
+        # The garbage collector would delete a pod without its owner.
+        owner["uid"] = self.server.create("taskruns", self.namespace, taskrun).expect(201)["metadata"]["uid"]
         body = {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -63,6 +67,7 @@ class Node:
         self.pods.append(name)
         if log is None:
             waiting = {"reason": "ImagePullBackOff", "message": "cannot pull x"}
+            self.kubelet.logs[name] = PodLog(text=b"main is waiting to start", status=400)
             self.report(name, "Pending", {"waiting": waiting})
         else:
             self.kubelet.logs[name] = PodLog(text=log)

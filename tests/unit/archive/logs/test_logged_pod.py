@@ -65,7 +65,7 @@ def test_a_name_of_another_form_has_no_numbers() -> None:
         (pod(terminated(137, "OOMKilled"), phase="Failed"), Stage.READ),
         (pod(terminated(137, "OOMKilled"), phase="Failed", **DELETED), Stage.READ),
         (pod(phase="Failed"), Stage.READ),
-        (pod(WAITING, phase="Pending", **DELETED), Stage.EMPTY),
+        (pod(WAITING, phase="Pending", **DELETED), Stage.FOLLOW),
         (pod(phase="Pending", node="", **DELETED), Stage.EMPTY),
         (pod(terminated(128, "StartError", message="no such file"), phase="Failed"), Stage.EMPTY),
         (pod({"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}, phase="Failed"), Stage.READ),

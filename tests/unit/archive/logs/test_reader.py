@@ -72,8 +72,10 @@ async def test_a_pod_that_is_being_deleted_is_followed() -> None:
     assert node.queries[0]["follow"] == "true"
 
 
-async def test_a_container_that_never_started_has_no_log_and_no_request() -> None:
-    finished = await read(Node(), pod(WAITING, phase="Pending", **DELETED))
+@pytest.mark.parametrize("node", [Node((b"", errors.ApiError("waiting to start", status=400))), Node()])
+async def test_a_container_that_never_started_has_no_log(node: Node) -> None:
+    waiting = pod(WAITING, phase="Pending", node="n" if node.answers else "", **DELETED)
+    finished = await read(node, waiting)
     assert (finished.outcome.state, finished.outcome.size) == (LogState.KEPT, 0)
     assert finished.outcome.reason == "ImagePullBackOff"
 
