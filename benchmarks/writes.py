@@ -96,7 +96,7 @@ def parse(metrics: str, left_out: Collection[str] = _LEFT_OUT) -> Counter[Kind]:
     return Counter({kind: count for kind, count in found.items() if kind.resource not in left_out})
 
 
-def size_of(taskruns: Sequence[Mapping[str, Any]]) -> Bytes:
+def size_of(taskruns: Sequence[dict[str, Any]]) -> Bytes:
     """Mean bytes of TaskRuns."""
     bodies = [
         body | {"metadata": {key: value for key, value in body["metadata"].items() if key != "managedFields"}}

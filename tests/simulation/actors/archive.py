@@ -56,7 +56,7 @@ class SimulatedArchive:
         """Whether the log of a pod is settled now."""
         return uid in self._settled_at and self._settled_at[uid] <= self._loop.time()
 
-    async def post(self, _endpoint: ArchiveEndpoint, _path: str, body: object) -> ArchiveResponse:
+    async def post(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
         """Answer which logs are settled. Raises OSError while it is away."""
         if self._is_away():
             raise OSError("the archive is away")
@@ -64,7 +64,7 @@ class SimulatedArchive:
         settled = [uid for uid in asked if self.is_settled(uid)]
         return ArchiveResponse(HTTPStatus.OK, json.dumps({"settled": settled}).encode())
 
-    async def put(self, _endpoint: ArchiveEndpoint, path: str, lines: AsyncIterator[bytes]) -> None:
+    async def put(self, endpoint: ArchiveEndpoint, path: str, lines: AsyncIterator[bytes]) -> None:
         """Store a finished run."""
         workflow = json.loads(await anext(lines))
         async for _ in lines:
@@ -73,7 +73,7 @@ class SimulatedArchive:
             raise NotArchivedError("the archive is away")
         self.runs[path.rpartition("/")[2]] = workflow["status"]["completionTime"]
 
-    async def completed(self, _endpoint: ArchiveEndpoint, path: str) -> str | None:
+    async def completed(self, endpoint: ArchiveEndpoint, path: str) -> str | None:
         """Return the completion time of a stored run."""
         if self._is_away():
             raise NotArchivedError("the archive is away")
