@@ -6,12 +6,13 @@ from dataclasses import replace
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_triggerer.logs.trigger_log import LINES, TriggerLog, WaitLog
-from torpor_triggerer.model.deferred_taskrun import NO_HISTORY, SegmentId, Wait
+from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
 from torpor_triggerer.model.outcome import Failed, Fired, Outcome
 from torpor_triggerer.reporting import log_sender
 from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_wire import retry
 from torpor_wire.reason import Reason
+from torpor_wire.transitions import NO_HISTORY
 
 from tests.support.fake_api import FakeApi, VirtualClock
 from tests.support.triggerer_world import Shelf
