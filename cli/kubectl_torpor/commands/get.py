@@ -9,7 +9,7 @@ from torpor_views import tree
 from torpor_views.model import Run
 from torpor_views.tree import Node, Tree
 
-from kubectl_torpor import errors, output, references, runs
+from kubectl_torpor import errors, output, references, run_state, runs
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.references import Reference
@@ -38,14 +38,22 @@ def get_command(target: Target, name: str, follow: bool, unfold: tuple[str, ...]
     if follow:
         if output_format not in {Format.TEXT, Format.WIDE}:
             raise errors.UsageError("-w prints text; omit -o")
-        from kubectl_torpor.following import live  # noqa: PLC0415 - threads and watches are for -w only
-
-        return live.follow(cluster, runs.find_workflow(cluster, reference.run), wide=output_format == Format.WIDE)
+        return _follow(cluster, reference, unfold, wide=output_format == Format.WIDE)
     if output_format in {Format.TEXT, Format.WIDE}:
         _show_tree(cluster, reference, unfold, wide=output_format == Format.WIDE)
     else:
         _show_objects(cluster, reference, output_format)
     return 0
+
+
+def _follow(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], *, wide: bool) -> int:
+    from kubectl_torpor.following import live  # noqa: PLC0415 - threads and watches are for -w only
+
+    found = runs.find_run_without_taskruns(cluster, reference.run)
+    if not found.archived:
+        return live.follow(cluster, found.workflow, wide=wide)
+    _show_tree(cluster, reference, unfold, wide=wide)
+    return run_state.exit_code([run_state.word_of(found.workflow)])
 
 
 def _show_tree(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], *, wide: bool) -> None:

@@ -1,11 +1,13 @@
 """Draws lines again in place on a terminal."""
 
+import re
 import shutil
 import sys
 from collections.abc import Sequence
 
 _UP = "\x1b[{}A"
 _CLEAR = "\x1b[0J"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Screen:
@@ -16,14 +18,28 @@ class Screen:
 
     def draw(self, lines: Sequence[str], *, whole: bool) -> None:
         """Replace the lines. `whole`: also those that do not fit, since nothing is drawn afterwards."""
-        height = shutil.get_terminal_size().lines
-        shown = list(lines)
-        if not whole and len(shown) >= height:
-            left_out = len(shown) - height + 2
-            shown = [*shown[: height - 2], f"... {left_out} more lines"]
+        size = shutil.get_terminal_size()
+        shown = list(lines) if whole else fitting(lines, size.columns, size.lines)
         if shown == self._drawn:
             return
-        up = _UP.format(len(self._drawn)) if self._drawn else ""
+        above = sum(rows(line, size.columns) for line in self._drawn)
+        up = _UP.format(above) if above else ""
         sys.stdout.write(f"{up}\r{_CLEAR}" + "".join(f"{line}\n" for line in shown))
         sys.stdout.flush()
         self._drawn = shown
+
+
+def rows(line: str, columns: int) -> int:
+    """Return how many rows of a terminal a line takes. Pure."""
+    return max(-(-len(_COLOUR.sub("", line)) // max(columns, 1)), 1)
+
+
+def fitting(lines: Sequence[str], columns: int, height: int) -> list[str]:
+    """Return the first lines that fit, and a line that counts the others. Pure."""
+    taken = 0
+    for place, line in enumerate(lines):
+        taken += rows(line, columns)
+        if taken >= height:
+            kept = max(place - 1, 0)
+            return [*lines[:kept], f"... {len(lines) - kept} more lines"]
+    return list(lines)

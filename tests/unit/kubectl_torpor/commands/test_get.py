@@ -63,6 +63,14 @@ def test_an_archived_run_is_shown_and_said_to_be_archived(cluster: FakeCluster, 
     assert err == "this run is in the archive; the cluster does not have it any more\n"
 
 
+def test_following_an_archived_run_shows_it_and_exits_by_its_outcome(cluster: FakeCluster, torpor: Run) -> None:
+    one = cluster.workflow("gone", "a", state="Failed", completionTime=_ENDED)
+    cluster.delete("workflows", "gone")
+    cluster.archive_run(one)
+    code, out, _ = torpor("get", "gone", "-w")
+    assert (code, "Failed" in out) == (3, True)
+
+
 def test_with_the_archive_away_an_unknown_run_says_both(cluster: FakeCluster, torpor: Run) -> None:
     cluster.archive_away = True
     code, _, err = torpor("get", "gone")
