@@ -106,6 +106,11 @@ def test_an_archive_that_does_not_take_the_run_is_named() -> None:
     assert found[-1].sentence == "Run etl has ended, but the archive has not stored it: connection refused."
 
 
+def test_a_run_that_was_reopened_is_not_said_to_have_ended() -> None:
+    status = {"conditions": [verdict("ArchiveUnavailable", "connection refused", "False", "Archived")]}
+    assert only(workflow(wait("load", "Running"), status=status), deferred("load")).kind is CauseKind.WAITING
+
+
 def test_the_timeout_of_the_run_is_said_in_its_last_tenth() -> None:
     def kinds(age: float) -> list[CauseKind]:
         return [

@@ -145,7 +145,7 @@ def _timeout_near(run: Run) -> Cause | None:
 
 def _archive(run: Run) -> Cause | None:
     archived = run.conditions.get("Archived")
-    if archived is None or archived.status != "False":
+    if not run.ended or archived is None or archived.status != "False":
         return None
     why = json_fields.one_line(archived.message, 400) or archived.reason
     detail = f"has ended, but the archive has not stored it: {why}"
