@@ -128,6 +128,9 @@ bench-structure: venv ## sizes of packages, modules, import contracts and tests:
 bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/design/figures/attacks.json
 	$(BIN)/python -m benchmarks.attacks $(BENCH)
 
+bench-logs: venv ## logs that the archive keeps a second, and its memory, while 1,000 pods end within a minute
+	$(BIN)/python -m benchmarks.logs $(BENCH)
+
 bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/design/figures/reduce.json
 	$(BIN)/python -m benchmarks.reduce $(BENCH)
 

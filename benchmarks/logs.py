@@ -1,0 +1,208 @@
+"""How many logs the archive keeps in a second, and its memory, while 1,000 pods end within a minute.
+
+`make bench-logs`: a control plane of its own, the archive as a process with SQLite, and a kubelet that serves logs on
+loopback. Pods are objects that end at a steady rate; a log is kept when its entry says so.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from torpor_api.client.api import Api
+from torpor_api.client.http import connect
+from torpor_api.client.resources import PODS, Resource
+from torpor_api.timing import SystemClock
+from torpor_dev import control_plane
+from torpor_wire import constants
+
+from tests.support import log_kubelet
+from tests.support.log_kubelet import LogKubelet, PodLog
+from tests.support.ports import free_port
+
+NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
+NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
+NAMESPACE = "bench-logs"
+WORDS = [
+    "reading",
+    "writing",
+    "opened",
+    "closed",
+    "rows",
+    "batch",
+    "customer",
+    "order",
+    "error",
+    "warning",
+    "retry",
+    "commit",
+    "page",
+    "token",
+]
+_PATCH = "application/json-patch+json"
+
+
+def main() -> None:
+    """Run the benchmark and print the figures as JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--bytes", type=int, default=100_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, log_kubelet.started() as kubelet:
+        kubeconfig = control_plane.start(Path(folder) / "control-plane")
+        try:
+            figures = asyncio.run(measure(given, Path(folder), kubeconfig, kubelet))
+        finally:
+            control_plane.stop(Path(folder) / "control-plane")
+    sys.stdout.write(json.dumps(figures, indent=2) + "\n")
+
+
+async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kubelet: LogKubelet) -> dict[str, Any]:
+    """End the pods, wait for their logs, and return the figures."""
+    async with connect(str(kubeconfig), program="bench-logs") as transport:
+        api = Api(transport, SystemClock())
+        await _prepare(api, kubelet)
+        text = _text(given.bytes)
+        names = [f"run-load-{number}-abcde-a1-s0" for number in range(given.pods)]
+        await _in_parallel([_create(api, name) for name in names])
+        for name in names:
+            kubelet.logs[name] = PodLog(text=text)
+        archive = _start(folder, kubeconfig)
+        try:
+            await _wait(folder, 0)
+            await asyncio.sleep(5)
+            idle = _memory(archive.pid)
+            started = time.monotonic()
+            await _end_all(api, names, given.seconds)
+            ended = time.monotonic()
+            kept_at = await _wait(folder, given.pods)
+            return {
+                "pods": given.pods,
+                "bytes of each log": len(text),
+                "pods ended within s": round(ended - started, 1),
+                "last log kept after the last end, s": round(kept_at - ended, 1),
+                "logs kept a second": round(given.pods / (kept_at - started), 1),
+                "archive idle RSS, MiB": idle["VmRSS"],
+                "archive peak RSS, MiB": _memory(archive.pid)["VmHWM"],
+                "archive CPU s a log": round(_cpu(archive.pid) / given.pods, 4),
+                "database bytes a log": _database_bytes(folder) // given.pods,
+            }
+        finally:
+            archive.terminate()
+            archive.wait()
+
+
+async def _prepare(api: Api, kubelet: LogKubelet) -> None:
+    for name in (NAMESPACE, "torpor-system"):
+        await api.create(NAMESPACES, None, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    node, status = kubelet.node("bench")
+    await api.create(NODES, None, node)
+    ops = [{"op": "add", "path": "/status", "value": status}]
+    await api.transport.request("PATCH", NODES.path(None, "bench", "status"), body=ops, content_type=_PATCH)
+    for path, kind in (("secrets", "Secret"), ("configmaps", "ConfigMap")):
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": constants.ARCHIVE_CONFIG}}
+        await api.transport.request("POST", f"/api/v1/namespaces/torpor-system/{path}", body=body)
+
+
+async def _create(api: Api, name: str) -> None:
+    labels = {
+        constants.LABEL_TASKRUN_UID: "t",
+        constants.LABEL_WORKFLOW_UID: "w",
+        constants.LABEL_TASK: "load",
+        constants.LABEL_INDEX: name.split("-")[2],
+    }
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"nodeName": "bench", "containers": [{"name": "main", "image": "x"}]},
+    }
+    await api.create(PODS, NAMESPACE, body)
+
+
+async def _end(api: Api, name: str) -> None:
+    times = {"startedAt": "2026-01-01T00:00:01Z", "finishedAt": "2026-01-01T00:00:09Z"}
+    state = {"terminated": {"exitCode": 0, "reason": "Completed", **times}}
+    container = {"name": "main", "image": "x", "imageID": "", "ready": False, "restartCount": 0, "state": state}
+    ops = [
+        {"op": "add", "path": "/status/phase", "value": "Succeeded"},
+        {"op": "add", "path": "/status/containerStatuses", "value": [container]},
+    ]
+    path = PODS.path(NAMESPACE, name, "status")
+    await api.transport.request("PATCH", path, body=ops, content_type=_PATCH)
+
+
+async def _end_all(api: Api, names: list[str], seconds: float) -> None:
+    """End the pods at a steady rate."""
+    started = time.monotonic()
+    async with asyncio.TaskGroup() as group:
+        for number, name in enumerate(names):
+            await asyncio.sleep(max(started + seconds * number / len(names) - time.monotonic(), 0.0))
+            group.create_task(_end(api, name))
+
+
+async def _in_parallel(tasks: list[Any]) -> None:
+    limit = asyncio.Semaphore(16)
+
+    async def one(task: Any) -> None:
+        async with limit:
+            await task
+
+    await asyncio.gather(*map(one, tasks))
+
+
+async def _wait(folder: Path, count: int) -> float:
+    """Return when all logs are kept."""
+    while True:
+        connection = sqlite3.connect(folder / "archive.db", timeout=30)
+        with closing(connection), suppress(sqlite3.OperationalError):  # before the migration
+            (kept,) = connection.execute("SELECT count(*) FROM logs WHERE state = 'Kept'").fetchone()
+            if kept >= count:
+                return time.monotonic()
+        await asyncio.sleep(0.2)
+
+
+def _start(folder: Path, kubeconfig: Path) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-m", "torpor_archive", "--kubeconfig", str(kubeconfig), "--namespace", "torpor-system"]
+    argv += ["--port", str(free_port()), "--health-port", str(free_port())]
+    return subprocess.Popen(argv, env=os.environ | {"DATABASE_URL": f"sqlite:///{folder}/archive.db"})
+
+
+def _text(size: int) -> bytes:
+    """Lines as programs write them: they compress to about a tenth."""
+    choose = random.Random(0)
+    lines = bytearray()
+    while len(lines) < size:
+        words = " ".join(choose.choices(WORDS, k=8))
+        second, fraction = len(lines) // 1000 % 60, choose.randrange(10**9)
+        lines += f"2026-01-01T00:00:{second:02d}.{fraction:09d}Z INFO {words} {choose.randrange(10**6)}\n".encode()
+    return bytes(lines)
+
+
+def _memory(pid: int) -> dict[str, int]:
+    """Resident memory now and at its peak, in MiB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {line.split(":")[0]: int(line.split()[1]) // 1024 for line in lines if line.startswith(("VmRSS", "VmHWM"))}
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _database_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("archive.db*"))
+
+
+if __name__ == "__main__":
+    main()
