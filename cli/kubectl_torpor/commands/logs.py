@@ -200,11 +200,12 @@ def _report_nothing(found: Selection, wanted: Reference, run: Run) -> None:
     if found.sources or found.missing:
         return
     named = f"{run.name}/{wanted.task}" if wanted.task else run.name
-    if any(one.state is State.DEFERRED for one in instances_at(wanted, run)):
+    chosen = instances_at(wanted, run)
+    if any(one.state is State.DEFERRED for one in chosen):
         output.note(
             f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
         )
-    elif run.ended:
+    elif run.ended or (wanted.task and chosen and all(one.ended for one in chosen)):
         output.note(f"there is no log of {named}")
     else:
         output.note(f"there is no log yet; `torpor why {named}` explains what the tasks wait for")

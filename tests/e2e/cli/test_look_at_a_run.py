@@ -197,6 +197,21 @@ def test_unknown_names_are_one_line_with_the_nearest(scene: Scene) -> None:
         assert "did you mean ingest?" in said.err
 
 
+async def test_a_run_that_was_deleted_is_read_from_the_archive(scene: Scene, kubectl: Kubectl) -> None:
+    """The last test, since it deletes the run."""
+
+    async def archived() -> str | None:
+        found = await scene.stage.workflow("ingest")
+        kept = {entry.type: entry.status for entry in found.status.conditions}.get("Archived") == "True"
+        return found.metadata.uid if kept else None
+
+    uid = await scene.stage.until(archived, LIMIT_S, "the archive to keep the run")
+    kubectl.run("-n", scene.stage.namespace, "delete", "workflow", "ingest", "--wait=true")
+    assert scene.torpor("logs", "ingest/list", "--no-prefix").out == "reading\n"
+    assert scene.torpor("timeline", uid).lines[0].startswith("ingest  Failed  ")
+    assert len(json.loads(scene.torpor("result", "ingest/big").out)) == 500
+
+
 def _objects(said: Said) -> list[tuple[str, ...]]:
     """The lines of pods: waits may come later than these."""
     found = [json.loads(line) for line in said.lines]

@@ -220,6 +220,11 @@ def test_a_run_without_logs_points_to_why(torpor: Run, run: Object) -> None:
     assert "`torpor why ingest`" in err
 
 
+def test_a_task_that_ended_without_lines_has_no_log(torpor: Run, load: Callable[..., Object]) -> None:
+    load()
+    assert torpor("logs", "ingest/load") == (0, "", "there is no log of ingest/load\n")
+
+
 def test_a_task_that_waits_has_its_lines_when_the_wait_ends(torpor: Run, load: Callable[..., Object]) -> None:
     load(state="Deferred")
     assert torpor("logs", "ingest/load")[2] == (
