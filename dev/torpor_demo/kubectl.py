@@ -20,6 +20,11 @@ class Kubectl:
         self.kubeconfig = kubeconfig
         self._program = program or shutil.which("kubectl") or cluster.kubectl()
 
+    @property
+    def program(self) -> str | Path:
+        """The program that it runs."""
+        return self._program
+
     def run(self, *words: str | Path, limit: float = 60, stdin: str | None = None) -> str:
         """The output of one command. Raises torpor_dev's CommandError with its last lines."""
         return command.run(self._program, "--kubeconfig", self.kubeconfig, *words, limit=limit, stdin=stdin)
