@@ -94,9 +94,16 @@ class ArchiveClient:
                     allow_redirects=False,
                 ) as response,
             ):
-                answer = await response.content.read(_RESPONSE_MAX)
-                return ArchiveResponse(response.status, answer), response.headers
+                return ArchiveResponse(response.status, await _read(response.content)), response.headers
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # aiohttp's message contains a memory address, which differs on each attempt.
             cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
             raise OSError(f"the archive cannot be reached: {type(cause).__name__}: {cause}") from error
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    """Read the beginning of a body. One `read` returns only what has arrived."""
+    body = bytearray()
+    while len(body) < _RESPONSE_MAX and (part := await content.read(_RESPONSE_MAX - len(body))):
+        body += part
+    return bytes(body)

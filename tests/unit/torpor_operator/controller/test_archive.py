@@ -102,3 +102,24 @@ async def test_the_same_failure_has_the_same_message(tmp_path: Path) -> None:
         messages.append(str(caught.value))
     assert messages[0] == messages[1]
     assert " at 0x" not in messages[0]
+
+
+async def test_a_response_that_arrives_in_parts_is_read_whole(tmp_path: Path) -> None:
+    settled = b"[" + b",".join(b'"%036d"' % number for number in range(900)) + b"]"
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(settled))
+        for start in range(0, len(settled), 8192):
+            writer.write(settled[start : start + 8192])
+            await writer.drain()
+            await asyncio.sleep(0.01)
+        writer.close()
+
+    token = tmp_path / "token"
+    token.write_text("t")
+    async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        endpoint = ArchiveEndpoint(url=url, certificate=tls.create_key_pair("archive", datetime.now(UTC)).certificate)
+        response = await ArchiveClient(str(token)).post_json(endpoint, "/logs/status", {})
+    assert response.body == settled
