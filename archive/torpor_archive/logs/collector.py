@@ -216,7 +216,7 @@ class LogCollector:
         finished = await self._reader.read(pod, source)
         last = self._last(pod)
         if not last.is_wanted:
-            await log_store.release(self._database, source.id)
+            await log_store.release(self._database, source.id, finished.object_name)
             self._settled.add(pod.uid)
             return
         await self._settle(_completed(finished, pod, last))

@@ -1,7 +1,8 @@
-"""Deletes logs of runs that are gone and were not archived, and objects of deleted logs.
+"""Deletes logs of runs that are neither in the cluster nor in the archive, and objects of deleted logs.
 
-The logs of an archived run are deleted with the run, by `log_store.delete_logs`. The API server is queried after the
-logs are listed, because a Workflow exists before its logs. If a list fails, that namespace keeps its logs.
+The logs of an archived run stay until the retention of runs deletes it; the next sweep then deletes its logs. The API
+server is queried after the logs are listed, because a Workflow exists before its logs. If a list fails, that namespace
+keeps its logs.
 """
 
 import logging
@@ -55,9 +56,7 @@ async def delete_orphans(database: Database, api: Api, before: float) -> int:
             log.warning("cannot list Workflows of namespace %s, keeping their logs: %s", namespace, error)
             continue
         for workflow in sorted(runs[namespace] - live):
-            count += await database.write(
-                lambda connection, run=(namespace, workflow): log_store.delete_logs(connection, *run)  # type: ignore[misc]
-            )
+            count += await log_store.delete_unarchived(database, namespace, workflow)
     return count
 
 

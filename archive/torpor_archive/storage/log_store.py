@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from sqlalchemy import Insert, Select, Table, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import Insert, Select, Table, and_, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire.names import label
@@ -24,6 +24,8 @@ CLAIM_SECONDS = 60.0
 NODE_LOST = "NodeLost"
 """The reason of a log that was lost with its node. It is read again if the node comes back."""
 _ID_BATCH = 500
+_DELETE_BATCH = 50
+"""Logs that one transaction deletes; each has up to 1 MB of text."""
 _PENDING, _LOST = LogState.PENDING.value, LogState.LOST.value
 
 
@@ -83,10 +85,15 @@ async def renew(database: Database, by: Claimant) -> None:
     await database.write(lambda connection: connection.execute(renewed))
 
 
-async def release(database: Database, log: str) -> None:
-    """Delete the claim of a log that is not to be kept."""
-    pending = and_(LOGS.c.id == log, LOGS.c.state == _PENDING)
-    await database.write(lambda connection: connection.execute(delete(LOGS).where(pending)))
+async def release(database: Database, log: str, object_name: str = "") -> None:
+    """Delete the claim of a log that is not to be kept, and later its object."""
+
+    async def work(connection: AsyncConnection) -> None:
+        await connection.execute(delete(LOGS).where(LOGS.c.id == log, LOGS.c.state == _PENDING))
+        if object_name:
+            await connection.execute(_insert(connection, LOG_GARBAGE, [{"object": object_name}]))
+
+    await database.write(work)
 
 
 async def known(database: Database, ids: Collection[str]) -> frozenset[str]:
@@ -166,17 +173,15 @@ async def list_unarchived(database: Database, before: float) -> frozenset[tuple[
     return frozenset((row["namespace"], row["workflow"]) for row in await _rows(database, query))
 
 
-async def delete_logs(connection: AsyncConnection, namespace: str, workflow: str) -> int:
-    """Delete the logs of a run, in the transaction of the caller, and return their number.
+async def delete_unarchived(database: Database, namespace: str, workflow: str) -> int:
+    """Delete the logs of a run that is not archived, a batch in each transaction, and return their number.
 
     Objects are deleted later: their names are kept as garbage.
     """
-    of_run = and_(LOGS.c.namespace == namespace, LOGS.c.workflow == workflow)
-    names = list(await connection.scalars(select(LOGS.c.object).where(of_run, LOGS.c.object != "")))
-    if names:
-        await connection.execute(_insert(connection, LOG_GARBAGE, [{"object": name} for name in names]))
-    await connection.execute(delete(LOG_CHUNKS).where(LOG_CHUNKS.c.log.in_(select(LOGS.c.id).where(of_run))))
-    return int((await connection.execute(delete(LOGS).where(of_run))).rowcount)
+    count = 0
+    while deleted := await database.write(lambda connection: _delete_some(connection, namespace, workflow)):
+        count += deleted
+    return count
 
 
 async def list_garbage(database: Database, limit: int) -> list[str]:
@@ -188,6 +193,20 @@ async def forget_garbage(database: Database, names: Collection[str]) -> None:
     """Forget objects that are deleted."""
     gone = delete(LOG_GARBAGE).where(LOG_GARBAGE.c.object.in_(list(names)))
     await database.write(lambda connection: connection.execute(gone))
+
+
+async def _delete_some(connection: AsyncConnection, namespace: str, workflow: str) -> int:
+    """Delete some logs, unless the run was archived since it was listed."""
+    archived = exists().where(RUNS.c.namespace == LOGS.c.namespace, RUNS.c.uid == LOGS.c.workflow)
+    of_run = select(LOGS.c.id, LOGS.c.object).where(LOGS.c.namespace == namespace, LOGS.c.workflow == workflow)
+    rows = (await connection.execute(of_run.where(~archived).limit(_DELETE_BATCH))).all()
+    names = [{"object": row.object} for row in rows if row.object]
+    if names:
+        await connection.execute(_insert(connection, LOG_GARBAGE, names))
+    ids = [row.id for row in rows]
+    await connection.execute(delete(LOG_CHUNKS).where(LOG_CHUNKS.c.log.in_(ids)))
+    await connection.execute(delete(LOGS).where(LOGS.c.id.in_(ids)))
+    return len(ids)
 
 
 async def _claim(connection: AsyncConnection, sources: Sequence[Source], by: Claimant) -> frozenset[str]:

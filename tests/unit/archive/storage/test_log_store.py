@@ -3,15 +3,21 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
+from sqlalchemy import delete
+from torpor_api.client.api import Api, Page
+from torpor_archive.logs import retention
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source, to_json
 from torpor_archive.storage.log_store import CLAIM_SECONDS, NODE_LOST, Claimant, Filters, Finished
 from torpor_archive.storage.log_text import HeadAndTail, StoredText
+from torpor_archive.storage.tables import RUNS
 
 from tests.support.fake_api import VirtualClock
+from tests.unit.archive.storage.test_run_retention import store_run
 
 SOURCE = Source(
     id="u1",
@@ -155,7 +161,7 @@ async def test_logs_are_deleted_with_their_run_and_their_objects_later(database:
     stored = Finished(source=replace(SOURCE, id="u2"), outcome=KEPT, object_name="team/w/u2.zst")
     await log_store.finish(database, [stored], 100.0)
     await keep(database, replace(SOURCE, id="x", workflow="another"))
-    assert await database.write(lambda connection: log_store.delete_logs(connection, "team", "w")) == 2
+    assert await log_store.delete_unarchived(database, "team", "w") == 2
     assert await log_store.list_run(database, "team", "w", Filters()) == []
     assert await lines(database, "u1") == b""
     assert await lines(database, "x") == b"hello\n"
@@ -170,3 +176,29 @@ async def test_runs_with_logs_that_are_not_archived(database: Database) -> None:
     assert await log_store.list_unarchived(database, 100.0) == set()
     assert await log_store.sum_stored(database, "team") > 0
     assert await log_store.sum_stored(database, "elsewhere") == 0
+
+
+async def test_an_object_of_a_log_that_is_not_kept_is_deleted_later(database: Database) -> None:
+    await log_store.claim(database, [SOURCE], ONE)
+    await log_store.release(database, "u1", "team/w/u1.zst")
+    assert await log_store.find(database, "team", "u1") is None
+    assert await log_store.list_garbage(database, 10) == ["team/w/u1.zst"]
+
+
+class TtlExpires:
+    """An API server without Workflows: the run is archived and deleted by its TTL before they are listed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def pages(self, _resource: object, _namespace: str) -> AsyncIterator[Page]:
+        await store_run(self._database, "team", "w", 0)
+        yield Page([], "1")
+
+
+async def test_logs_are_kept_when_the_run_is_archived_after_they_were_listed(database: Database) -> None:
+    await keep(database, SOURCE)
+    assert await retention.delete_orphans(database, cast("Api", TtlExpires(database)), 101.0) == 0
+    assert await lines(database, "u1") == b"hello\n"
+    await database.write(lambda connection: connection.execute(delete(RUNS)))
+    assert await log_store.delete_unarchived(database, "team", "w") == 1
