@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from torpor_views.causes import instance_causes, run_causes, task_causes
+from torpor_views.causes import instance_causes, run_causes, slots, task_causes
 from torpor_views.causes.cause import Cause, CauseKind, Urgency
 from torpor_views.facts import Facts
 from torpor_views.model import Instance, Run, Task
@@ -15,7 +15,7 @@ __all__ = ["Cause", "CauseKind", "Urgency", "of_instance", "of_run", "of_task"]
 
 NOTHING = Facts()
 _ORDER = tuple(Urgency)
-_SAID_ONCE = frozenset({CauseKind.NOT_SEEN, CauseKind.SUSPENDED, CauseKind.NAMESPACE_NOT_READY})
+_REPORTED_ONCE = frozenset({CauseKind.NOT_SEEN, CauseKind.SUSPENDED, CauseKind.NAMESPACE_NOT_READY})
 
 
 def of_run(run: Run, facts: Facts = NOTHING) -> tuple[Cause, ...]:
@@ -25,9 +25,9 @@ def of_run(run: Run, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     same cause are one entry, with `others`.
     """
     own = run_causes.of_run(run)
-    said = {cause.kind for cause in own} & _SAID_ONCE
+    reported = {cause.kind for cause in own} & _REPORTED_ONCE
     each = (cause for task in run.tasks for cause in of_task(run, task, facts))
-    found = [cause for cause in each if cause.urgency is not Urgency.DONE and cause.kind not in said]
+    found = [cause for cause in each if cause.urgency is not Urgency.DONE and cause.kind not in reported]
     return (*own, *sorted(found, key=lambda cause: _ORDER.index(cause.urgency)))
 
 
@@ -38,7 +38,8 @@ def of_task(run: Run, task: Task, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     missing.
     """
     instances = run.of(task.name)
-    each = [cause for one in instances for cause in of_instance(run, task, one, facts)]
+    slot = slots.missing_slot(run, facts, task)
+    each = [cause for one in instances for cause in _of_instance(run, one, facts, slot)]
     folded = _folded(cause for cause in each if cause.urgency is not Urgency.DONE)
     own = task_causes.of_task(run, facts, task)
     if own is not None and not _repeats(own, folded):
@@ -48,8 +49,12 @@ def of_task(run: Run, task: Task, facts: Facts = NOTHING) -> tuple[Cause, ...]:
 
 def of_instance(run: Run, task: Task, one: Instance, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     """Return why one instance does not go on, or what it does: the cause, and a timeout that is nearly over."""
+    return _of_instance(run, one, facts, slots.missing_slot(run, facts, task))
+
+
+def _of_instance(run: Run, one: Instance, facts: Facts, slot: Cause | None) -> tuple[Cause, ...]:
     near = instance_causes.timeout_near(run, one)
-    cause = instance_causes.of_instance(run, facts, task, one)
+    cause = instance_causes.of_instance(run, facts, one, slot)
     return (cause,) if near is None else (cause, near)
 
 

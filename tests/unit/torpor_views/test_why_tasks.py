@@ -3,6 +3,7 @@
 from typing import Any
 
 from torpor_views import why
+from torpor_views.model import Instance, Run
 from torpor_views.why import Cause, CauseKind, Urgency
 
 from tests.unit.torpor_views.objects import (
@@ -183,6 +184,21 @@ def test_parallelism_names_who_holds_the_slots() -> None:
     found = only(body, taskrun("load", "Running", 0))
     assert found.sentence == "Task load waits for a slot of the run (spec.parallelism 1): held by load/0."
     assert '{"spec":{"parallelism":2}}' in found.command
+
+
+def test_many_instances_that_wait_for_a_slot_read_the_holders_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = workflow(python("load", "Running", expand=MAPPED, reason="ParallelismReached"), parallelism=1)
+    made = run(body, *(taskrun("load", "Scheduled", index) for index in range(20)))
+    reads: list[Run] = []
+    all_instances = Run.all_instances
+
+    def counted(self: Run) -> tuple[Instance, ...]:
+        reads.append(self)
+        return all_instances(self)
+
+    monkeypatch.setattr(Run, "all_instances", counted)
+    (found,) = why.of_task(made, made.tasks[0])
+    assert (found.ref, found.others, len(reads)) == ("load/0", 19, 1)
 
 
 def test_max_active_names_who_holds_the_slots() -> None:

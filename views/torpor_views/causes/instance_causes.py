@@ -10,7 +10,7 @@ from torpor_views import json_fields
 from torpor_views.causes import commands, pod_causes, wait_causes
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
 from torpor_views.facts import Facts, PodFacts
-from torpor_views.model import Instance, Run, Task
+from torpor_views.model import Instance, Run
 
 _NEAR = 0.1
 """The last part of a timeout in which it is worth a sentence."""
@@ -18,15 +18,18 @@ _LOGS = frozenset({Reason.ERROR, Reason.LOST, Reason.TRIGGER_FAILED, Reason.TIME
 """Reasons that the log explains."""
 
 
-def of_instance(run: Run, facts: Facts, task: Task, one: Instance) -> Cause:
-    """Return why an instance does not go on; for one that runs or has ended, what it does or how it ended."""
+def of_instance(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
+    """Return why an instance does not go on; for one that runs or has ended, what it does or how it ended.
+
+    `slot`: the one that its task waits for, from `slots.missing_slot`.
+    """
     if one.reason == Reason.UNOWNED:
         detail = "belongs to no run, so nothing acts on it"
         command = commands.describe(run, "taskrun", one.name)
         return _cause(one, CauseKind.ORPHANED, Urgency.ACT, detail, command)
     if one.deleting is not None and not one.ended:
         return _deleting(run, facts, one)
-    return _by_state(run, facts, task, one)
+    return _by_state(run, facts, one, slot)
 
 
 def timeout_near(run: Run, one: Instance) -> Cause | None:
@@ -47,10 +50,10 @@ def timeout_near(run: Run, one: Instance) -> Cause | None:
     return _cause(one, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=due)
 
 
-def _by_state(run: Run, facts: Facts, task: Task, one: Instance) -> Cause:
+def _by_state(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
     match one.state:
         case State.SCHEDULED:
-            return _scheduled(run, facts, task, one)
+            return _scheduled(run, facts, one, slot)
         case State.RUNNING:
             return _running(run, facts, one)
         case State.DEFERRED:
@@ -74,13 +77,13 @@ def _by_state(run: Run, facts: Facts, task: Task, one: Instance) -> Cause:
             assert_never(one.state)
 
 
-def _scheduled(run: Run, facts: Facts, task: Task, one: Instance) -> Cause:
+def _scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
     if one.waits_first and one.segment == 0 and not one.reason:
         overdue = one.created is not None and run.now > one.created + pod_causes.STALE
         detail = f"is about to begin its wait{ago(one.created, run.now)}"
         command = "torpor doctor" if overdue else commands.torpor("get", run)
         return _cause(one, CauseKind.TO_BE_CREATED, Urgency.ACT if overdue else Urgency.WAIT, detail, command)
-    known = pod_causes.of_scheduled(run, facts, task, one)
+    known = pod_causes.of_scheduled(run, facts, one, slot)
     return known if not one.reason or known.kind is not CauseKind.POD_STARTING else _blocked(run, one)
 
 

@@ -8,7 +8,7 @@ from torpor_views import json_fields
 from torpor_views.causes import commands, slots
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
 from torpor_views.facts import Facts, PodFacts
-from torpor_views.model import Instance, Run, Task
+from torpor_views.model import Instance, Run
 
 STALE = 60.0
 """Seconds after which a step that the operator takes at once is overdue."""
@@ -25,16 +25,16 @@ _KINDS = {
 }
 
 
-def of_scheduled(run: Run, facts: Facts, task: Task, one: Instance) -> Cause:
-    """Return why a Scheduled instance has not started."""
+def of_scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
+    """Return why a Scheduled instance has not started. `slot`: the one that its task waits for."""
     pods = () if facts.pods is None else facts.pods.get(one.uid, ())
     pod = next((each for each in pods if each.name == one.pod_name), None)
     former = next((each for each in pods if each.name != one.pod_name and not each.terminal), None)
     found = of_pod(run, one, pod) or (None if former is None else _former(run, one, former))
     if found is not None:
         return found
-    if pod is None and (slot := slots.missing_slot(run, facts, task, one)) is not None:
-        return slot
+    if pod is None and slot is not None:
+        return slots.of_instance(slot, one)
     return _starting(run, facts, one, pod)
 
 

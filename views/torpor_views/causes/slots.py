@@ -1,6 +1,7 @@
 """Which slot an instance waits for, and who holds it: of a pool, of its task, or of its run. Pure."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from torpor_wire import constants
 from torpor_wire.reason import Reason
@@ -13,46 +14,51 @@ from torpor_views.facts import Facts, Pool
 from torpor_views.model import Instance, Run, Task
 
 
-def missing_slot(run: Run, facts: Facts, task: Task, one: Instance | None = None) -> Cause | None:
-    """Return the slot that the instances of a task, or this one, wait for; None if the status names none."""
-    subject = f"Task {one.ref if one else task.name}"
+def missing_slot(run: Run, facts: Facts, task: Task) -> Cause | None:
+    """Return the slot that the instances of a task wait for; None if the status names none.
+
+    It reads all instances, so a caller with many of them calls it once, and `of_instance` for each.
+    """
+    subject = f"Task {task.name}"
     match task.reason:
         case Reason.POOL_UNKNOWN:
             sentence = f"{subject} waits for pool {task.pool}, which is not in ConfigMap {constants.POOLS_CONFIG}."
             command = commands.edit_pools(run) if facts.pools else commands.create_pool(run, task.pool)
-            return _cause(CauseKind.POOL_UNKNOWN, Urgency.ACT, task, one, sentence, command)
+            return _cause(CauseKind.POOL_UNKNOWN, Urgency.ACT, task, sentence, command)
         case Reason.POOL_FULL:
             sentence = f"{subject} waits for a slot of pool {task.pool}: {_pool_holders(run, facts, task.pool)}."
             command = commands.edit_pools(run)
-            return _cause(CauseKind.POOL_FULL, Urgency.WAIT, task, one, sentence, command)
+            return _cause(CauseKind.POOL_FULL, Urgency.WAIT, task, sentence, command)
         case Reason.MAX_ACTIVE_REACHED:
             held = [other.ref for other in run.of(task.name) if _holds(other, facts, deferred=run.count_deferred)]
             by = f": held by {listed(held)}" if held else ""
             sentence = f"{subject} waits for a slot of its task (maxActive {task.max_active}){by}."
-            return _cause(CauseKind.MAX_ACTIVE, Urgency.WAIT, task, one, sentence, commands.torpor("get", run))
+            return _cause(CauseKind.MAX_ACTIVE, Urgency.WAIT, task, sentence, commands.torpor("get", run))
         case Reason.PARALLELISM_REACHED:
             held = [other.ref for other in run.all_instances() if _holds(other, facts, deferred=run.count_deferred)]
             by = f": held by {listed(held)}" if held else ""
             sentence = f"{subject} waits for a slot of the run (spec.parallelism {run.parallelism}){by}."
             command = commands.raise_parallelism(run)
-            return _cause(CauseKind.PARALLELISM, Urgency.WAIT, task, one, sentence, command)
+            return _cause(CauseKind.PARALLELISM, Urgency.WAIT, task, sentence, command)
         case _:
             return None
 
 
-def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
-    kind: CauseKind, urgency: Urgency, task: Task, one: Instance | None, sentence: str, command: str
-) -> Cause:
+def of_instance(slot: Cause, one: Instance) -> Cause:
+    """Return the slot that one instance waits for, from that of its task."""
+    sentence = slot.sentence.replace(f"Task {one.task} ", f"Task {one.ref} ", 1)
+    return replace(slot, sentence=sentence, ref=one.ref, taskrun=one.name, since=one.created)
+
+
+def _cause(kind: CauseKind, urgency: Urgency, task: Task, sentence: str, command: str) -> Cause:
     return Cause(
         kind=kind,
         urgency=urgency,
         sentence=json_fields.one_line(sentence, 500),
         task=task.name,
-        ref=one.ref if one else task.name,
-        taskrun=one.name if one else "",
+        ref=task.name,
         reason=task.reason,
         command=command,
-        since=one.created if one else None,
     )
 
 
