@@ -6,18 +6,19 @@ import click
 from click.shell_completion import get_completion_class
 
 _SHELLS = ("bash", "zsh", "fish")
+_HELP = """Print the completion script of a shell. It completes names of runs and tasks from the cluster.
+
+\b
+bash: source <(torpor completion bash)
+zsh:  source <(torpor completion zsh)
+fish: torpor completion fish | source
+"""
 
 
-@click.command("completion")
+@click.command("completion", help=_HELP)
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion_command(shell: str) -> None:
-    r"""Print the completion script of a shell. It completes names of runs and tasks from the cluster.
-
-    \b
-    bash: source <(torpor completion bash)
-    zsh:  source <(torpor completion zsh)
-    fish: torpor completion fish | source
-    """
+    """Print the completion script of a shell."""
     found = get_completion_class(shell)
     if found is None:
         raise click.UsageError(f"no completion for {shell}")

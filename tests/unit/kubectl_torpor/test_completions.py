@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import pytest
+from kubectl_torpor.__main__ import main
 
 from tests.support.fake_cluster import FakeCluster, Run
 
@@ -43,3 +44,12 @@ def test_each_shell_has_a_script(torpor: Run, shell: str) -> None:
     code, out, _ = torpor("completion", shell)
     assert code == 0
     assert "_TORPOR_COMPLETE" in out
+
+
+def test_the_help_has_a_line_for_each_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "--help"]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "bash: source <(torpor completion bash)" in shown
+    assert "zsh:  source <(torpor completion zsh)" in shown
+    assert "fish: torpor completion fish | source" in shown
+    assert not any("\\b" in line or "\b" in line for line in shown)
