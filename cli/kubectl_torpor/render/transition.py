@@ -9,11 +9,12 @@ from torpor_wire.state import State
 from torpor_wire.text import printable_line
 
 from kubectl_torpor import references
-from kubectl_torpor.render.tree import waits_for
+from kubectl_torpor.render.cell_width import cut
+from kubectl_torpor.render.tree import one_line, waits_for
 
 _NAME = 20
 _STATE = 10
-_WHAT = 120
+_RESULT = 120
 
 
 def line(item: Mapping[str, Any], before: Mapping[str, Any] | None, now: float) -> str:
@@ -24,11 +25,9 @@ def line(item: Mapping[str, Any], before: Mapping[str, Any] | None, now: float) 
 
 
 def run_line(name: str, state: str, details: str, now: float) -> str:
-    """Return a line of text without control characters."""
-    cut = details if len(details) <= _WHAT else f"{details[: _WHAT - 3]}..."
-    return printable_line(
-        f"{times.rfc3339(now)}  {name.ljust(_NAME)}  {state.ljust(_STATE)}  {' '.join(cut.split())}"
-    ).rstrip()
+    """Return a line of text without control characters. It is never cut: the line may be the only trace in a log."""
+    before = printable_line(f"{times.rfc3339(now)}  {name.ljust(_NAME)}  {state.ljust(_STATE)}")
+    return f"{before}  {one_line(details)}".rstrip()
 
 
 def what(item: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
@@ -68,14 +67,15 @@ def _because(status: Mapping[str, Any]) -> str:
 
 
 def _result(text: Any) -> str:
-    """Return a result; of an object, the values that fit on a line."""
+    """Return the beginning of a result; of an object, the values that fit on a line."""
     try:
         value = json.loads(text) if isinstance(text, str) else None
     except ValueError:
         return ""
     if isinstance(value, dict):
-        return " ".join(f"{name}={each}" for name, each in value.items() if "\n" not in str(each))
-    return "" if value is None else json.dumps(value)
+        text = " ".join(f"{name}={each}" for name, each in value.items() if "\n" not in str(each))
+        return cut(text, _RESULT)
+    return "" if value is None else cut(json.dumps(value), _RESULT)
 
 
 def _status(item: Mapping[str, Any]) -> Mapping[str, Any]:

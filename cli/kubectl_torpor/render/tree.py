@@ -9,11 +9,11 @@ from torpor_views.tree import Node, NodeKind, Tree
 from torpor_wire import times
 from torpor_wire.text import printable_line
 
-from kubectl_torpor.render import style
+from kubectl_torpor.render import cell_width, style
 
 _STATE = len("UpstreamFailed")
 _DURATION = len("100d23h")
-_MESSAGE = 160
+_DETAILS_MIN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ ASCII = Branches(child="|- ", last="`- ", beside="|  ", blank="   ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """How lines are drawn. `width`: columns of the terminal, 0 for unlimited."""
+    """How lines are drawn. `width`: columns of the terminal, to which details are cut; 0 without a terminal."""
 
     branches: Branches = UNICODE
     coloured: bool = False
@@ -80,7 +80,7 @@ def _root(tree: Tree, look: Look) -> Row:
         name=printable_line(tree.name),
         state=look.state or tree.state,
         duration=_duration(tree.duration),
-        details=printable_line(f"{progress}  {why}".rstrip()),
+        details=f"{progress}  {one_line(why)}".rstrip(),
     )
 
 
@@ -91,7 +91,7 @@ def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[st
             name=f"{indent}{branches.last if last else branches.child}{_label(node)}",
             state=node.state,
             duration=_duration(node.duration),
-            details=printable_line(_details(node, waits)),
+            details=_details(node, waits),
             attempt=str(node.attempt or ""),
             taskrun=printable_line(node.taskrun),
         )
@@ -114,7 +114,7 @@ def _details(node: Node, waits: dict[str, str]) -> str:
         parts.append(_why(node))
     if node.hook:
         parts.append(f"hook for {node.hook}")
-    return "  ".join(filter(None, parts))
+    return "  ".join(map(one_line, filter(None, parts)))
 
 
 def _why(node: Node) -> str:
@@ -122,6 +122,11 @@ def _why(node: Node) -> str:
     if node.message.startswith(node.reason):
         return node.message
     return ": ".join(filter(None, (node.reason, node.message)))
+
+
+def one_line(text: str) -> str:
+    """Return foreign text as a printable line: a space for each line break."""
+    return printable_line(" ".join(text.split()))
 
 
 def waits_of(run: Run) -> dict[str, str]:
@@ -149,13 +154,11 @@ def _padded(rows: Sequence[Row], look: Look, least: int) -> list[str]:
 
 
 def _line(row: Row, look: Look, name: int, taskrun: int) -> str:
-    """Return a line. Its details are cut at the width of the terminal."""
+    """Return a line. On a terminal its details are cut at the width, with an ellipsis."""
     before = f"{row.name.ljust(name)}   "
     after = f"   {row.duration.ljust(_DURATION + 1)}   "
     if look.wide:
         after += f"{row.attempt.ljust(len('ATTEMPT'))}   {row.taskrun.ljust(taskrun)}   "
     used = len(before) + _STATE + len(after)
-    details = row.details if look.wide else row.details[:_MESSAGE]
-    if look.width:
-        details = details[: max(look.width - used, 8)]
+    details = cell_width.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
     return f"{before}{style.state(row.state, coloured=look.coloured, width=_STATE)}{after}{details}".rstrip()

@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -47,7 +48,13 @@ def test_a_line_has_the_detail_that_a_reader_asks_for_next(
     assert line.endswith(f"  {details}" if details else state)
 
 
-def test_escape_sequences_are_text_and_long_details_are_cut() -> None:
+def test_escape_sequences_are_text_and_messages_are_whole() -> None:
     line = transition.line(taskrun("Failed", reason="Error", message="\x1b[2J" + "x" * 500), None, 0.0)
     assert "\x1b" not in line
-    assert line.endswith("xxx...")
+    assert line.endswith("x" * 500)
+
+
+def test_of_a_long_result_the_beginning_is_shown() -> None:
+    line = transition.line(taskrun("Succeeded", result=json.dumps(["x" * 500])), None, 0.0)
+    assert line.endswith("xxx…")
+    assert len(line) < 250
