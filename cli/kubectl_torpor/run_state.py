@@ -57,6 +57,15 @@ def message_of(workflow: Mapping[str, Any]) -> str:
     return str(verdict.get("message") or "") if verdict.get("status") == "False" else ""
 
 
+def stalled(workflow: Mapping[str, Any]) -> str:
+    """Return why a run that has not ended does not continue, empty if it does."""
+    found = condition(workflow, "Stalled")
+    if found.get("status") != "True" or (workflow.get("status") or {}).get("completionTime"):
+        return ""
+    reason, message = str(found.get("reason") or ""), str(found.get("message") or "")
+    return message if message.startswith(reason) else f"{reason}: {message}"
+
+
 def exit_code(words: Iterable[str]) -> int:
     """Return the exit code of runs that have ended: that of the worst."""
     codes = {_CODES.get(word, exit_codes.FAILED) for word in words}

@@ -18,4 +18,5 @@ def look_of(workflow: Mapping[str, Any], *, wide: bool) -> Look:
         wide=wide,
         width=shutil.get_terminal_size().columns if output.interactive() and not wide else 0,
         state=run_state.word_of(workflow),
+        why=run_state.stalled(workflow),
     )

@@ -40,6 +40,8 @@ class Look:
     width: int = 0
     state: str = ""
     """State of the run, where it says more than the tree's."""
+    why: str = ""
+    """Why the run does not continue, where it has not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ def head(tree: Tree, look: Look) -> list[str]:
 
 def _root(tree: Tree, look: Look) -> Row:
     progress = tree.progress or f"{tree.counts.done}/{tree.counts.total}"
-    why = tree.message if tree.state == "Failed" else ""
+    why = look.why or (tree.message if tree.state == "Failed" else "")
     return Row(
         name=printable_line(tree.name),
         state=look.state or tree.state,

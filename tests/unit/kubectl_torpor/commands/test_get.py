@@ -165,3 +165,12 @@ def test_a_taskrun_of_an_earlier_run_of_this_name_is_left_out(cluster: FakeClust
     stranger["metadata"]["ownerReferences"][0]["uid"] = "another"
     assert stranger["metadata"]["labels"][constants.LABEL_WORKFLOW] == "x"
     assert "Failed" not in torpor("get", "x")[1]
+
+
+def test_a_stalled_run_shows_the_reason_on_its_line(cluster: FakeCluster, torpor: Run) -> None:
+    stalled = {"type": "Stalled", "status": "True", "reason": "NamespaceNotReady", "message": "run these commands: x"}
+    cluster.workflow("early", "a", progress="0/1", conditions=[stalled])
+    line = torpor("get", "early")[1].splitlines()[1]
+    assert line.endswith("0/1  NamespaceNotReady: run these commands: x")
+    cluster.workflow("early", "a", progress="0/1", conditions=[{**stalled, "status": "False"}])
+    assert "NamespaceNotReady" not in torpor("get", "early")[1]
