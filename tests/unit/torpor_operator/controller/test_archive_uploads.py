@@ -13,7 +13,7 @@ from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.snapshot import Archived, NotArchived
 
 from tests.support.fake_api import settle
-from tests.support.finished_runs import ENDED, NAMESPACE, FinishedRuns
+from tests.unit.torpor_operator.controller.finished_runs import ENDED, NAMESPACE, FinishedRuns
 
 
 class Uploads:

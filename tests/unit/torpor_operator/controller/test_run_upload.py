@@ -11,7 +11,7 @@ from torpor_operator.controller import run_events
 from torpor_operator.controller.archive import SupersededError
 
 from tests.support.fake_api import Fault
-from tests.support.finished_runs import ENDED, NAMESPACE, FinishedRuns
+from tests.unit.torpor_operator.controller.finished_runs import ENDED, NAMESPACE, FinishedRuns
 
 
 async def test_a_run_is_uploaded_with_all_taskruns_and_the_events_of_both() -> None:
