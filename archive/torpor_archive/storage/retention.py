@@ -10,7 +10,7 @@ must belong to a single cluster.
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Never
 
@@ -66,15 +66,8 @@ async def delete_orphans(database: Database, api: Api, before: float) -> int:
         owners[namespace].add(workflow)
     count = 0
     for namespace in sorted(owners):
-        try:
-            gone = owners[namespace] - await _workflows(api, namespace)
-        except ApiError as error:
-            log.warning("cannot list Workflows of namespace %s, keeping their results: %s", namespace, error)
-            continue
-        except Exception:  # for example a RecursionError from one malformed object
-            log.exception("cannot read Workflows of namespace %s, keeping their results", namespace)
-            continue
-        for workflow in sorted(gone):
+        live = await _list_live(api, namespace)
+        for workflow in sorted(owners[namespace] - live) if live is not None else ():
             count += await results.delete_of_workflow(database, namespace, workflow)
     return count
 
@@ -86,18 +79,20 @@ async def free_space(database: Database, api: Api, limit: float) -> int:
     """
     count = 0
     for namespace, excess in await results.list_excess(database, limit):
-        try:
-            live = await _workflows(api, namespace)
-        except ApiError as error:
-            log.warning("cannot list Workflows of namespace %s, keeping the results of its runs: %s", namespace, error)
-            continue
-        left = excess
-        for workflow, size in await results.list_archived(database, namespace):
-            if left <= 0:
-                break
-            if workflow not in live:
-                count += await results.delete_of_workflow(database, namespace, workflow, archived=True)
-                left -= size
+        live = await _list_live(api, namespace)
+        if live is not None:
+            count += await _free(database, namespace, live, excess)
+    return count
+
+
+async def _free(database: Database, namespace: str, live: Collection[str], excess: float) -> int:
+    count = 0
+    for workflow, size in await results.list_archived(database, namespace):
+        if excess <= 0:
+            break
+        if workflow not in live:
+            count += await results.delete_of_workflow(database, namespace, workflow, archived=True)
+            excess -= size
     return count
 
 
@@ -118,9 +113,16 @@ async def _sweep(sweep: Sweep) -> None:
         log.info("deleted %d runs, %d bodies without a reference, and %d results", runs, unfinished, gone)
 
 
-async def _workflows(api: Api, namespace: str) -> set[str]:
-    """Return the uids of a namespace's Workflows. An incomplete list raises."""
+async def _list_live(api: Api, namespace: str) -> set[str] | None:
+    """Return the uids of a namespace's Workflows, or None if the list is not complete."""
     uids: set[str] = set()
-    async for page in api.pages(WORKFLOWS, namespace):
-        uids.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
+    try:
+        async for page in api.pages(WORKFLOWS, namespace):
+            uids.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
+    except ApiError as error:
+        log.warning("cannot list Workflows of namespace %s, keeping their results: %s", namespace, error)
+        return None
+    except Exception:  # for example a RecursionError from one malformed object
+        log.exception("cannot read Workflows of namespace %s, keeping their results", namespace)
+        return None
     return uids

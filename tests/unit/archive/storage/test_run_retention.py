@@ -175,12 +175,15 @@ def test_an_invalid_override_is_refused(text: str) -> None:
 
 
 class Workflows:
-    """An API server with Workflows of these uids in every namespace."""
+    """An API server with Workflows of these uids in every namespace but a broken one."""
 
-    def __init__(self, *uids: str) -> None:
+    def __init__(self, *uids: str, broken: str = "") -> None:
         self._uids = uids
+        self._broken = broken
 
-    async def pages(self, _resource: object, _namespace: str) -> AsyncIterator[Page]:
+    async def pages(self, _resource: object, namespace: str) -> AsyncIterator[Page]:
+        if namespace == self._broken:
+            raise RecursionError
         yield Page([{"metadata": {"uid": uid}} for uid in self._uids], "1")
 
 
@@ -214,6 +217,15 @@ async def test_the_oldest_results_of_finished_runs_make_room(database: Database)
     assert await _results(database) == {"live", "young", "running", "s"}
     assert await retention.free_space(database, api, 301) == 0
     assert await names(database, "team") == ["oldest", "live", "middle", "young"]
+
+
+async def test_one_namespace_that_cannot_be_read_does_not_stop_the_others(database: Database) -> None:
+    for namespace in ("bad", "team"):
+        await store_run(database, namespace, f"of-{namespace}", DAY)
+        await store_result(database, namespace, f"of-{namespace}", 100 * namespace[0])
+    api = cast("Api", Workflows(broken="bad"))
+    assert await retention.free_space(database, api, 1) == 1
+    assert await _results(database) == {"of-bad"}
 
 
 async def _results(database: Database) -> set[str]:
