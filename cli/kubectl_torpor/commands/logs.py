@@ -108,6 +108,7 @@ class _Logs:
                 progress[line.source.id].note(line)
         output.flush()
         if goes_on:
+            _report_missing([each for each in found.missing if each.reason])  # others may still come
             self._follow(reader, found, chosen, progress)
         else:
             _report_missing(found.missing)

@@ -61,14 +61,16 @@ class Found:
 
 def select(found: Found, chosen: Filter) -> Selection:
     """Return the logs that the filter chooses. A log that both have is read from the API server only."""
-    live = [source for pod in found.pods if (source := of_pod(pod, found.tasks)) is not None]
+    pods = list(found.pods)
+    live = [source for pod in pods if (source := of_pod(pod, found.tasks)) is not None]
+    names = {json_fields.text(json_fields.fields(pod.get("metadata")).get("name")) for pod in pods}
     kept, missing = _of_archive(found.archived, live)
     known = {source.key for source in (*live, *kept, *(each.source for each in missing))}
     unknown = [
         Missing(source=source, reason="")
         for one in found.instances
         for source in executed(one)
-        if source.key not in known
+        if source.key not in known and source.pod not in names  # a claim is known before the status of its container
     ]
     states = {(one.task, one.path): one for one in found.instances}
     return Selection(

@@ -67,6 +67,19 @@ def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None
     assert [each.source.name for each in found.missing] == ["load a5 s0"]
 
 
+def test_a_pod_whose_container_is_not_reported_yet_is_not_missing() -> None:
+    body = pod()
+    history = [{"state": "Running", "attempt": 2, "segment": 1, "at": "2026-11-22T10:00:00Z", "pod": _name(body)}]
+    one = Instance.parse(taskrun("ingest", "load", history=history))
+    assert selection.select(Found(tasks=["load"], instances=[one], pods=[body]), Filter()).missing == ()
+    assert len(selection.select(Found(tasks=["load"], instances=[one]), Filter()).missing) == 1
+
+
+def _name(body: dict[str, Any]) -> str:
+    name: str = body["metadata"]["name"]
+    return name
+
+
 def test_a_group_index_chooses_all_instances_of_the_group() -> None:
     items = [
         {"id": str(n), "task": "load", "mapIndex": n, "groupIndexes": [n % 2], "state": "Kept", "attempt": 1}
