@@ -259,8 +259,8 @@ def test_the_operator_reads_which_logs_are_settled(
     (entry,) = entries()
     path, body = f"/v1/namespaces/{node.namespace}/logs/status", b'{"pods": ["%s", "other"]}' % entry["id"].encode()
     assert archive.request("POST", path, operator, body).expect(200).json == {"settled": [entry["id"]]}
-    assert archive.request("POST", path, viewer, body).expect(403)
-    assert archive.request("POST", path, operator, b'{"pods": 3}').expect(400)
+    archive.request("POST", path, viewer, body).expect(403)
+    archive.request("POST", path, operator, b'{"pods": 3}').expect(400)
 
 
 def test_logs_are_for_those_who_may_read_taskruns_and_pod_logs(
@@ -271,17 +271,17 @@ def test_logs_are_for_those_who_may_read_taskruns_and_pod_logs(
     elsewhere = account(server, open_namespace(), "log-stranger", "view")
     watcher = account(server, node.namespace, "half-reader", "torpor-view")
     for token in (elsewhere, watcher):
-        assert read(archive, node, entry["id"], token).expect(403)
+        read(archive, node, entry["id"], token).expect(403)
         path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
-        assert archive.request("GET", path, token).expect(403)
-    assert archive.request("GET", path).expect(401)
+        archive.request("GET", path, token).expect(403)
+    archive.request("GET", path).expect(401)
 
 
 def test_an_unknown_filter_is_refused(archive: Archive, node: Node, viewer: str) -> None:
     path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
     assert "'state'" in archive.request("GET", path + "?state=Failed", viewer).expect(400).json["message"]
-    assert archive.request("GET", path + "?failed=perhaps", viewer).expect(400)
-    assert archive.request("GET", path + "?attempt=one", viewer).expect(400)
+    archive.request("GET", path + "?failed=perhaps", viewer).expect(400)
+    archive.request("GET", path + "?attempt=one", viewer).expect(400)
 
 
 def test_lists_come_in_pages(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
@@ -351,8 +351,8 @@ def test_the_lines_of_a_wait_are_kept(
     body = {"waits": [wait | {"reason": "Fired", "omitted": 7}, gone, wait | {"uid": "another"}]}
     sent = archive.request("POST", path, triggerer, json.dumps(body).encode()).expect(200)
     assert sent.json == {"stored": 1}
-    assert archive.request("POST", path, viewer, json.dumps(body).encode()).expect(403)
-    assert archive.request("POST", path, triggerer, b'{"waits": 3}').expect(400)
+    archive.request("POST", path, viewer, json.dumps(body).encode()).expect(403)
+    archive.request("POST", path, triggerer, b'{"waits": 3}').expect(400)
     listed = archive.request("GET", f"/v1/namespaces/{home}/runs/{workflow}/logs", viewer).expect(200).json["items"]
     (entry,) = listed
     assert (entry["kind"], entry["task"], entry["reason"], entry["omitted"]) == ("wait", "task", "Fired", 7)

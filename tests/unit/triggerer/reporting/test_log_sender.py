@@ -35,7 +35,6 @@ WAIT = Wait(
     timeout_is_final=False,
     expressions=None,
     retries=retry.Policy(),
-    history=NO_HISTORY,
 )
 
 
