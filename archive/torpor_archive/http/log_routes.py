@@ -8,6 +8,7 @@ import asyncio
 import base64
 import binascii
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -31,6 +32,7 @@ PAGE_MAX = 5000
 IDS_MAX = 1000
 IDLE_SECONDS = 60.0
 DOWNLOAD_SECONDS = 900.0
+_TASK = re.compile(r"[A-Za-z0-9_.-]{1,253}")
 _LIST_PARAMETERS = frozenset({"task", "attempt", "segment", "failed", "limit", "continue"})
 
 
@@ -154,8 +156,11 @@ def _filters(query: Mapping[str, str], limit: int) -> Filters:
     numbers = {
         name: middleware.number(query, name, 0, 2**31 - 1) if name in query else None for name in ("attempt", "segment")
     }
+    task = query.get("task")
+    if task is not None and not _TASK.fullmatch(task):
+        raise RefusedError(invalid(f"task is {task[:40]!r}; use the name of a task"))
     after = _parse_page_token(query["continue"]) if query.get("continue") else None
-    return Filters(task=query.get("task"), failed=failed == "true", limit=limit, after=after, **numbers)
+    return Filters(task=task, failed=failed == "true", limit=limit, after=after, **numbers)
 
 
 def _page_token(row: log_store.Row) -> str:
