@@ -1,5 +1,6 @@
 """The entry point: runs a command, and reports every error as one line with an exit code."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -33,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # its encoding may lack characters of names and logs
+            stream.reconfigure(errors="backslashreplace")
     code = app.main(arguments, prog_name="torpor", standalone_mode=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else exit_codes.SUCCEEDED

@@ -1,7 +1,11 @@
+import io
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import kubectl_torpor.__main__
 import pytest
+from kubectl_torpor import output
 from kubectl_torpor.__main__ import main
 from kubectl_torpor.command_table import COMMANDS
 
@@ -56,3 +60,12 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     found = capsys.readouterr()
     assert found.out.startswith("Usage: torpor [OPTIONS]")
     assert found.err == ""
+
+
+def test_text_that_the_encoding_of_standard_output_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
+    monkeypatch.setattr(kubectl_torpor.__main__, "app", SimpleNamespace(main=lambda *_, **__: output.line("übung ✓")))
+    assert kubectl_torpor.__main__.main([]) == 0
+    sys.stdout.flush()
+    assert written.getvalue() == b"\xfcbung \\u2713\n"
