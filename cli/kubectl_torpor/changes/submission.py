@@ -1,8 +1,9 @@
 """Creates Workflows, and then waits for them, follows them, or prints their logs."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from kubectl_torpor import errors, exit_codes, output
 from kubectl_torpor.cluster.api import Object
@@ -12,6 +13,9 @@ from kubectl_torpor.cluster.resources import WORKFLOWS
 from kubectl_torpor.following import live, waiting
 from kubectl_torpor.following.waiting import Goal
 from kubectl_torpor.output import Format
+
+FollowLogs: TypeAlias = Callable[[Cluster, str, float | None], None]
+"""Prints the logs of the run of this name until it ends, for at most so many seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,8 @@ class Afterwards:
         """Raise UsageError for a combination that cannot be shown."""
         if self.watch + self.logs > 1:
             raise errors.UsageError("--watch and --logs exclude each other; use one")
+        if self.limit is not None and not (self.wait or self.watch or self.logs):
+            raise errors.UsageError("--timeout needs --wait, --watch or --logs")
         if number > 1 and (self.watch or self.logs):
             raise errors.UsageError(f"--watch and --logs show one run, not {number}; use --wait")
 
@@ -57,18 +63,19 @@ def announce(made: Object, output_format: str, *, dry_run: bool = False) -> None
     output.flush()
 
 
-def follow_up(
-    cluster: Cluster, made: list[Object], afterwards: Afterwards, follow_logs: Callable[[Cluster, str], None]
-) -> int:
-    """Wait for the runs as the options say. Return the exit code. `follow_logs` prints the logs of a run."""
+def follow_up(cluster: Cluster, made: list[Object], afterwards: Afterwards, follow_logs: FollowLogs) -> int:
+    """Wait for the runs as the options say. Return the exit code."""
+    limit = afterwards.limit
     if afterwards.logs:
+        began = time.monotonic()
         try:
-            follow_logs(cluster, made[0]["metadata"]["name"])
+            follow_logs(cluster, made[0]["metadata"]["name"], limit)
         except KeyboardInterrupt:
             output.note(f"interrupted; {made[0]['metadata']['name']} goes on")
             return exit_codes.INTERRUPTED
+        limit = None if limit is None else max(limit - (time.monotonic() - began), 0.0)
     if afterwards.watch:
-        return live.follow(cluster, made[0], limit=afterwards.limit)
+        return live.follow(cluster, made[0], limit=limit)
     if afterwards.wait or afterwards.logs:
-        return waiting.wait(cluster, made, Goal.END, afterwards.limit)
+        return waiting.wait(cluster, made, Goal.END, limit)
     return exit_codes.SUCCEEDED

@@ -73,12 +73,13 @@ def logs_command(
     _Logs(cluster, run, wanted, printer).show(chosen, window, follow=follow)
 
 
-def follow_logs(cluster: Cluster, name: str) -> None:
-    """Print the logs of a run until it ends, as `torpor logs -f NAME` does."""
+def follow_logs(cluster: Cluster, name: str, limit: float | None) -> None:
+    """Print the logs of a run until it ends, as `torpor logs -f NAME` does, for at most `limit` seconds."""
+    until = None if limit is None else time.monotonic() + limit
     chosen = Filter(task="", path=None, attempt=None, segment=None, failed=False, since=0)
     printer = LogPrinter(Style(json=False, prefix=True, times=False))
     _Logs(cluster, find_run(cluster, name), references.parse(name), printer).show(
-        chosen, Window(since=0, tail=None), follow=True
+        chosen, Window(since=0, tail=None), follow=True, until=until
     )
 
 
@@ -94,8 +95,8 @@ class _Logs:
         self._printer = printer
         self._tasks = tuple(task.name for task in self._view.tasks)
 
-    def show(self, chosen: Filter, window: Window, *, follow: bool) -> None:
-        """Print what is there, and with `follow` what comes."""
+    def show(self, chosen: Filter, window: Window, *, follow: bool, until: float | None = None) -> None:
+        """Print what is there, and with `follow` what comes, `until` a time of the monotonic clock."""
         goes_on = follow and not self._run.archived and not self._view.ended
         check_reference(self._wanted, self._view, later=goes_on)
         reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
@@ -109,7 +110,7 @@ class _Logs:
         output.flush()
         if goes_on:
             _report_missing([each for each in found.missing if each.reason])  # others may still come
-            self._follow(reader, found, chosen, progress)
+            self._follow(reader, found, chosen, progress, until)
         else:
             _report_missing(found.missing)
             _report_nothing(found, self._wanted, self._view)
@@ -144,7 +145,14 @@ class _Logs:
             output.note(f"the archive does not list the logs of this run: {error}")
         return []
 
-    def _follow(self, reader: LogReader, found: Selection, chosen: Filter, progress: dict[str, Progress]) -> None:
+    def _follow(
+        self,
+        reader: LogReader,
+        found: Selection,
+        chosen: Filter,
+        progress: dict[str, Progress],
+        until: float | None,
+    ) -> None:
         run = api.Selection(
             resource=WORKFLOWS, namespace=self._cluster.namespace, fields=f"metadata.name={self._view.name}"
         )
@@ -158,6 +166,7 @@ class _Logs:
             chosen=chosen,
             shown=progress,
             complete={source.id for source in found.sources if not source.running},
+            until=until,
         )
         for line in Follower(followed, reader, output.note).lines():
             self._printer.write(line)

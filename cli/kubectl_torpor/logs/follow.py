@@ -38,7 +38,10 @@ _PAUSE_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """What to follow. By id, `shown`: the progress of logs so far; `complete`: logs that are shown already."""
+    """What to follow. By id, `shown`: the progress of logs so far; `complete`: logs that are shown already.
+
+    `until` is a time of the monotonic clock, None for the end of the run.
+    """
 
     api: Api
     namespace: str
@@ -49,6 +52,7 @@ class Followed:
     chosen: Filter
     shown: dict[str, Progress] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +159,10 @@ class Follower:
         return uid
 
     def _over(self) -> bool:
-        """Whether the run has ended, and either all logs are read or the time for it is over."""
+        """Whether the time is over, or the run has ended and its logs are read, or had time to be."""
+        until = self._followed.until
+        if until is not None and time.monotonic() >= until:
+            return True
         if self._ended_at is None:
             return False
         listed = self._final_list.is_set()  # before the check of the queue, in which the list may be

@@ -1,11 +1,19 @@
 """`torpor logs` over real HTTP: pods, waits and the archive as one stream."""
 
 import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
 
 import pytest
+from kubectl_torpor import exit_codes
+from kubectl_torpor.changes.submission import Afterwards, follow_up
+from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.commands.logs import follow_logs
+from kubectl_torpor.errors import UsageError
+from kubectl_torpor.target import Target
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
 
@@ -306,6 +314,23 @@ def test_follow_of_an_ended_run_prints_and_ends(cluster: FakeCluster, torpor: Ru
     one = cluster.taskrun("ingest", "load")
     cluster.write(cluster.pod(one, started=second(2), ended=second(3)), at(2, "only"))
     assert torpor("logs", "ingest", "-f")[:2] == (0, "load a1 s0 | only\n")
+
+
+def test_logs_of_a_submitted_run_are_followed_for_the_timeout(
+    cluster: FakeCluster, load: Callable[..., Object], torpor: Run, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """The run goes on; without the limit the command would not end."""
+    cluster.write(cluster.pod(load(), started=second(2)), at(2, "live"))
+    made = connect(Target(kubeconfig=os.environ["KUBECONFIG"]))
+    afterwards = Afterwards(logs=True, limit=1.0)
+    assert follow_up(made, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == exit_codes.TIMED_OUT
+    sys.stdout.flush()
+    assert capfdbinary.readouterr() == (b"load a1 s0 | live\n", b"timed out; ingest goes on\n")
+
+
+def test_a_timeout_without_anything_to_wait_for_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="--timeout needs"):
+        Afterwards(limit=1.0).check(1)
 
 
 def _texts(said: tuple[int, str, str]) -> list[str]:
