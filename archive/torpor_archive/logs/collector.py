@@ -24,6 +24,7 @@ from torpor_archive.logs.queue import LogQueue
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import LogReader
 from torpor_archive.logs.taskrun_owner import parse_owner
+from torpor_archive.logs.writer import LogWriter
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
@@ -72,6 +73,7 @@ class LogCollector:
         self._pods = Reflector(
             api, PODS, parse, label_selector=constants.LABEL_TASKRUN_UID, on_change=self._changed, jitter=jitter
         )
+        self._writer = LogWriter(database, api.clock)
         self._queue = LogQueue()
         self._unchecked: dict[str, LoggedPod] = {}
         self._settled: set[str] = set()
@@ -86,6 +88,7 @@ class LogCollector:
         """Watch and read, forever."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._pods.run())
+            group.create_task(self._writer.run())
             group.create_task(self._reclaim_forever())
             while True:
                 await self._wake.wait()
@@ -238,7 +241,7 @@ class LogCollector:
         return current if current is not None and current.uid == pod.uid else pod
 
     async def _store(self, finished: list[Finished]) -> None:
-        await log_store.finish(self._database, finished, self._api.clock.now())
+        await self._writer.write(finished)
         for each in finished:
             self._metrics.logs.labels(each.outcome.state.value).inc()
             self._metrics.log_bytes.inc(each.outcome.size)

@@ -1,0 +1,57 @@
+"""Finished logs are stored in few transactions."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+from torpor_archive.logs.writer import BATCH, LogWriter
+from torpor_archive.storage import log_store
+from torpor_archive.storage.log_store import Finished
+
+from tests.support.fake_api import VirtualClock
+from tests.unit.archive.storage.test_log_store import KEPT, SOURCE
+
+LOG = Finished(source=SOURCE, outcome=KEPT)
+
+
+class Store:
+    """Stands for the table; a bad log fails its transaction."""
+
+    def __init__(self) -> None:
+        self.transactions: list[int] = []
+        self.bad: Finished | None = None
+
+    async def finish(self, _database: Any, finished: Sequence[Finished], _now: float) -> None:
+        await asyncio.sleep(0)
+        if any(each is self.bad for each in finished):
+            raise ValueError("bad")
+        self.transactions.append(len(finished))
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Store:
+    made = Store()
+    monkeypatch.setattr(log_store, "finish", made.finish)
+    return made
+
+
+async def write(logs: Sequence[Finished]) -> list[BaseException | None]:
+    writer = LogWriter(cast("Any", None), VirtualClock())
+    running = asyncio.create_task(writer.run())
+    outcomes = await asyncio.gather(*(writer.write([each]) for each in logs), return_exceptions=True)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    return outcomes
+
+
+async def test_logs_that_end_together_are_one_transaction(store: Store) -> None:
+    assert await write([LOG] * (BATCH + 3)) == [None] * (BATCH + 3)
+    assert store.transactions == [BATCH, 3]
+
+
+async def test_one_invalid_log_fails_alone(store: Store) -> None:
+    store.bad = Finished(source=SOURCE, outcome=KEPT, object_name="bad")
+    outcomes = await write([LOG, store.bad, LOG])
+    assert [type(each) for each in outcomes] == [type(None), ValueError, type(None)]
+    assert store.transactions == [1, 1]
