@@ -200,7 +200,9 @@ class LogCollector:
             await self._give_up(Finished(source=source, outcome=failure))
         finally:
             self._reading.discard(pod.uid)
-            self._ended.pop(pod.uid, None)
+            if self._ended.pop(pod.uid, None) is not None:  # it was deleted meanwhile, so no change of it follows
+                self._settled.discard(pod.uid)
+                self._retries.pop(pod.uid, None)
             self._queue.release(pod)
             self._wake.set()
 
