@@ -100,9 +100,13 @@ class LogSender:
             return False
         if response.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS}:
             return False
-        if HTTPStatus.BAD_REQUEST <= response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        # A namespace over its quota stays so for longer than the tries, which would delay all other namespaces.
+        is_final = response.status < HTTPStatus.INTERNAL_SERVER_ERROR or (
+            response.status == HTTPStatus.INSUFFICIENT_STORAGE
+        )
+        if is_final and response.status >= HTTPStatus.BAD_REQUEST:
             log.warning("The archive refused log lines: HTTP %d %s", response.status, response.body[:200])
-        return response.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        return is_final
 
     async def _find(self) -> ArchiveEndpoint | None:
         now = self._api.clock.monotonic()

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_triggerer.logs.trigger_log import LINES, TriggerLog, WaitLog
@@ -141,12 +142,14 @@ async def test_an_archive_that_stays_away_costs_the_lines_and_nothing_else() -> 
     assert sending.sender.dropped == 1
 
 
-async def test_a_refusal_is_not_repeated() -> None:
+@pytest.mark.parametrize("status", [403, 507])
+async def test_a_refusal_is_not_repeated_and_delays_no_other_namespace(status: int) -> None:
     sending = Sending()
-    sending.archive.log_answers = [403]
+    sending.archive.log_answers = [status]
     sending.end("a", "x")
-    await sending.advance(60)
-    assert len(sending.archive.requests) == 1
+    sending.end("b", "x", namespace="other")
+    await sending.advance(1)
+    assert sending.archive.requests == [f"/v1/namespaces/{name}/logs/waits" for name in ("team", "other")]
 
 
 async def test_without_an_archive_nothing_is_sent() -> None:
