@@ -139,4 +139,5 @@ def _cleared(run: Run, name: str, paths: Selection, *, named: bool) -> ClearedTa
 
 
 def _below(instances: Iterable[Instance], paths: frozenset[Path]) -> list[Instance]:
-    return [one for one in instances if any(one.path[: len(path)] == path for path in paths)]
+    depths = {len(path) for path in paths}
+    return [one for one in instances if any(one.path[:depth] in paths for depth in depths)]
