@@ -33,6 +33,10 @@ class ForbiddenError(ApiError):
     """401 or 403."""
 
 
+class RejectedError(ApiError):
+    """400 or 422 for the content of an object, or 403 from an admission policy: the object has to change."""
+
+
 class GoneError(ApiError):
     """410: list again."""
 
@@ -50,7 +54,7 @@ def from_response(code: int, body: Any, *, place: str, retry_after: float | None
     details = details if isinstance(details, Mapping) else {}
     if retry_after is None and isinstance(details.get("retryAfterSeconds"), int):
         retry_after = float(details["retryAfterSeconds"])
-    kind, message = _kind(code, reason, details), _message(code, text, details, place)
+    kind, message = _kind(code, reason, details, text), _message(code, text, details, place)
     return kind(message, status=code, reason=reason, retry_after=retry_after)
 
 
@@ -61,15 +65,18 @@ def unreachable(place: str, url: str, cause: str) -> UnavailableError:
     return UnavailableError(f"no response from {url} ({place}): {cause}; check the network, or choose --context")
 
 
-def _kind(code: int, reason: str, details: Mapping[str, Any]) -> type[ApiError]:
+def _kind(code: int, reason: str, details: Mapping[str, Any], text: str) -> type[ApiError]:
     if code == HTTPStatus.UNPROCESSABLE_ENTITY:
-        return ApiError if details.get("causes") or reason == "AlreadyExists" else ConflictError
+        return RejectedError if details.get("causes") or reason == "AlreadyExists" else ConflictError
+    if code == HTTPStatus.FORBIDDEN and _by_admission(text):
+        return RejectedError
     if code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS:
         return UnavailableError
     return _KINDS.get(code, ApiError)
 
 
 _KINDS: dict[int, type[ApiError]] = {
+    HTTPStatus.BAD_REQUEST: RejectedError,
     HTTPStatus.NOT_FOUND: NotFoundError,
     HTTPStatus.CONFLICT: ConflictError,
     HTTPStatus.UNAUTHORIZED: ForbiddenError,
@@ -78,11 +85,15 @@ _KINDS: dict[int, type[ApiError]] = {
 }
 
 
+def _by_admission(text: str) -> bool:
+    return "admission" in text.lower() or "denied request" in text
+
+
 def _message(code: int, text: str, details: Mapping[str, Any], place: str) -> str:
     match code:
         case HTTPStatus.UNAUTHORIZED:
             return f"the API server does not accept your credentials ({place}); log in again, or choose --context"
-        case HTTPStatus.FORBIDDEN if "admission" in text.lower() or "denied request" in text:
+        case HTTPStatus.FORBIDDEN if _by_admission(text):
             return text
         case HTTPStatus.FORBIDDEN:
             return f"{text}; ask for ClusterRole view to read, edit to change, torpor-approve to approve"

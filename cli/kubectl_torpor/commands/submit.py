@@ -4,9 +4,12 @@ from typing import Any
 
 import click
 
+from kubectl_torpor import errors
 from kubectl_torpor.changes import manifest, params, submission
 from kubectl_torpor.changes.submission import Afterwards
-from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.cluster.api import Object
+from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.cluster.errors import RejectedError
 from kubectl_torpor.commands.logs import follow_logs
 from kubectl_torpor.commands.wait import parse_limit
 from kubectl_torpor.output import Format, output_option
@@ -41,15 +44,24 @@ def submit_command(
 
     A file may have several documents. All are read before the first is created.
     """
-    bodies = [_with_params(body, pairs, params_file) for source in files for body in manifest.read(source)]
+    bodies = [(source, _with_params(body, pairs, params_file)) for source in files for body in manifest.read(source)]
     afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(len(bodies))
     cluster = connect(target)
     made = []
-    for body in bodies:
-        made.append(submission.create(cluster, body, dry_run=dry_run is not None))
+    for source, body in bodies:
+        made.append(_create(cluster, source, body, dry_run=dry_run is not None))
         submission.announce(made[-1], output_format, dry_run=dry_run is not None)
     return 0 if dry_run else submission.follow_up(cluster, made, afterwards, follow_logs)
+
+
+def _create(cluster: Cluster, source: str, body: dict[str, Any], *, dry_run: bool) -> Object:
+    """Create a Workflow. Raises CliError that names the file if the API server rejects it."""
+    place = "standard input" if source == "-" else source
+    try:
+        return submission.create(cluster, body, dry_run=dry_run)
+    except RejectedError as error:
+        raise errors.CliError(f"{place}: {error}; `torpor lint {source}` shows where") from error
 
 
 def _with_params(body: dict[str, Any], pairs: tuple[str, ...], params_file: str | None) -> dict[str, Any]:
