@@ -1,5 +1,6 @@
 """Reads Workflows from YAML or JSON, as the API server would."""
 
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -9,6 +10,12 @@ from typing import Any
 from torpor_wire import constants
 
 from kubectl_torpor import errors
+from kubectl_torpor.linting import yaml_scalars
+
+_PLAIN = "!torpor-plain"
+"""The tag of scalars without quotes and without a tag."""
+_MERGE = re.compile(r"^<<$")
+_ANYTHING = re.compile("")
 
 
 def read(source: str) -> list[dict[str, Any]]:
@@ -52,18 +59,20 @@ def _documents(source: str, text: str) -> list[Any]:
 
 @cache
 def _loader() -> Any:
-    """Return a safe loader for which 2026-11-20 is a string, as it is for kubectl."""
+    """Return a safe loader that reads scalars as kubectl does: 2026-11-20 is a string, and `y` is true."""
     import yaml  # noqa: PLC0415 - costs 50 ms
 
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc, valid-type]
-        """Leaves dates as they are."""
+        """Reads plain scalars as kubectl does. Keys are text, as in JSON."""
 
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in base.yaml_implicit_resolvers.items()
-    }
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
+            found = super().construct_mapping(node, deep)
+            return {yaml_scalars.key_text(key): value for key, value in found.items()}
+
+    Loader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", _MERGE)], None: [(_PLAIN, _ANYTHING)]}
+    Loader.add_constructor(_PLAIN, lambda _, node: yaml_scalars.resolve(node.value))
     return Loader
 
 

@@ -15,7 +15,7 @@ import yaml
 from tests.e2e.cli.conftest import Terminal, ask, broken, manifest, pause
 from tests.e2e.conftest import TASKS
 
-_PARAMS = {"day": "2026-11-20", "n": 3}
+_PARAMS = {"day": "2026-11-20", "limit": 3}
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +47,12 @@ def test_submit_follows_the_logs(torpor: Terminal) -> None:
 def test_submit_takes_files_documents_and_params(torpor: Terminal, tmp_path: Path) -> None:
     documents = manifest(pause(), params=_PARAMS) + "---\n" + manifest(pause(), params=_PARAMS)
     (tmp_path / "run.yaml").write_text(documents)
-    (tmp_path / "params.yaml").write_text("n: 5\n")
+    (tmp_path / "params.yaml").write_text("limit: 5\n")
     file, params = str(tmp_path / "run.yaml"), str(tmp_path / "params.yaml")
     names = torpor.ok("submit", file, "-p", "day=2026-11-21", "--params-file", params).split()
     assert len(set(names)) == 2
     found = json.loads(torpor.ok("get", names[0], "-o", "json"))
-    assert found["spec"]["params"] == {"day": "2026-11-21", "n": 5}
+    assert found["spec"]["params"] == {"day": "2026-11-21", "limit": 5}
 
 
 def test_a_dry_run_creates_nothing(torpor: Terminal) -> None:

@@ -4,12 +4,13 @@ from pathlib import Path
 import pytest
 from kubectl_torpor.changes import manifest
 from kubectl_torpor.errors import CliError
+from kubectl_torpor.linting import yaml_documents
 
 _WORKFLOW = """
 apiVersion: torpor.dev/v1alpha1
 kind: Workflow
 metadata: {generateName: x-}
-spec: {params: {day: 2026-11-20, n: 1}, tasks: []}
+spec: {params: {day: 2026-11-20, limit: 1}, tasks: []}
 """
 
 
@@ -21,7 +22,19 @@ def written(folder: Path, text: str) -> str:
 
 def test_a_date_is_a_string_as_it_is_for_kubectl(tmp_path: Path) -> None:
     (found,) = manifest.read(written(tmp_path, _WORKFLOW))
-    assert found["spec"]["params"] == {"day": "2026-11-20", "n": 1}
+    assert found["spec"]["params"] == {"day": "2026-11-20", "limit": 1}
+
+
+def test_scalars_and_keys_are_read_as_kubectl_and_lint_read_them(tmp_path: Path) -> None:
+    text = """
+a: &a {n: 1, "n": off, 3: 0o17, y: 12:30}
+b: {<<: *a, f: 1.5, g: , h: !!str 2, "<<": "yes"}
+"""
+    (found,) = yaml_documents.read(text)
+    assert isinstance(found, yaml_documents.Document)
+    path = written(tmp_path, text)
+    assert manifest.mapping(path) == found.value
+    assert found.value["a"] == {"false": 1, "n": False, "3": 15, "true": "12:30"}
 
 
 def test_a_file_may_have_several_documents(tmp_path: Path) -> None:
