@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import click
@@ -11,10 +12,35 @@ from torpor_wire import times
 from kubectl_torpor import errors, output, run_list, run_state, runs
 from kubectl_torpor.archive import Archive
 from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.cluster.errors import RejectedError
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.render import style
 from kubectl_torpor.run_list import Filters, ListedRun
 from kubectl_torpor.target import ClusterCommand, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Query:
+    """What the user wants to see."""
+
+    filters: Filters
+    labels: str
+    everywhere: bool
+    limit: int
+
+    @property
+    def restriction(self) -> str:
+        """The end of the sentence for an empty list."""
+        filtered = self.filters.states or self.filters.since is not None or self.labels
+        return " that match the options" if filtered else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Archived:
+    """The archived runs. `note` says why some are missing."""
+
+    runs: tuple[ListedRun, ...] = ()
+    note: str = ""
 
 
 @click.command("list", cls=ClusterCommand)
@@ -42,18 +68,20 @@ def list_command(
     The column IN says where a run is. A run that both have is listed once, as one of the cluster.
     """
     filters = Filters(states=frozenset(map(run_state.parse_word, states)), since=_moment(since))
+    query = _Query(filters=filters, labels=labels, everywhere=everywhere, limit=limit)
     cluster = connect(target)
-    archived: list[ListedRun] = []
-    reading = threading.Thread(
-        target=lambda: archived.extend(_archived(cluster, filters, labels, everywhere, limit)), daemon=True
-    )
+    archived: list[_Archived] = []
+    reading = threading.Thread(target=lambda: archived.append(_archived(cluster, query)), daemon=True)
     read_archive = not only_live and run_list.concerns_archive(filters)
     if read_archive:
         reading.start()
-    live = [run_list.live(item) for item in runs.workflows(cluster, labels=labels, everywhere=everywhere)]
+    live = _live(cluster, query)
     if read_archive:
         reading.join()
-    _print(run_list.merged(live, archived, filters), output_format, cluster, everywhere=everywhere)
+    kept = archived[0] if archived else _Archived()
+    if kept.note:
+        output.note(kept.note)
+    _print(run_list.merged(live, kept.runs, filters), output_format, cluster, query)
 
 
 def _moment(since: str | None) -> float | None:
@@ -63,30 +91,38 @@ def _moment(since: str | None) -> float | None:
         raise errors.UsageError(f"--since: {error}") from error
 
 
-def _archived(cluster: Cluster, filters: Filters, labels: str, everywhere: bool, limit: int) -> list[ListedRun]:
-    """Return the archived runs. A note says why some are missing."""
-    parameters = run_list.archive_filters(filters, labels)
-    if parameters is None:
-        output.note("the archive takes no sets in -l, such as `in (a, b)`: only live runs are shown")
-        return []
-    found = Archive(cluster.api).runs(None if everywhere else cluster.namespace, parameters)
+def _live(cluster: Cluster, query: _Query) -> list[ListedRun]:
+    """Return the runs of the cluster. Raises CliError, UsageError for a selector that the API server rejects."""
     try:
-        listed = list(map(run_list.archived, islice(found, limit + 1)))
+        found = runs.workflows(cluster, labels=query.labels, everywhere=query.everywhere)
+    except RejectedError as error:
+        if not query.labels:
+            raise
+        raise errors.UsageError(f"-l {query.labels!r} is no label selector: {error}") from error
+    return [run_list.live(item) for item in found]
+
+
+def _archived(cluster: Cluster, query: _Query) -> _Archived:
+    parameters = run_list.archive_filters(query.filters, query.labels)
+    if parameters is None:
+        return _Archived(note="the archive takes no sets in -l, such as `in (a, b)`: only live runs are shown")
+    found = Archive(cluster.api).runs(None if query.everywhere else cluster.namespace, parameters)
+    try:
+        listed = list(map(run_list.archived, islice(found, query.limit + 1)))
     except errors.CliError as error:
-        output.note(f"only live runs are shown: {error}")
-        return []
-    if len(listed) > limit:
-        output.note(f"only the latest {limit} archived runs are shown; use --limit or --since")
-    return listed[:limit]
+        return _Archived(note=f"only live runs are shown: {error}")
+    more = f"only the latest {query.limit} archived runs are shown; use --limit or --since"
+    return _Archived(runs=tuple(listed[: query.limit]), note=more if len(listed) > query.limit else "")
 
 
-def _print(found: Sequence[ListedRun], output_format: str, cluster: Cluster, *, everywhere: bool) -> None:
+def _print(found: Sequence[ListedRun], output_format: str, cluster: Cluster, query: _Query) -> None:
+    everywhere = query.everywhere
     if output_format not in {Format.TEXT, Format.WIDE}:
         output.objects([run.body for run in found], output_format, single=False)
         return
     if not found:
         place = "the cluster" if everywhere else f"namespace {cluster.namespace}"
-        output.note(f"{place} has no such runs")
+        output.note(f"{place} has no runs{query.restriction}")
         return
     wide = output_format == Format.WIDE
     heading = [*(["NAMESPACE"] if everywhere else []), "NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN"]

@@ -26,6 +26,7 @@ class FakeCluster:
         self.results: dict[tuple[str, str], bytes] = {}
         self.archive_away = False
         self.forbidden: set[str] = set()
+        self.rejected: dict[str, str] = {}
         self.requests: list[str] = []
         self.changed = threading.Condition()
         self.closing = False

@@ -43,6 +43,8 @@ class Handler(BaseHTTPRequestHandler):
             self._status(404, "NotFound", "the server could not find the requested resource")
         elif plural in self.cluster.forbidden:
             self._status(403, "Forbidden", f"{plural} is forbidden")
+        elif plural in self.cluster.rejected:
+            self._status(400, "BadRequest", self.cluster.rejected[plural])
         elif rest[1:] == ["log"]:
             self._log(rest[0], query)
         elif rest:

@@ -37,7 +37,23 @@ def test_live_does_not_read_the_archive(cluster: FakeCluster, torpor: Run) -> No
 
 
 def test_an_empty_list_says_where(torpor: Run) -> None:
-    assert torpor("list") == (0, "", "namespace team has no such runs\n")
+    assert torpor("list") == (0, "", "namespace team has no runs\n")
+    assert torpor("list", "--since", "1h") == (0, "", "namespace team has no runs that match the options\n")
+    assert torpor("list", "-A", "-l", "a=b", "--live") == (0, "", "the cluster has no runs that match the options\n")
+
+
+def test_if_the_live_list_fails_its_error_is_the_only_message(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.archive_away = True
+    cluster.forbidden.add("workflows")
+    code, _, err = torpor("list")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "workflows is forbidden" in err
+
+
+def test_a_selector_that_the_api_server_rejects_is_usage(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.rejected["workflows"] = "found ',', expected: identifier"
+    message = "torpor: -l 'a=,,b' is no label selector: found ',', expected: identifier\n"
+    assert torpor("list", "-l", "a=,,b") == (2, "", message)
 
 
 def test_a_wrong_state_or_duration_is_usage(torpor: Run) -> None:
