@@ -44,7 +44,7 @@ Answer: TypeAlias = Accepted | Refused | Unanswered
 def clear(cluster: Cluster, workflow: Object, text: str) -> Answer:
     """Set the annotation and return the operator's answer."""
     user = edit.user_name(cluster.api)
-    annotations = {constants.CLEAR: text} | ({edit.CHANGED_BY: f"clear {user}"} if user else {})
+    annotations = {constants.CLEAR: text} | ({constants.CHANGED_BY: f"clear {user}"} if user else {})
     asked = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
     before = _clears(workflow)
     ends = time.monotonic() + _LIMIT_S

@@ -9,7 +9,6 @@ from kubectl_torpor.cluster.api import Api, Object
 from kubectl_torpor.cluster.errors import ApiError, ConflictError
 from kubectl_torpor.cluster.resources import SELF_REVIEWS, WORKFLOWS, Resource
 
-CHANGED_BY = f"{constants.GROUP}/changed-by"
 _TRIES = 5
 
 Operations: TypeAlias = list[dict[str, Any]]
@@ -33,7 +32,7 @@ def set_spec(api: Api, workflow: Object, values: Mapping[str, Any]) -> Object:
         generation = int(current["metadata"].get("generation") or 0)
         pinned = [{"op": "test", "path": "/metadata/generation", "value": generation}]
         changes = [{"op": "add", "path": f"/spec/{field}", "value": value} for field, value in values.items()]
-        by = {CHANGED_BY: f"{generation + 1} {user}"} if user else {}
+        by = {constants.CHANGED_BY: f"{generation + 1} {user}"} if user else {}
         return [*pinned, *changes, *annotate(current, by)]
 
     return change(api, WORKFLOWS, workflow, operations)

@@ -73,7 +73,7 @@ def test_a_change_after_a_lost_race_is_made_on_the_new_version(cluster: Cluster)
     current = edit.set_spec(cluster.api, stale, {"parallelism": 7})
     suspended = edit.set_spec(cluster.api, stale, {"suspend": True})
     assert (suspended["spec"]["parallelism"], suspended["spec"]["suspend"]) == (7, True)
-    generation, _, user = suspended["metadata"]["annotations"][edit.CHANGED_BY].partition(" ")
+    generation, _, user = suspended["metadata"]["annotations"][constants.CHANGED_BY].partition(" ")
     assert int(generation) == suspended["metadata"]["generation"] == current["metadata"]["generation"] + 1
     assert user == edit.user_name(cluster.api)
 
