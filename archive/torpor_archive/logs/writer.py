@@ -9,6 +9,7 @@ from typing import Never
 
 from torpor_api.timing import Clock
 
+from torpor_archive.errors import RefusedError
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_store import Finished
@@ -46,6 +47,9 @@ class LogWriter:
     async def _write(self, batch: Sequence[tuple[Finished, asyncio.Future[None]]]) -> None:
         try:
             await log_store.finish(self._database, [each for each, _ in batch], self._clock.now())
+        except RefusedError as error:  # the database is unavailable to the others as well
+            for _, written in batch:
+                _resolve(written, error)
         except Exception as error:  # noqa: BLE001 - a task boundary: it is raised to who waits
             if len(batch) > 1:  # one invalid log must not fail the others
                 for each in batch:

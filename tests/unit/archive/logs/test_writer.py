@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
+from torpor_archive.errors import RefusedError, unavailable
 from torpor_archive.logs.writer import BATCH, LogWriter
 from torpor_archive.storage import log_store
 from torpor_archive.storage.log_store import Finished
@@ -20,10 +21,15 @@ class Store:
 
     def __init__(self) -> None:
         self.transactions: list[int] = []
+        self.tries = 0
         self.bad: Finished | None = None
+        self.is_away = False
 
     async def finish(self, _database: Any, finished: Sequence[Finished], _now: float) -> None:
         await asyncio.sleep(0)
+        self.tries += 1
+        if self.is_away:
+            raise RefusedError(unavailable("DatabaseUnavailable", "the database is unavailable"))
         if any(each is self.bad for each in finished):
             raise ValueError("bad")
         self.transactions.append(len(finished))
@@ -55,3 +61,10 @@ async def test_one_invalid_log_fails_alone(store: Store) -> None:
     outcomes = await write([LOG, store.bad, LOG])
     assert [type(each) for each in outcomes] == [type(None), ValueError, type(None)]
     assert store.transactions == [1, 1]
+
+
+async def test_a_database_that_is_unavailable_is_tried_once_for_a_batch(store: Store) -> None:
+    """Each try takes ten seconds."""
+    store.is_away = True
+    assert [type(each) for each in await write([LOG] * 3)] == [RefusedError] * 3
+    assert store.tries == 1
