@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from torpor_views import why
 from torpor_views.model import Instance, Run
 from torpor_views.why import Cause, CauseKind, Urgency
