@@ -56,24 +56,32 @@ class SettledLogCache:
             self._wake.clear()
             asked, self._asked = self._asked, {}
             for namespace, pods in asked.items():
-                await self._ask(namespace, sorted(pods)[:_BATCH])
+                await self._ask_all(namespace, sorted(pods))
             self._forget()
             await self._clock.sleep(_INTERVAL)
 
-    async def _ask(self, namespace: str, pods: list[str]) -> None:
+    async def _ask_all(self, namespace: str, pods: list[str]) -> None:
+        """Ask in batches, until one fails: the next round asks again."""
+        for start in range(0, len(pods), _BATCH):
+            if not await self._ask(namespace, pods[start : start + _BATCH]):
+                return
+
+    async def _ask(self, namespace: str, pods: list[str]) -> bool:
+        """Ask once. Returns whether the archive answered."""
         endpoint = self._endpoint()
         if endpoint is None:
-            return
+            return False
         try:
             response = await self._post(endpoint, f"/v1/namespaces/{namespace}/logs/status", {"pods": pods})
         except OSError as error:
             _LOG.warning("cannot ask the archive for settled logs: %s", error)
-            return
+            return False
         if response.status != HTTPStatus.OK:
             _LOG.warning("cannot ask the archive for settled logs: it responded %d", response.status)
-            return
+            return False
         now = self._clock.monotonic()
         self._settled |= dict.fromkeys(_settled(response.body), now)
+        return True
 
     def _forget(self) -> None:
         oldest = self._clock.monotonic() - _KNOWN_SECONDS

@@ -87,3 +87,23 @@ async def test_without_an_archive_there_is_no_request() -> None:
     cache.get("team", ["a"])
     await advance(clock, cache)
     assert not archive.requests
+
+
+async def test_pods_beyond_one_request_are_sent_in_the_same_round() -> None:
+    clock, archive = VirtualClock(), FakeArchive()
+    cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
+    pods = [f"p{number:04d}" for number in range(2500)]
+    archive.settled = {pods[-1]}
+    cache.get("team", pods)
+    await advance(clock, cache, 0.1)
+    assert [len(body["pods"]) for _, body in archive.requests] == [1000, 1000, 500]
+    assert cache.get("team", pods) == {pods[-1]}
+
+
+async def test_an_archive_that_is_away_gets_one_request_in_a_round() -> None:
+    clock, archive = VirtualClock(), FakeArchive()
+    cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
+    archive.is_up = False
+    cache.get("team", [str(number) for number in range(2500)])
+    await advance(clock, cache, 0.1)
+    assert len(archive.requests) == 1
