@@ -157,6 +157,11 @@ class Run:
         """Return the instances of a task, by path."""
         return self.instances.get(task, ())
 
+    def word_of(self, task: Task) -> str:
+        """Return the state of a task to show: that of its only instance, which is fresher and more precise."""
+        instances = self.of(task.name)
+        return task.word if task.several or len(instances) != 1 or task.broken else instances[0].word
+
     def all_instances(self) -> tuple[Instance, ...]:
         """Return all instances, in the order of the tasks."""
         known = {task.name for task in self.tasks}

@@ -7,7 +7,7 @@ from torpor_wire import constants
 
 from torpor_views import json_fields, task_graph
 from torpor_views.json_fields import Fields
-from torpor_views.states import ENDED, Rule, TaskState
+from torpor_views.states import BROKEN, ENDED, Rule, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,11 @@ class Task:
     def ended(self) -> bool:
         """Whether the task has ended."""
         return self.state in ENDED
+
+    @property
+    def broken(self) -> bool:
+        """Whether the task ended without success."""
+        return self.state in BROKEN
 
     @property
     def several(self) -> bool:

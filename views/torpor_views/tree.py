@@ -12,7 +12,7 @@ from torpor_wire.state import State
 from torpor_views import counts
 from torpor_views.counts import Counts
 from torpor_views.model import Instance, Run, Task
-from torpor_views.states import BROKEN, ENDED, TaskState
+from torpor_views.states import ENDED, TaskState
 
 ALL = frozenset({"*"})
 """`unfold` for the instances of all tasks."""
@@ -145,7 +145,7 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
         kind=NodeKind.TASK,
         ref=task.name,
         label=task.name,
-        state=_task_state(task, only),
+        state=run.word_of(task),
         counts=counts.of_task(run, task),
         folded=task.several,
         hidden=max(len(instances) - len(shown), 0) if task.several else 0,
@@ -159,11 +159,6 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
         message=(only.message if only else "") or task.message,
         children=shown,
     )
-
-
-def _task_state(task: Task, only: Instance | None) -> str:
-    """The state of the only instance says more than that of its task, and is fresher."""
-    return only.word if only is not None and not (task.ended and task.state in BROKEN) else task.word
 
 
 def _children(run: Run, instances: Sequence[Instance], limit: int) -> tuple[Node, ...]:

@@ -99,6 +99,27 @@ def test_a_cancelled_run_says_so() -> None:
     assert found.urgency is Urgency.DONE
 
 
+@pytest.mark.parametrize("kind", ["Cancelled", "Stopped"])
+def test_a_cancelled_run_names_who_requested_it(kind: str) -> None:
+    history = [{"type": kind, "at": at(-60), "by": "ann"}, {"type": "Finishing", "at": at(-50)}]
+    status = {"history": history, "conditions": [verdict("Cancelled", "spec.stop was set", "False")]}
+    found = only(workflow(python("load", "Cancelled"), state="Failed", status=status))
+    assert found.sentence == "Run etl was cancelled: spec.stop was set by ann."
+    going_on = workflow(python("load", "Running"), state="Cancelling", status={"history": history})
+    sentence = causes(going_on, taskrun("load", "Running"))[0].sentence
+    assert sentence == "Run etl is being cancelled by ann: it waits for the end of load."
+
+
+def test_the_tasks_of_a_run_that_ended_before_them_are_not_said_to_follow() -> None:
+    status = {"conditions": [verdict(Reason.EXPRESSION_INVALID, "task load: no such field", "False")]}
+    body = workflow(python("load"), python("report", after=["load"]), state="Failed", status=status)
+    assert [cause.kind for cause in causes(body)] == [CauseKind.WORKFLOW_INVALID]
+    parsed = run(body)
+    (found,) = why.of_task(parsed, parsed.tasks[1])
+    assert (found.kind, found.urgency) == (CauseKind.RUN_ENDED, Urgency.DONE)
+    assert found.sentence == "Task report did not start: the run has ended."
+
+
 def test_an_archive_that_does_not_take_the_run_is_named() -> None:
     status = {"conditions": [verdict("ArchiveUnavailable", "connection refused", "False", "Archived")]}
     found = causes(workflow(python("load", "Succeeded"), state="Succeeded", status=status))

@@ -52,6 +52,13 @@ def test_a_task_names_the_open_upstream_tasks_with_their_states() -> None:
     assert found.command == "torpor why etl/load -n data"
 
 
+def test_an_upstream_task_that_waits_is_shown_as_deferred() -> None:
+    body = workflow(wait("load", "Running"), python("report", "Pending", after=["load"]))
+    assert of_task("report", body, deferred("load")).sentence == (
+        "Task report waits until task load [Deferred] ends (rule all_success)."
+    )
+
+
 def test_more_than_three_upstream_tasks_are_counted() -> None:
     some = [wait(f"t{n}", "Running") for n in range(5)]
     body = workflow(*some, python("last", "Pending", after=[f"t{n}" for n in range(5)], rule="all_done"))

@@ -64,10 +64,14 @@ def _not_seen(run: Run) -> Cause:
 
 
 def _suspended(run: Run) -> Cause:
-    by = next((event.by for event in reversed(run.history) if event.type == "Suspended" and event.by), "")
-    who = f" by {json_fields.one_line(by, 100)}" if by else ""
-    detail = f"is suspended{who}: no further task starts until it is resumed"
+    detail = f"is suspended{_by(run, 'Suspended')}: no further task starts until it is resumed"
     return _cause(run, CauseKind.SUSPENDED, Urgency.ACT, detail, commands.torpor("resume", run))
+
+
+def _by(run: Run, *types: str) -> str:
+    """Return ` by ann`: the user of the last event of these types; empty if it is not known."""
+    last = next((event for event in reversed(run.history) if event.type in types), None)
+    return f" by {json_fields.one_line(last.by, 100)}" if last is not None and last.by else ""
 
 
 def _ending(run: Run) -> Cause:
@@ -75,7 +79,7 @@ def _ending(run: Run) -> Cause:
     open_tasks = open_tasks or [task.name for task in run.tasks if not task.ended and not task.hook]
     verdict = run.conditions.get("Succeeded")
     timed_out = verdict is not None and verdict.reason == Reason.TIMEOUT
-    why = "has timed out" if timed_out else "is being cancelled"
+    why = "has timed out" if timed_out else f"is being cancelled{_by(run, 'Cancelled', 'Stopped')}"
     detail = f"{why}: it waits for the end of {listed(open_tasks) or 'its tasks'}"
     return _cause(run, CauseKind.CANCELLING, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
 
@@ -105,9 +109,8 @@ def _failed(run: Run) -> Cause:
         command = "torpor lint FILE" if verdict.reason != Reason.STATUS_INVALID else commands.torpor("get", run)
         return _cause(run, CauseKind.WORKFLOW_INVALID, Urgency.ACT, detail, command, verdict)
     if verdict is not None and verdict.reason == Reason.CANCELLED:
-        detail = f"was cancelled{_took(run)}" + (
-            f": {json_fields.one_line(verdict.message)}" if verdict.message else ""
-        )
+        detail = f"was cancelled{_took(run)}: {json_fields.one_line(verdict.message) or verdict.reason}"
+        detail += _by(run, "Cancelled", "Stopped")
         return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, commands.retry(run), verdict)
     detail = f"failed{_took(run)}" + (f": {why}" if why else "")
     return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, commands.retry(run, "--failed"), verdict)

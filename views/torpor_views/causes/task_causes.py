@@ -16,6 +16,8 @@ _AFTER_TASKS = frozenset({RunState.FINISHING, RunState.SUCCEEDED, RunState.FAILE
 
 def of_task(run: Run, facts: Facts, task: Task) -> Cause | None:
     """Return why a task does not go on, or how it ended; None if its instances say all."""
+    if run.ended and not task.ended:
+        return _did_not_run(run, task)
     match task.state:
         case TaskState.PENDING:
             return _pending(run, facts, task)
@@ -42,6 +44,12 @@ def of_task(run: Run, facts: Facts, task: Task) -> Cause | None:
             return _cause(task, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
         case _:
             assert_never(task.state)
+
+
+def _did_not_run(run: Run, task: Task) -> Cause:
+    """The run ended without the task, for example since the Workflow is invalid."""
+    done = "did not start" if task.state is TaskState.PENDING else "did not end"
+    return _cause(task, CauseKind.RUN_ENDED, Urgency.DONE, f"{done}: the run has ended", _why(run))
 
 
 def _pending(run: Run, facts: Facts, task: Task) -> Cause:

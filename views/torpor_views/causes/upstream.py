@@ -91,7 +91,7 @@ def _states(tasks: list[Task], run: Run) -> str:
 
 
 def _progress(task: Task, run: Run) -> str:
-    return f"{task.word} {counts.summary(counts.of_task(run, task))}" if task.several else task.word
+    return f"{task.word} {counts.summary(counts.of_task(run, task))}" if task.several else run.word_of(task)
 
 
 def _root(run: Run, task: Task) -> Task | None:
