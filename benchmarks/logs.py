@@ -25,8 +25,8 @@ from torpor_api.timing import SystemClock
 from torpor_dev import control_plane
 from torpor_wire import constants
 
-from tests.support import log_kubelet
-from tests.support.log_kubelet import LogKubelet, PodLog
+from tests.integration.archive import log_kubelet
+from tests.integration.archive.log_kubelet import LogKubelet, PodLog
 from tests.support.ports import free_port
 
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)

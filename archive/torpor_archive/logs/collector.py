@@ -19,6 +19,7 @@ from torpor_wire import constants
 from torpor_wire.backoff import Backoff
 
 from torpor_archive.errors import RefusedError
+from torpor_archive.logs import outcomes
 from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
 from torpor_archive.logs.queue import LogQueue
 from torpor_archive.logs.quota import LogQuota
@@ -28,7 +29,7 @@ from torpor_archive.logs.writer import LogWriter
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import LogState, Outcome, Source
+from torpor_archive.storage.log_entry import LogState, Source
 from torpor_archive.storage.log_store import NODE_LOST, Claimant, Finished
 
 BATCH = 32
@@ -180,7 +181,9 @@ class LogCollector:
             claimant = Claimant(name=self._name, now=self._api.clock.now())
             claimed = await log_store.claim(self._database, sources, claimant)
             finished = [
-                Finished(source=source, outcome=_gone(batch[source.id])) for source in sources if source.id in claimed
+                Finished(source=source, outcome=outcomes.gone(batch[source.id]))
+                for source in sources
+                if source.id in claimed
             ]
             await self._store(finished)
             for uid in batch:
@@ -224,7 +227,7 @@ class LogCollector:
             await log_store.release(self._database, source.id, finished.object_name)
             self._settled.add(pod.uid)
             return
-        await self._settle(_completed(finished, pod, last))
+        await self._settle(outcomes.completed(finished, pod, last))
 
     async def _settle(self, finished: Finished) -> None:
         await self._store([finished])
@@ -291,31 +294,4 @@ class LogCollector:
                 self._unchecked[pod.uid] = pod
                 self._wake.set()
             else:
-                await self._store([_abandoned(row)])
-
-
-def _gone(pod: LoggedPod) -> Outcome:
-    message = f"pod {pod.name} was deleted before its log was read"
-    return pod.outcome(LogState.LOST, reason="PodGone", message=message)
-
-
-def _abandoned(row: log_store.Row) -> Finished:
-    """The entry of a log whose replica stopped while it read it, and whose pod is gone."""
-    outcome = Outcome(
-        state=LogState.LOST,
-        reason="PodGone",
-        message=f"the archive stopped while it read the log, and pod {row['pod']} was deleted",
-        failed=row["failed"],
-        ended=row["ended"],
-    )
-    return Finished(source=log_store.to_source(row), outcome=outcome)
-
-
-def _completed(finished: Finished, pod: LoggedPod, last: LoggedPod) -> Finished:
-    """Add how the pod ended, which was not known when the log was requested."""
-    if last is pod or last.exit_code is None or finished.outcome.state is not LogState.KEPT:
-        return finished
-    outcome = replace(finished.outcome, failed=last.failed, ended=last.ended_at)
-    if outcome.reason == pod.reason:
-        outcome = replace(outcome, reason=last.reason, message=last.message)
-    return replace(finished, outcome=outcome)
+                await self._store([outcomes.abandoned(row)])

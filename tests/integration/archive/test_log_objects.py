@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase
+from tests.integration.archive.log_node import LINE, Node, kubelet, node, node_name, viewer
 from tests.integration.archive.process import Archive
-from tests.integration.archive.test_logs import LINE, Node, kubelet, node, node_name, viewer
 from tests.integration.conftest import eventually
 from tests.integration.triggers.servers import s3
 from tests.integration.triggers.servers.s3 import S3

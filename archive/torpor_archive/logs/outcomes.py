@@ -1,0 +1,36 @@
+"""Outcomes of logs whose pod ended or vanished while they were read, or before. Pure."""
+
+from dataclasses import replace
+
+from torpor_archive.logs.logged_pod import LoggedPod
+from torpor_archive.storage import log_store
+from torpor_archive.storage.log_entry import LogState, Outcome
+from torpor_archive.storage.log_store import Finished
+
+
+def gone(pod: LoggedPod) -> Outcome:
+    """The outcome of a pod that was deleted before its log was read."""
+    message = f"pod {pod.name} was deleted before its log was read"
+    return pod.outcome(LogState.LOST, reason="PodGone", message=message)
+
+
+def abandoned(row: log_store.Row) -> Finished:
+    """The entry of a log whose replica stopped while it read it, and whose pod is gone."""
+    outcome = Outcome(
+        state=LogState.LOST,
+        reason="PodGone",
+        message=f"the archive stopped while it read the log, and pod {row['pod']} was deleted",
+        failed=row["failed"],
+        ended=row["ended"],
+    )
+    return Finished(source=log_store.to_source(row), outcome=outcome)
+
+
+def completed(finished: Finished, pod: LoggedPod, last: LoggedPod) -> Finished:
+    """Add how the pod ended, which was not known when the log was requested."""
+    if last is pod or last.exit_code is None or finished.outcome.state is not LogState.KEPT:
+        return finished
+    outcome = replace(finished.outcome, failed=last.failed, ended=last.ended_at)
+    if outcome.reason == pod.reason:
+        outcome = replace(outcome, reason=last.reason, message=last.message)
+    return replace(finished, outcome=outcome)
