@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Never
 
 from torpor_api.client.api import Api
-from torpor_api.client.errors import ApiError
-from torpor_api.client.resources import WORKFLOWS
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs.objects import Objects, ObjectsError
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
+from torpor_archive.storage.retention import list_live
 
 _BATCH = 500
 
@@ -48,14 +47,8 @@ async def delete_orphans(database: Database, api: Api, before: float) -> int:
         runs[namespace].add(workflow)
     count = 0
     for namespace in sorted(runs):
-        try:
-            live = {
-                str(each["metadata"]["uid"]) async for page in api.pages(WORKFLOWS, namespace) for each in page.items
-            }
-        except ApiError as error:
-            log.warning("cannot list Workflows of namespace %s, keeping their logs: %s", namespace, error)
-            continue
-        for workflow in sorted(runs[namespace] - live):
+        live = await list_live(api, namespace)
+        for workflow in sorted(runs[namespace] - live) if live is not None else ():
             count += await log_store.delete_unarchived(database, namespace, workflow)
     return count
 

@@ -66,7 +66,7 @@ async def delete_orphans(database: Database, api: Api, before: float) -> int:
         owners[namespace].add(workflow)
     count = 0
     for namespace in sorted(owners):
-        live = await _list_live(api, namespace)
+        live = await list_live(api, namespace)
         for workflow in sorted(owners[namespace] - live) if live is not None else ():
             count += await results.delete_of_workflow(database, namespace, workflow)
     return count
@@ -79,7 +79,7 @@ async def free_space(database: Database, api: Api, limit: float) -> int:
     """
     count = 0
     for namespace, excess in await results.list_excess(database, limit):
-        live = await _list_live(api, namespace)
+        live = await list_live(api, namespace)
         if live is not None:
             count += await _free(database, namespace, live, excess)
     return count
@@ -113,16 +113,16 @@ async def _sweep(sweep: Sweep) -> None:
         log.info("deleted %d runs, %d bodies without a reference, and %d results", runs, unfinished, gone)
 
 
-async def _list_live(api: Api, namespace: str) -> set[str] | None:
+async def list_live(api: Api, namespace: str) -> set[str] | None:
     """Return the uids of a namespace's Workflows, or None if the list is not complete."""
     uids: set[str] = set()
     try:
         async for page in api.pages(WORKFLOWS, namespace):
             uids.update(str(workflow["metadata"]["uid"]) for workflow in page.items)
     except ApiError as error:
-        log.warning("cannot list Workflows of namespace %s, keeping their results: %s", namespace, error)
+        log.warning("cannot list Workflows of namespace %s, keeping what belongs to them: %s", namespace, error)
         return None
     except Exception:  # for example a RecursionError from one malformed object
-        log.exception("cannot read Workflows of namespace %s, keeping their results", namespace)
+        log.exception("cannot read Workflows of namespace %s, keeping what belongs to them", namespace)
         return None
     return uids

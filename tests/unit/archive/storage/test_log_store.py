@@ -202,3 +202,17 @@ async def test_logs_are_kept_when_the_run_is_archived_after_they_were_listed(dat
     assert await lines(database, "u1") == b"hello\n"
     await database.write(lambda connection: connection.execute(delete(RUNS)))
     assert await log_store.delete_unarchived(database, "team", "w") == 1
+
+
+class Malformed:
+    """An API server whose namespace `bad` has a Workflow without metadata."""
+
+    async def pages(self, _resource: object, namespace: str) -> AsyncIterator[Page]:
+        yield Page([{}] if namespace == "bad" else [], "1")
+
+
+async def test_a_namespace_that_cannot_be_read_keeps_its_logs_alone(database: Database) -> None:
+    await keep(database, replace(SOURCE, id="b", namespace="bad"))
+    await keep(database, SOURCE)
+    assert await retention.delete_orphans(database, cast("Api", Malformed()), 101.0) == 1
+    assert await lines(database, "b") == b"hello\n"
