@@ -31,7 +31,9 @@ def unknown(what: str, name: str, known: Iterable[str], hint: str = "", *, where
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar, None if none is. A generated ending (`-x7f2k`) may be missing."""
-    names = list(known)
-    stems = {one.rpartition("-")[0]: one for one in names if "-" in one}
-    close = get_close_matches(name, names, n=1, cutoff=0.6) or get_close_matches(name, stems, n=1, cutoff=0.7)
-    return stems.get(close[0], close[0]) if close else None
+    names = {one.lower(): one for one in known}
+    stems = {one.rpartition("-")[0]: whole for one, whole in names.items() if "-" in one}
+    if close := get_close_matches(name.lower(), names, n=1, cutoff=0.6):
+        return names[close[0]]
+    close = get_close_matches(name.lower(), stems, n=1, cutoff=0.7)
+    return stems[close[0]] if close else None

@@ -1,5 +1,6 @@
 """Names of runs, tasks and instances as users write them: `NAME`, `NAME/task`, `NAME/task/0.1`, `@latest`. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,10 @@ from torpor_wire import constants
 from kubectl_torpor.errors import UsageError
 
 LATEST = "@latest"
+_KIND = re.compile(r"^workflows?\.torpor\.dev/")
+"""What `-o name` prints before a name."""
+_BRACKETS = re.compile(r"([^\[\]]+)\[([0-9.]+)\]")
+"""A task and an index as `torpor logs` prints them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +25,17 @@ class Reference:
     path: tuple[int, ...] | None = None
 
 
+def run_name(text: str) -> str:
+    """Return the name of a run, which may be written as `-o name` prints it: `workflow.torpor.dev/NAME`."""
+    return _KIND.sub("", text)
+
+
 def parse(text: str) -> Reference:
-    """Return the reference of a text. Raises UsageError."""
-    run, _, rest = text.partition("/")
+    """Return the reference of a text, also of `NAME/task[3]`, as `torpor logs` prints it. Raises UsageError."""
+    run, _, rest = run_name(text).partition("/")
     task, _, path = rest.partition("/")
+    if (indexed := _BRACKETS.fullmatch(task)) and not path:
+        task, path = indexed.groups()
     if not run or (rest and not task):
         raise UsageError(f"{text!r} is no reference; write NAME, NAME/task or NAME/task/0.1")
     try:

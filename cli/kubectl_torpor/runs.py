@@ -34,6 +34,7 @@ def find_run(cluster: Cluster, name: str) -> FoundRun:
 
 def find_run_without_taskruns(cluster: Cluster, name: str) -> FoundRun:
     """Return a run. A live one has no TaskRuns yet; an archived one is complete. Raises UnknownNameError."""
+    name = references.run_name(name)
     try:
         return FoundRun(workflow=find_workflow(cluster, name))
     except errors.UnknownNameError as unknown:
@@ -45,16 +46,36 @@ def find_run_without_taskruns(cluster: Cluster, name: str) -> FoundRun:
 
 def find_workflow(cluster: Cluster, name: str) -> Object:
     """Return a live Workflow. `@latest` is the one created last. Raises UnknownNameError."""
+    name = references.run_name(name)
     if name == references.LATEST:
         return _latest(cluster)
+    if not names.is_object_name(name):  # an empty one would list
+        raise _unknown(cluster, name)
     try:
         return cluster.api.get(WORKFLOWS, cluster.namespace, name)
     except NotFoundError as error:
         if error.reason and "is not installed" in str(error):
             raise
-        known = [item["metadata"]["name"] for item in workflows(cluster)]
-        hint = f"`torpor list -n {cluster.namespace}` shows those of the namespace"
-        raise errors.unknown("run", name, known, hint, where=f"in namespace {cluster.namespace}") from error
+        raise _unknown(cluster, name) from error
+
+
+def find_workflow_to_change(cluster: Cluster, name: str) -> Object:
+    """Return a live Workflow. Raises UnknownNameError, and CliError for a run that only the archive has."""
+    try:
+        return find_workflow(cluster, name)
+    except errors.UnknownNameError as unknown:
+        name = references.run_name(name)
+        if name == references.LATEST or archived_run(cluster, name) is None:
+            raise unknown from None
+        raise errors.CliError(
+            f"run {name} is in the archive only and cannot change; `torpor resubmit {name}` creates a new run from it"
+        ) from None
+
+
+def _unknown(cluster: Cluster, name: str) -> errors.UnknownNameError:
+    known = [item["metadata"]["name"] for item in workflows(cluster)]
+    hint = f"`torpor list -n {cluster.namespace}` shows those of the namespace"
+    return errors.unknown("run", name, known, hint, where=f"in namespace {cluster.namespace}")
 
 
 def taskruns_of(cluster: Cluster, workflow: Object) -> list[Object]:
@@ -79,6 +100,8 @@ def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
 
     A note says if the archive is away.
     """
+    if not names.is_object_name(name):
+        return None
     from kubectl_torpor.archive import Archive, ArchiveAwayError, ArchivedNotFoundError  # noqa: PLC0415 - most runs live
 
     archive = Archive(cluster.api)

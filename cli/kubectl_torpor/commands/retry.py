@@ -29,7 +29,7 @@ def retry_command(target: Target, /, name: str, tasks: tuple[str, ...], failed: 
     if failed and tasks:
         raise errors.UsageError("--failed and tasks exclude each other; use one")
     cluster = connect(target)
-    workflow = runs.find_workflow(cluster, name)
+    workflow = runs.find_workflow_to_change(cluster, name)
     _check(workflow)
     run = Run.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
     text = clear_preview.request(run, tasks)

@@ -8,6 +8,7 @@ from kubectl_torpor import errors
         ("lod", "load"),
         ("inget", "ingest-x7f2k"),
         ("ingest-x7f2", "ingest-x7f2k"),
+        ("LOAD", "load"),
         ("quite-different", None),
         ("", None),
     ],

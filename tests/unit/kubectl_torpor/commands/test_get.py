@@ -174,3 +174,19 @@ def test_a_stalled_run_shows_the_reason_on_its_line(cluster: FakeCluster, torpor
     assert line.endswith("0/1  NamespaceNotReady: run these commands: x")
     cluster.workflow("early", "a", progress="0/1", conditions=[{**stalled, "status": "False"}])
     assert "NamespaceNotReady" not in torpor("get", "early")[1]
+
+
+def test_the_name_that_o_name_prints_is_accepted(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("x", "a", state="Succeeded", completionTime=_ENDED)
+    (name,) = torpor("get", "x", "-o", "name")[1].split()
+    for command in (("get", name), ("logs", name), ("wait", name), ("get", f"{name}/a")):
+        assert torpor(*command)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["ba*", "BAD", "b d"])
+def test_what_is_no_name_is_unknown_and_the_archive_is_not_asked(cluster: FakeCluster, torpor: Run, name: str) -> None:
+    cluster.workflow("bad", "a")
+    code, out, err = torpor("get", name)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"torpor: there is no run '{name}' in namespace team; did you mean bad?")
+    assert not any("services" in request for request in cluster.requests)
