@@ -54,9 +54,12 @@ def cancel_command(target: Target, names: tuple[str, ...], output_format: str) -
 @_NAMES
 @click.pass_obj
 def delete_command(target: Target, names: tuple[str, ...]) -> None:
-    """Delete runs with their TaskRuns and pods. A run that goes on is cancelled first. The archive keeps its copy."""
+    """Delete runs with their TaskRuns and pods. A run that goes on is cancelled first.
+
+    The archive keeps its copy of a run that had ended. It has none of a run that goes on.
+    """
     cluster = connect(target)
-    for workflow in _found(cluster, names):
+    for workflow in _found(cluster, names, "delete"):
         metadata = workflow["metadata"]
         cluster.api.delete(WORKFLOWS, metadata["namespace"], metadata["name"], uid=metadata["uid"])
         goes_on = "" if run_state.has_ended(workflow) else "; it is cancelled first"
@@ -68,9 +71,7 @@ def _each(
     target: Target, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
 ) -> None:
     cluster = connect(target)
-    found = _found(cluster, names)
-    for workflow in found:  # all are checked before the first is changed
-        _check(workflow, verb)
+    found = _found(cluster, names, verb)
     changed = [_set(cluster, workflow, field, value=value) for workflow in found]
     if output_format == Format.TEXT:
         for workflow in changed:
@@ -79,8 +80,18 @@ def _each(
         output.objects(changed, output_format, single=len(changed) == 1)
 
 
-def _found(cluster: Cluster, names: tuple[str, ...]) -> list[Object]:
-    return [runs.find_workflow(cluster, name) for name in names]
+def _found(cluster: Cluster, names: tuple[str, ...], verb: str) -> list[Object]:
+    """Return the runs. All are checked before the first is changed. Raises CliError."""
+    try:
+        found = [runs.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]
+        if verb != "delete":
+            for workflow in found:
+                _check(workflow, verb)
+    except errors.CliError as error:
+        if len(names) == 1:
+            raise
+        raise errors.CliError(f"{error}; nothing was changed") from error
+    return found
 
 
 def _check(workflow: Object, verb: str) -> None:
