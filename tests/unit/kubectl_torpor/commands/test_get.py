@@ -132,7 +132,7 @@ def test_following_prints_a_line_a_transition_and_exits_by_the_outcome(
     cluster.taskrun("x", "a", state="Scheduled")
 
     def play() -> None:
-        time.sleep(0.3)
+        _until_watched(cluster)
         cluster.taskrun("x", "a", state="Running")
         cluster.taskrun("x", "a", state=state)
         ended = {"completionTime": _ENDED, "conditions": [{"type": "Succeeded", "status": "False", "reason": reason}]}
@@ -152,10 +152,15 @@ def test_following_prints_a_line_a_transition_and_exits_by_the_outcome(
 
 def test_a_followed_run_that_is_deleted_ends_the_command(cluster: FakeCluster, torpor: Run) -> None:
     cluster.workflow("x", "a")
-    timer = threading.Timer(0.3, cluster.delete, ["workflows", "x"])
-    timer.start()
+
+    def delete() -> None:
+        _until_watched(cluster)
+        cluster.delete("workflows", "x")
+
+    deleting = threading.Thread(target=delete)
+    deleting.start()
     code, _, err = torpor("get", "x", "-w")
-    timer.join()
+    deleting.join()
     assert (code, err) == (1, "torpor: run x was deleted\n")
 
 
@@ -190,3 +195,11 @@ def test_what_is_no_name_is_unknown_and_the_archive_is_not_asked(cluster: FakeCl
     assert (code, out) == (1, "")
     assert err.startswith(f"torpor: there is no run '{name}' in namespace team; did you mean bad?")
     assert not any("services" in request for request in cluster.requests)
+
+
+def _until_watched(cluster: FakeCluster) -> None:
+    """Wait until the command has listed the Workflow and the TaskRuns, and watches them."""
+    ends = time.monotonic() + 30
+    while sum("watch=true" in request for request in list(cluster.requests)) < 2:
+        assert time.monotonic() < ends, "the command does not watch"
+        time.sleep(0.02)
