@@ -18,6 +18,8 @@ from torpor_archive.storage.log_text import compress
 PART = 5 * 1024**2
 """Bytes that an upload buffers: the least part that S3 takes."""
 _BATCH = 256 * 1024
+_STEP = 256
+"""Compressed bytes that are expanded at a time: a log of one repeated line is 8,000 times as long as its frames."""
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +53,10 @@ class Objects:
             decompressor = zstandard.ZstdDecompressor()
             frame = decompressor.decompressobj(read_across_frames=True)
             async for data in found.stream(min_chunk_size=_BATCH):
-                text = frame.decompress(bytes(data))
-                if text:
-                    yield text
+                compressed = bytes(data)
+                for start in range(0, len(compressed), _STEP):
+                    if text := frame.decompress(compressed[start : start + _STEP]):
+                        yield text
         except (BaseError, OSError, zstandard.ZstdError) as error:
             raise ObjectsError(_message(error)) from error
 

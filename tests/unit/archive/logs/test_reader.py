@@ -152,3 +152,14 @@ async def test_without_the_object_store_the_start_and_the_end_are_kept(tmp_path:
     assert kept.endswith(log[-1000:])
     assert finished.outcome.omitted > 0
     assert b"\n... %d bytes omitted ...\n" % finished.outcome.omitted in kept
+
+
+async def test_a_log_that_compresses_well_is_read_in_bounded_pieces(tmp_path: Path) -> None:
+    objects = Objects(LocalStore(tmp_path))
+    writer = objects.write(ENDED.source())
+    for _ in range(64):
+        await writer.write(b"a" * 1024**2)
+    await writer.finish()
+    pieces = [len(piece) async for piece in objects.read(writer.name)]
+    assert sum(pieces) == 64 * 1024**2
+    assert max(pieces) <= 8 * 1024**2
