@@ -6,16 +6,15 @@ from collections.abc import Sequence
 import click
 from torpor_views.model import Run
 from torpor_wire import constants, names, times
-from torpor_wire.state import State
 
-from kubectl_torpor import errors, output, references
+from kubectl_torpor import errors, exit_codes, output, references
 from kubectl_torpor.archive import Archive, ArchiveAwayError
 from kubectl_torpor.cluster import api
 from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.resources import PODS, WORKFLOWS
 from kubectl_torpor.instances import check_reference, instances_at
-from kubectl_torpor.logs import merge, selection, timestamps
+from kubectl_torpor.logs import merge, no_lines, selection, timestamps
 from kubectl_torpor.logs.follow import Followed, Follower
 from kubectl_torpor.logs.printing import LogPrinter, Style
 from kubectl_torpor.logs.progress import Progress
@@ -55,7 +54,7 @@ def logs_command(
     with_times: bool,
     no_prefix: bool,
     output_format: str,
-) -> None:
+) -> int:
     """Print the logs of a run, a task or an instance, in the order of time.
 
     Pods that exist are read from the cluster, earlier ones and the lines of waits from the archive.
@@ -70,7 +69,20 @@ def logs_command(
         task=wanted.task or "", path=wanted.path, attempt=attempt, segment=segment, failed=failed, since=window.since
     )
     printer = LogPrinter(Style(json=output_format == Format.JSON, prefix=not no_prefix, times=with_times))
-    _Logs(cluster, run, wanted, printer).show(chosen, window, follow=follow)
+    logs = _Logs(cluster, run, wanted, printer, _filters(attempt, segment, since, failed=failed))
+    try:
+        logs.show(chosen, window, follow=follow)
+    except KeyboardInterrupt:
+        if follow:
+            output.note(f"interrupted; run {run.workflow['metadata']['name']} goes on")
+        return exit_codes.INTERRUPTED
+    return exit_codes.SUCCEEDED
+
+
+def _filters(attempt: int | None, segment: int | None, since: str | None, *, failed: bool) -> list[str]:
+    """Return the options that choose lines, as a user writes them."""
+    given = (("--attempt", attempt), ("--segment", segment), ("--since", since))
+    return [f"{option} {value}" for option, value in given if value is not None] + ["--failed"][: int(failed)]
 
 
 def follow_logs(cluster: Cluster, name: str, limit: float | None) -> None:
@@ -86,13 +98,21 @@ def follow_logs(cluster: Cluster, name: str, limit: float | None) -> None:
 class _Logs:
     """The logs of one run."""
 
-    def __init__(self, cluster: Cluster, run: FoundRun, wanted: Reference, printer: LogPrinter) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        run: FoundRun,
+        wanted: Reference,
+        printer: LogPrinter,
+        options: Sequence[str] = (),
+    ) -> None:
         self._cluster = cluster
         self._archive = Archive(cluster.api)  # one for all logs, so that it requests one token
         self._run = run
         self._view = Run.parse(run.workflow, run.taskruns, now=time.time())
         self._wanted = wanted
         self._printer = printer
+        self._options = options
         self._tasks = tuple(task.name for task in self._view.tasks)
 
     def show(self, chosen: Filter, window: Window, *, follow: bool, until: float | None = None) -> None:
@@ -100,10 +120,13 @@ class _Logs:
         goes_on = follow and not self._run.archived and not self._view.ended
         check_reference(self._wanted, self._view, later=goes_on)
         reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
-        found = selection.select(self._found(), chosen)
+        there = self._found()
+        found = selection.select(there, chosen)
         progress = {source.id: Progress() for source in found.sources if source.running}
         self._printer.widen(found.sources)
+        empty = True
         for line in merge.merge(found.sources, reader.read):
+            empty = False
             self._printer.write(line)
             if line.source.running:
                 progress[line.source.id].note(line)
@@ -113,7 +136,13 @@ class _Logs:
             self._follow(reader, found, chosen, progress, until)
         else:
             _report_missing(found.missing)
-            _report_nothing(found, self._wanted, self._view)
+            if empty and not found.missing and window.tail != 0:
+                self._report_nothing(there, chosen)
+
+    def _report_nothing(self, there: Found, chosen: Filter) -> None:
+        everything = selection.select(there, Filter(task=chosen.task, path=chosen.path))
+        instances = instances_at(self._wanted, self._view)
+        output.note(no_lines.explained(everything, chosen, self._view, instances, self._options))
 
     def _found(self) -> Found:
         return Found(
@@ -203,19 +232,3 @@ def _report_missing(missing: Sequence[Missing]) -> None:
         output.note(f"{each.source.name}: log not shown completely: {reason}")
     if len(missing) > MISSING_MAX:
         output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
-
-
-def _report_nothing(found: Selection, wanted: Reference, run: Run) -> None:
-    """Say why there are no lines, if there is no log at all."""
-    if found.sources or found.missing:
-        return
-    named = f"{run.name}/{wanted.task}" if wanted.task else run.name
-    chosen = instances_at(wanted, run)
-    if any(one.state is State.DEFERRED for one in chosen):
-        output.note(
-            f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
-        )
-    elif run.ended or (wanted.task and chosen and all(one.ended for one in chosen)):
-        output.note(f"there is no log of {named}")
-    else:
-        output.note(f"there is no log yet; `torpor why {named}` explains what the tasks wait for")

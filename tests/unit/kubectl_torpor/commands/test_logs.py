@@ -366,3 +366,42 @@ def _while(
     said = command()
     thread.join()
     return said
+
+
+def test_an_empty_log_is_not_silence(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    cluster.pod(load(state="Scheduled"), started=second(2), ended=second(3))
+    assert torpor("logs", "ingest") == (
+        0,
+        "",
+        "the log of ingest is empty; `torpor why ingest` explains what the tasks wait for\n",
+    )
+    load(state="Failed")
+    assert torpor("logs", "ingest/load") == (0, "", "the log of ingest/load is empty\n")
+
+
+def test_options_that_match_no_line_are_named(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    pod = cluster.pod(load(attempt=2), 2, started=second(2), ended=second(3))
+    cluster.write(pod, at(2, "begin"))
+    cluster.archive_log("load", lines=[at(1, "first")])
+    assert torpor("logs", "ingest", "--since", "1s") == (0, "", "no line of ingest matches --since 1s\n")
+    assert torpor("logs", "ingest", "--segment", "4") == (0, "", "no line of ingest matches --segment 4\n")
+    message = "torpor: ingest/load has no attempt 5; it had 2 attempts so far\n"
+    assert torpor("logs", "ingest/load", "--attempt", "5") == (1, "", message)
+    assert torpor("logs", "ingest", "--tail", "0") == (0, "", "")
+
+
+def test_an_interrupt_while_logs_are_followed_says_that_the_run_goes_on(
+    torpor: Run, load: Callable[..., Object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(state="Running")
+
+    def interrupted(_self: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kubectl_torpor.logs.follow.Follower.lines", interrupted)
+    assert torpor("logs", "ingest", "-f") == (130, "", "interrupted; run ingest goes on\n")
+
+
+def test_a_run_that_ended_without_taskruns_has_no_log(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.workflow("invalid", "a", state="Failed", completionTime="2026-11-22T10:01:00Z")
+    assert torpor("logs", "invalid") == (0, "", "there is no log of invalid\n")
