@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import assert_never
 
 from torpor_wire import names
-from torpor_wire.state import EDGES, State
+from torpor_wire.state import State
 
-from torpor_views import json_fields
+from torpor_views import json_fields, timeline_entries
 from torpor_views.json_fields import Fields
 from torpor_views.model import HistoryEntry, Instance, Run
 
@@ -93,9 +93,11 @@ def build(run: Run, *, pods: Iterable[Fields] = ()) -> Timeline:
 
 def row(one: Instance, *, now: float, pods: Mapping[str, float] | None = None) -> Row:
     """Return the row of one instance. `pods`: when pods were created, by name."""
-    history = one.history
-    entries = _with_first(one, history) if history else _from_moments(one)
-    intervals = [interval for interval in _between(one, entries, now) if interval.end > interval.start or interval.open]
+    intervals = [
+        interval
+        for interval in _between(one, timeline_entries.of_instance(one), now)
+        if interval.end > interval.start or interval.open
+    ]
     split = (part for interval in intervals for part in _split(one, interval, pods or {}))
     return Row(
         task=one.task,
@@ -106,7 +108,7 @@ def row(one: Instance, *, now: float, pods: Mapping[str, float] | None = None) -
         state=one.word,
         reason=one.reason,
         ended=one.completed,
-        exact=bool(history),
+        exact=bool(one.history),
         intervals=tuple(split),
     )
 
@@ -121,49 +123,14 @@ def _pod_creations(pods: Iterable[Fields]) -> Mapping[str, float]:
     return found
 
 
-def _with_first(one: Instance, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
-    """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers.
-
-    An object that an older version created has no entries for its first transitions, so its beginning is a gap.
-    """
-    first = history[0]
-    created = min(one.created if one.created is not None else first.at, first.at)
-    complete = (first.attempt, first.segment) == (1, 0) and (State.SCHEDULED, first.state) in EDGES
-    state = State.SCHEDULED if complete else None
-    entries = [HistoryEntry(state=state, word=state or "", at=created)]
-    for entry in history:
-        entries.append(replace(entry, at=max(entry.at, entries[-1].at)))
-    return entries
-
-
-def _from_moments(one: Instance) -> list[HistoryEntry]:
-    """The transitions that the moments of a status without history tell: those of the present attempt and segment."""
-    found = [(State.SCHEDULED, one.created, 0)]
-    if one.attempt > 1 and one.retry_at is not None:
-        found.append((State.SCHEDULED, one.retry_at, 0))
-    if one.started_at is not None and one.started_at != one.deferred_at:
-        found.append((State.RUNNING, one.started_at, 0))
-    found.append((State.DEFERRED, one.deferred_at, max(one.segment - 1, 0)))
-    if one.fired_at is not None and (one.deferred_at is None or one.fired_at >= one.deferred_at):
-        resumed = State.RUNNING if one.state is State.RUNNING or one.ended else State.SCHEDULED
-        found.append((resumed, one.fired_at, one.segment))
-    if one.completed is not None:
-        found.append((one.state or State.SUCCEEDED, one.completed, one.segment))
-    known = [(state, at, segment) for state, at, segment in found if at is not None]
-    known.sort(key=lambda entry: entry[1])
-    return [
-        HistoryEntry(state=state, word=state, at=at, attempt=one.attempt, segment=segment, pod=one.pod)
-        for state, at, segment in known
-    ]
-
-
 def _between(one: Instance, entries: list[HistoryEntry], now: float) -> Iterator[Interval]:
     """The intervals from each transition to the next.
 
     The last one of an instance that goes on ends now. A history whose end is missing ends at the completion.
     """
     for entry, following in pairwise(entries):
-        yield _interval(entry, following.at)
+        found = _interval(entry, following.at)
+        yield found if timeline_entries.follows(entry, following) else replace(found, phase=Phase.GAP)
     last = entries[-1] if entries else None
     if last is None or (last.state is not None and _phase(last.state) is None):
         return

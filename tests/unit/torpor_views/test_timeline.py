@@ -68,6 +68,35 @@ def test_the_beginning_of_an_object_that_an_older_version_created_is_a_gap(first
     assert phases(found)[0] == (Phase.GAP, -300, -100)
 
 
+def test_a_claim_without_an_entry_is_at_the_start_of_the_attempt() -> None:
+    found = row(taskrun("load", "Failed", history=[entry("Failed", -100)], startedAt=at(-200), completionTime=at(-100)))
+    assert phases(found) == [(Phase.QUEUED, -300, -200), (Phase.RUNNING, -200, -100)]
+
+
+def test_the_moments_complete_the_history_of_a_worker_that_writes_no_entries() -> None:
+    fired = [entry("Scheduled", -100, segment=1)]
+    moments = {"startedAt": at(-200), "deferredAt": at(-150), "firedAt": at(-100), "segment": 1}
+    found = row(taskrun("load", "Succeeded", history=fired, completionTime=at(-50), **moments))
+    assert phases(found) == [
+        (Phase.QUEUED, -300, -200),
+        (Phase.RUNNING, -200, -150),
+        (Phase.WAITING, -150, -100),
+        (Phase.RUNNING, -100, -50),
+    ]
+
+
+def test_a_second_attempt_without_a_claim_has_its_start_from_the_status() -> None:
+    retried = [entry("Scheduled", -100, attempt=2)]
+    found = row(taskrun("load", "Running", history=retried, attempt=2, startedAt=at(-80)))
+    assert phases(found) == [(Phase.GAP, -300, -100), (Phase.QUEUED, -100, -80), (Phase.RUNNING, -80, 0)]
+
+
+def test_a_segment_whose_entries_are_missing_is_a_gap() -> None:
+    entries = [entry("Running", -290), entry("Deferred", -280), entry("Scheduled", -200, segment=1)]
+    found = row(taskrun("load", "Scheduled", history=[*entries, entry("Scheduled", -100, segment=2)], segment=2))
+    assert phases(found)[-2:] == [(Phase.GAP, -200, -100), (Phase.QUEUED, -100, 0)]
+
+
 def test_older_transitions_that_were_folded_are_a_gap() -> None:
     entries = [entry("Running", -290, count=40), *HISTORY[2:]]
     found = row(taskrun("load", "Running", history=entries))
