@@ -95,5 +95,7 @@ def not_ready_message(namespace: str, home: str) -> str:
         f"Set it up as the README says, or run: {kubectl} serviceaccount {constants.TASK_ACCOUNT}; "
         f"{kubectl} rolebinding torpor-task --clusterrole=torpor-task "
         f"--serviceaccount={namespace}:{constants.TASK_ACCOUNT}; "
+        f"{kubectl} rolebinding torpor-archive-namespace --clusterrole=torpor-archive-namespace "
+        f"--serviceaccount={home}:torpor-archive; "
         f"{kubectl} rolebinding torpor-operator --clusterrole={_ROLE} --serviceaccount={home}:{_ACCOUNT}"
     )
