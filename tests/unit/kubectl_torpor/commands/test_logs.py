@@ -405,11 +405,3 @@ def test_an_interrupt_while_logs_are_followed_says_that_the_run_goes_on(
 def test_a_run_that_ended_without_taskruns_has_no_log(cluster: FakeCluster, torpor: Run) -> None:
     cluster.workflow("invalid", "a", state="Failed", completionTime="2026-11-22T10:01:00Z")
     assert torpor("logs", "invalid") == (0, "", "there is no log of invalid\n")
-
-
-def test_a_pod_that_has_not_started_is_not_gone(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
-    entry = {"state": "Running", "attempt": 1, "segment": 0, "launch": 0, "at": second(2)}
-    pod = cluster.pod(load(state="Running", history=[entry]), started=second(2))
-    cluster.objects["pods"][pod]["status"] = {"phase": "Pending"}
-    message = "there is no log yet; `torpor why ingest` explains what the tasks wait for\n"
-    assert torpor("logs", "ingest") == (0, "", message)
