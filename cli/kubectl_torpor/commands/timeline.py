@@ -22,6 +22,8 @@ from kubectl_torpor.target import ClusterCommand, Target, complete_reference
 _SVG = "svg"
 _WIDTH = 100
 """Characters of a line if standard output is no terminal and COLUMNS is not set."""
+_ABSENT_MAX = 10
+"""Tasks that have not started, which a note names."""
 
 
 @click.command("timeline", cls=ClusterCommand)
@@ -31,7 +33,8 @@ _WIDTH = 100
 def timeline_command(target: Target, reference: str, output_format: str) -> None:
     """Draw when each task of a run was queued, ran in a pod, or waited.
 
-    Mapped tasks are folded; `-o wide` shows each instance, `-o svg` writes a picture to standard output.
+    A mapped task with more than eight instances is folded; `-o wide` shows each of them. `-o svg` writes a picture to
+    standard output.
     """
     wanted = references.parse(reference)
     found = find_run(connect(target), wanted.run)
@@ -41,7 +44,7 @@ def timeline_command(target: Target, reference: str, output_format: str) -> None
     if output_format in {Format.JSON, Format.YAML}:
         output.data(as_json.to_json(built), output_format)
         return
-    chart = chart_of(run, built, unfold=output_format == Format.WIDE)
+    chart = chart_of(run, built, unfold=output_format == Format.WIDE, only=wanted.task or "")
     if output_format == _SVG:
         sys.stdout.writelines(timeline_svg.draw(chart))
         return
@@ -58,21 +61,33 @@ def _chosen(built: timeline.Timeline, wanted: Reference, run: Run) -> timeline.T
     return replace(built, rows=tuple(row for row in built.rows if row.taskrun in named))
 
 
-def chart_of(run: Run, built: timeline.Timeline, *, unfold: bool) -> Chart:
-    """Return the chart of a run."""
+def chart_of(run: Run, built: timeline.Timeline, *, unfold: bool, only: str = "") -> Chart:
+    """Return the chart of a run, or of one task."""
     return Chart(
         title=run.name,
         state=run.word,
         start=built.start,
         end=built.end,
         rows=timeline_rows.of_timeline(built, unfold=unfold),
-        notes=tuple(_notes(built)),
+        notes=tuple(_notes(run, built, only)),
     )
 
 
-def _notes(built: timeline.Timeline) -> list[str]:
+def _notes(run: Run, built: timeline.Timeline, only: str) -> list[str]:
     if not built.rows:
         return ["No task has started."]
+    return _absent(run, only) + _inexact(built)
+
+
+def _absent(run: Run, only: str) -> list[str]:
+    """Return a sentence about the tasks without a row."""
+    absent = [f"{task.name} ({task.word})" for task in run.tasks if not run.of(task.name) and only in {"", task.name}]
+    shown = ", ".join(absent[:_ABSENT_MAX])
+    more = f" and {len(absent) - _ABSENT_MAX} more" if len(absent) > _ABSENT_MAX else ""
+    return [f"Not started: {shown}{more}."] if absent else []
+
+
+def _inexact(built: timeline.Timeline) -> list[str]:
     inexact = sum(not row.exact and row.state != "Scheduled" for row in built.rows)
     if not inexact:
         return []

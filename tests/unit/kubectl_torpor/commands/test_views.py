@@ -65,6 +65,14 @@ def test_the_timeline_of_one_task_keeps_the_time_of_the_run(cluster: FakeCluster
     assert torpor("timeline", "ingest/lod")[2].endswith("did you mean load?\n")
 
 
+def test_the_timeline_names_the_tasks_that_have_not_started(cluster: FakeCluster, torpor: Run) -> None:
+    states = [{"name": "drop", "state": "Failed"}, {"name": "load", "state": "UpstreamFailed"}]
+    cluster.workflow("ingest", "drop", "load", state="Failed", tasks=states)
+    cluster.taskrun("ingest", "drop", state="Failed", history=[entry("Running", 1), entry("Failed", 9)])
+    assert torpor("timeline", "ingest")[1].endswith("\nNot started: load (UpstreamFailed).\n")
+    assert "Not started" not in torpor("timeline", "ingest/drop")[1]
+
+
 def test_compare_takes_runs_only(cluster: FakeCluster, torpor: Run) -> None:
     finished(cluster)
     code, _, err = torpor("compare", "ingest", "ingest/load")
