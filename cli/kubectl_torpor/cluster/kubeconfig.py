@@ -83,6 +83,8 @@ def _parsed(path: Path) -> Mapping[str, Any]:
 
 
 def _access(merged: Mapping[str, Any], name: str) -> Access:
+    if not merged["contexts"]:
+        raise errors.CliError("the kubeconfig has no contexts; name another with --kubeconfig or KUBECONFIG")
     if not name:
         raise errors.CliError(f"no context is set; choose one with --context: {_names(merged['contexts'])}")
     context = merged["contexts"].get(name)

@@ -38,6 +38,8 @@ def result_command(target: Target, reference: str, path: str | None) -> None:
 
     JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal.
     """
+    if path in {"text", "wide", "json", "yaml", "name"}:
+        raise UsageError(f"-o takes a file, not a format; omit it to print the result, or write -o ./{path}")
     wanted, cluster = references.parse(reference), connect(target)
     if wanted.task is None:
         raise UsageError(f"name a task: torpor result {wanted.run}/TASK")

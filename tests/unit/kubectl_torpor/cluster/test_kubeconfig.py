@@ -113,6 +113,11 @@ def test_an_unknown_context_suggests_the_nearest(tmp_path: Path) -> None:
         kubeconfig.load(Target(context="prodution"), environment)
 
 
+def test_a_file_without_contexts_is_no_kubeconfig(tmp_path: Path) -> None:
+    with pytest.raises(CliError, match="the kubeconfig has no contexts; name another"):
+        kubeconfig.load(Target(), write(tmp_path / "config", {"kind": "Workflow"}))
+
+
 def test_without_a_kubeconfig_the_message_says_how_to_name_one(tmp_path: Path) -> None:
     with pytest.raises(CliError, match="name one with --kubeconfig or KUBECONFIG"):
         kubeconfig.load(Target(), {"HOME": str(tmp_path)})

@@ -180,3 +180,8 @@ def test_without_the_archive_the_error_says_so(cluster: FakeCluster, torpor: Run
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert "the archive cannot be read" in err
     assert not (tmp_path / "x").exists()
+
+
+def test_a_format_is_no_file(torpor: Run) -> None:
+    message = "torpor: -o takes a file, not a format; omit it to print the result, or write -o ./json\n"
+    assert torpor("result", "ingest/load", "-o", "json") == (2, "", message)
