@@ -107,6 +107,11 @@ def object_name(item: Mapping[str, Any]) -> str:
     return f"{kind}.{group}/{item['metadata']['name']}" if group else f"{kind}/{item['metadata']['name']}"
 
 
+def shortened(text: str, width: int) -> str:
+    """Return a text that is cut with an ellipsis on a terminal, and whole elsewhere."""
+    return f"{text[: width - 1]}…" if interactive() and len(text) > width else text
+
+
 def interactive() -> bool:
     """Whether standard output is a terminal on which lines can be drawn again."""
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -134,7 +134,7 @@ def _cleared(run: Run, name: str, paths: Selection, *, named: bool) -> ClearedTa
     chosen = instances if paths is None else _below(instances, paths)
     whole = paths is None or len(chosen) == len(instances)
     indexes = "" if whole else instance_paths.text(one.path for one in chosen)
-    shown = indexes if len(indexes) <= _SHOWN else f"{indexes[:_SHOWN]}..."
+    shown = indexes if len(indexes) <= _SHOWN else f"{indexes[:_SHOWN]}…"
     return ClearedTask(name=name, instances=len(chosen), indexes=shown, named=named)
 
 

@@ -96,7 +96,7 @@ def _value(value: Any) -> str:
     if value is MISSING:
         return "-"
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 3]}..."
+    return output.shortened(text, _VALUE_MAX)
 
 
 def _conclude(found: Comparison) -> None:

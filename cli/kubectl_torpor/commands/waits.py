@@ -62,7 +62,7 @@ def _deferred(cluster: Cluster, labels: str, *, everywhere: bool) -> list[Object
 def row(group: WaitGroup, now: float) -> list[str]:
     """Return the line of a pool and a source."""
     numbers = [str(len(group.waits)), str(group.triggers), str(group.queries), str(group.stuck)]
-    source = group.source if len(group.source) <= _SOURCE_MAX else f"{group.source[: _SOURCE_MAX - 3]}..."
+    source = output.shortened(group.source, _SOURCE_MAX)
     return [group.pool, group.class_name, source, *numbers, _ago(group.oldest, now), _in(group.next_at, now)]
 
 

@@ -1,0 +1,9 @@
+import pytest
+from kubectl_torpor import output
+
+
+@pytest.mark.parametrize(("terminal", "shown"), [(True, "abc…"), (False, "abcdefgh")])
+def test_a_long_text_is_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, terminal: bool, shown: str) -> None:
+    monkeypatch.setattr(output, "interactive", lambda: terminal)
+    assert output.shortened("abcdefgh", 4) == shown
+    assert output.shortened("abcd", 4) == "abcd"
