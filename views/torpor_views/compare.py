@@ -36,9 +36,13 @@ MISSING = Missing()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """A task in one run. `duration`: seconds from the first start to the last end; None if it has not started."""
+    """A task in one run. `duration`: seconds from the first start to the last end; None if it has not started.
+
+    `progress`: of a whole run, as its status has it; of a task with several instances, their counts; else empty.
+    """
 
     state: str
+    progress: str
     counts: Counts
     attempts: int
     image: str
@@ -129,6 +133,7 @@ def _side(run: Run, nodes: Mapping[str, Node], name: str) -> Side | None:
         return None
     return Side(
         state=node.state,
+        progress=counts.summary(node.counts) if node.counts.total > 1 else "",
         counts=node.counts,
         attempts=max((one.attempt for one in run.of(name)), default=0),
         image=_image(run, task),
@@ -143,6 +148,7 @@ def _whole(run: Run) -> Side:
     whole = tree.build(run)
     return Side(
         state=run.word,
+        progress=run.progress,
         counts=counts.of_run(run),
         attempts=0,
         image=run.image,

@@ -54,7 +54,7 @@ def _insert(found: list[HistoryEntry], state: State, at: float, one: Instance, s
     found.insert(place, HistoryEntry(state=state, word=state, at=at, attempt=one.attempt, segment=segment))
 
 
-def _with_first(one: Instance, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
+def _with_first(one: Instance, history: list[HistoryEntry]) -> list[HistoryEntry]:
     """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers.
 
     An object that an older version created has no entries for its first transitions, so its beginning is a gap.

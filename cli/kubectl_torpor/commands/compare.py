@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import click
-from torpor_views import compare, counts
+from torpor_views import compare
 from torpor_views.compare import MISSING, Comparison, Difference, Side, TaskRow
 from torpor_views.model import Run
 
@@ -70,12 +70,12 @@ def _row(name: str, row: TaskRow) -> Sequence[str]:
 
 
 def _outcome(side: Side | None) -> str:
-    """Return the state, with counts of a mapped task, and the reason of a failure."""
+    """Return the state, with the progress of a run or a mapped task, and the reason of a failure."""
     if side is None:
         return "no such task"
-    several = f" {counts.summary(side.counts)}" if side.counts.total > 1 else ""
+    progress = f" {side.progress}" if side.progress else ""
     reason = f" ({side.reason})" if side.reason and side.state not in {side.reason, "Succeeded"} else ""
-    return f"{side.state}{several}{reason}"
+    return f"{side.state}{progress}{reason}"
 
 
 def _duration(side: Side | None) -> str:

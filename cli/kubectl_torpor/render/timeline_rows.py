@@ -60,9 +60,10 @@ class Row:
         return max((bar.end for bar in self.bars), default=None)
 
     @property
-    def seconds(self) -> float:
-        """The time from the first start to the last end."""
-        return 0.0 if self.start is None or self.end is None else self.end - self.start
+    def seconds(self) -> float | None:
+        """The time from the first start to the last end, as `torpor get` shows it; None before the first start."""
+        started = min((bar.start for bar in self.bars if bar.kind is not Kind.QUEUED), default=None)
+        return None if started is None or self.end is None else self.end - started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +134,7 @@ def sample(instances: Sequence[Row], size: int = SAMPLE) -> list[Row]:
 
 
 def _rank(row: Row) -> tuple[bool, float]:
-    return row.state != "Failed", -row.seconds
+    return row.state != "Failed", -(row.seconds or 0.0)
 
 
 def _states(instances: Iterable[Row]) -> str:

@@ -151,5 +151,5 @@ def _label_width(row: Row) -> int:
 
 
 def _ending(row: Row) -> str:
-    took = f" {time_axis.duration(row.seconds)}" if row.bars else ""
+    took = f" {time_axis.duration(row.seconds)}" if row.seconds is not None else ""
     return f"{printable_line(row.state)}{took}"

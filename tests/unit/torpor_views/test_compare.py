@@ -53,6 +53,19 @@ def test_the_whole_runs_are_a_row() -> None:
     assert (whole.change, whole.differs) == (400, True)
 
 
+def test_the_progress_of_a_run_is_that_of_its_status_and_that_of_a_task_its_counts() -> None:
+    expand = [{"name": "x", "over": [1]}]
+    body = workflow(
+        python("load", "Failed", expand=expand, counts={"total": 2, "created": 2, "succeeded": 1, "failed": 1}),
+        python("report", "UpstreamFailed", after=["load"]),
+        state="Failed",
+        status={"progress": "2/3"},
+    )
+    found = compared(body, body)
+    sides = [row.left.progress for row in (found.run, *found.tasks) if row.left is not None]
+    assert sides == ["2/3", "2/2, 1 failed", ""]
+
+
 def test_a_task_in_a_group_is_found() -> None:
     body = workflow(python("load", group="cities"), groups=[{"name": "cities"}])
     assert [row.task for row in compared(body, body).tasks if row.left] == ["load"]

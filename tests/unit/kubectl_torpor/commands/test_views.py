@@ -51,7 +51,7 @@ def test_the_timeline_folds_a_mapped_task_and_wide_shows_each_instance(cluster: 
     drop = next(line for line in lines if line.startswith("drop"))
     assert "█" in drop
     assert "░" in drop
-    assert any(line.startswith("load (10)") and line.endswith("10 Succeeded 20s") for line in lines)
+    assert any(line.startswith("load (10)") and line.endswith("10 Succeeded 10s") for line in lines)
     assert "load/9" not in out
     assert torpor("timeline", "ingest", "-o", "wide")[1].count("load/") == 10
 
