@@ -179,9 +179,10 @@ class Routes:
         return web.json_response(await run_queries.list_runs(self._database, namespace, chosen, limit, start))
 
     async def get_run(self, request: web.Request) -> web.StreamResponse:
-        """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows there."""
+        """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows and TaskRuns there."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_reader(request, "get", namespace)
+        await self._check_result_reader(request, namespace)
         middleware.check_parameters(request.query, ITEM_PARAMETERS)
         found = await history.find(self._database, namespace, uid)
         if found is None:

@@ -121,6 +121,18 @@ def test_a_task_pod_may_not_read_the_history(archive: Archive, task: Task) -> No
         archive.request("GET", f"/v1/namespaces/{task.namespace}/{path}", task.token).expect(403)
 
 
+def test_who_may_get_workflows_only_does_not_read_the_taskruns_of_a_run(
+    archive: Archive, home: str, server: Server
+) -> None:
+    rule = {"apiGroups": ["torpor.dev"], "resources": ["workflows"], "verbs": ["get", "list"]}
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+    server.apply(kind | {"metadata": {"name": "workflows-only"}, "rules": [rule]})
+    token = account(server, home, "workflows-only", "workflows-only")
+    archive.request("GET", f"/v1/namespaces/{home}/runs", token).expect(200)
+    answer = archive.request("GET", f"/v1/namespaces/{home}/runs/u", token).expect(403)
+    assert "may not get TaskRuns" in answer.json["message"]
+
+
 def test_the_token_of_a_deleted_pod_is_rejected(
     archive: Archive, task_in: Callable[..., Task], home: str, server: Server
 ) -> None:
