@@ -1,41 +1,12 @@
 """`torpor logs` over real HTTP: pods, waits and the archive as one stream."""
 
 import json
-import os
-import sys
-import threading
-import time
 from collections.abc import Callable
 
 import pytest
-from kubectl_torpor import exit_codes
-from kubectl_torpor.changes.submission import Afterwards, follow_up
-from kubectl_torpor.cluster.connect import connect
-from kubectl_torpor.commands.logs import follow_logs
-from kubectl_torpor.errors import UsageError
-from kubectl_torpor.target import Target
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
-
-HOUR = "2026-11-22T10:"
-
-
-def at(seconds: float, text: str) -> str:
-    return f"{HOUR}{int(seconds) // 60:02d}:{seconds % 60:012.9f}Z {text}"
-
-
-def second(number: int) -> str:
-    return f"{HOUR}{number // 60:02d}:{number % 60:02d}Z"
-
-
-@pytest.fixture
-def run(cluster: FakeCluster) -> Object:
-    return cluster.workflow("ingest", "drop", "load")
-
-
-@pytest.fixture
-def load(cluster: FakeCluster, run: Object) -> Callable[..., Object]:
-    return lambda *path, **status: cluster.taskrun("ingest", "load", *path, **status)
+from tests.unit.kubectl_torpor.commands.log_lines import HOUR, at, second, texts
 
 
 def test_pods_waits_and_the_archive_are_one_stream_in_the_order_of_time(
@@ -85,20 +56,20 @@ def test_task_index_attempt_segment_and_failed_choose_logs(
             started = 10 * number + attempt
             pod = cluster.pod(one, attempt, attempt - 1, started=second(started), ended=second(started + 1))
             cluster.write(pod, at(started, f"{number} a{attempt}"))
-    assert _texts(torpor("logs", "ingest")) == ["0 a1", "0 a2", "1 a1", "1 a2"]
-    assert _texts(torpor("logs", "ingest/load/1")) == ["1 a1", "1 a2"]
-    assert _texts(torpor("logs", "ingest", "--attempt", "2")) == ["0 a2", "1 a2"]
-    assert _texts(torpor("logs", "ingest", "--segment", "0")) == ["0 a1", "1 a1"]
-    assert _texts(torpor("logs", "ingest", "--failed")) == ["0 a1", "1 a1", "1 a2"]
-    assert _texts(torpor("logs", "ingest", "--since", second(11))) == ["1 a1", "1 a2"]
+    assert texts(torpor("logs", "ingest")) == ["0 a1", "0 a2", "1 a1", "1 a2"]
+    assert texts(torpor("logs", "ingest/load/1")) == ["1 a1", "1 a2"]
+    assert texts(torpor("logs", "ingest", "--attempt", "2")) == ["0 a2", "1 a2"]
+    assert texts(torpor("logs", "ingest", "--segment", "0")) == ["0 a1", "1 a1"]
+    assert texts(torpor("logs", "ingest", "--failed")) == ["0 a1", "1 a1", "1 a2"]
+    assert texts(torpor("logs", "ingest", "--since", second(11))) == ["1 a1", "1 a2"]
 
 
 def test_tail_is_for_each_log_live_and_archived(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
     pod = cluster.pod(load(0), started=second(20), ended=second(30))
     cluster.write(pod, *(at(20 + number, f"live {number}") for number in range(5)))
     cluster.archive_log("load", 1, lines=[at(2 + number, f"kept {number}") for number in range(5)])
-    assert _texts(torpor("logs", "ingest", "--tail", "2")) == ["kept 3", "kept 4", "live 3", "live 4"]
-    assert _texts(torpor("logs", "ingest", "--tail", "0")) == []
+    assert texts(torpor("logs", "ingest", "--tail", "2")) == ["kept 3", "kept 4", "live 3", "live 4"]
+    assert texts(torpor("logs", "ingest", "--tail", "0")) == []
 
 
 def test_since_also_leaves_out_the_earlier_lines_of_a_log(
@@ -107,7 +78,7 @@ def test_since_also_leaves_out_the_earlier_lines_of_a_log(
     pod = cluster.pod(load(0), started=second(20), ended=second(30))
     cluster.write(pod, at(20, "early"), at(25.25, "just before"), at(25.5, "late"))
     cluster.archive_log("load", 1, lines=[at(2, "kept early"), at(26, "kept late")])
-    assert _texts(torpor("logs", "ingest", "--since", f"{HOUR}00:25.5Z")) == ["late", "kept late"]
+    assert texts(torpor("logs", "ingest", "--since", f"{HOUR}00:25.5Z")) == ["late", "kept late"]
 
 
 def test_all_pages_of_the_archives_list_are_read(
@@ -116,7 +87,7 @@ def test_all_pages_of_the_archives_list_are_read(
     for number in range(5):
         load(number)
         cluster.archive_log("load", number, lines=[at(2 + number, f"{number}")])
-    assert _texts(torpor("logs", "ingest")) == ["0", "1", "2", "3", "4"]
+    assert texts(torpor("logs", "ingest")) == ["0", "1", "2", "3", "4"]
 
 
 def test_escape_sequences_of_a_container_are_shown_as_text(
@@ -247,7 +218,7 @@ def test_a_pod_that_vanishes_while_it_is_read_does_not_end_the_stream(
     cluster.write(cluster.pod(load(1), started=second(4), ended=second(5)), at(4, "there"))
     del cluster.logs[gone]
     code, out, err = torpor("logs", "ingest")
-    assert (code, _texts((code, out, err))) == (0, ["there"])
+    assert (code, texts((code, out, err))) == (0, ["there"])
     assert err.startswith("load[0] a1 s0: it was deleted while it was read")
 
 
@@ -258,114 +229,13 @@ def test_many_logs_that_overlap_are_merged_with_few_connections(
         pod = cluster.pod(load(number), started=second(2), ended=second(60))
         cluster.write(pod, *(at(2 + number / 1000 + turn * 10, f"{turn} {number}") for turn in range(3)))
     expected = [f"{turn} {number}" for turn in range(3) for number in range(120)]
-    assert _texts(torpor("logs", "ingest")) == expected
+    assert texts(torpor("logs", "ingest")) == expected
     assert cluster.most_open_logs <= 64
-
-
-def test_follow_joins_new_pods_continues_after_a_broken_connection_and_ends_with_the_run(
-    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
-) -> None:
-    first = cluster.pod(load(0), started=second(2))
-    cluster.write(first, at(2, "one"), at(2, "same moment"))
-    cluster.logs[first].breaks = 1
-
-    def go_on() -> None:
-        _until(lambda: any("follow=true" in request for request in cluster.requests))
-        cluster.write(first, at(3, "two"))
-        second_pod = cluster.pod(load(1), started=second(4))
-        cluster.write(second_pod, at(4, "three"))
-        _until(lambda: sum(request.count("follow=true") for request in cluster.requests) >= 3)
-        for pod in (first, second_pod):
-            cluster.end(pod)
-            ended = json.loads(json.dumps(cluster.objects["pods"][pod]))
-            ended["status"]["phase"] = "Succeeded"
-            cluster.put("pods", ended)
-
-    code, out, err = _while(cluster, go_on, lambda: torpor("logs", "ingest", "-f"))
-    assert (code, err) == (0, "")
-    assert sorted(_texts((code, out, err))) == ["one", "same moment", "three", "two"]
-
-
-def test_follow_shows_a_wait_that_ends_with_the_run(
-    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
-) -> None:
-    load(0, state="Deferred")
-
-    def go_on() -> None:
-        _until(lambda: any("watch=true" in request for request in cluster.requests))
-        _until(lambda: sum("/logs" in request for request in cluster.requests) >= 2)
-        cluster.archive_log("load", 0, kind="wait", started=second(5), lines=[at(5, "the wait")])
-
-    code, out, err = _while(cluster, go_on, lambda: torpor("logs", "ingest", "-f"))
-    assert (code, out, err) == (0, "load[0] a1 s0 wait | the wait\n", "")
-
-
-def test_follow_ends_if_the_run_is_deleted(cluster: FakeCluster, torpor: Run, run: Object) -> None:
-    def go_on() -> None:
-        _until(lambda: any("watch=true" in request for request in cluster.requests))
-        cluster.delete("workflows", "ingest")
-
-    code, out, _ = _while(cluster, go_on, lambda: torpor("logs", "ingest", "-f"), end=False)
-    assert (code, out) == (0, "")
-
-
-def test_follow_of_an_ended_run_prints_and_ends(cluster: FakeCluster, torpor: Run) -> None:
-    cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
-    one = cluster.taskrun("ingest", "load")
-    cluster.write(cluster.pod(one, started=second(2), ended=second(3)), at(2, "only"))
-    assert torpor("logs", "ingest", "-f")[:2] == (0, "load a1 s0 | only\n")
-
-
-def test_logs_of_a_submitted_run_are_followed_for_the_timeout(
-    cluster: FakeCluster, load: Callable[..., Object], torpor: Run, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    """The run goes on; without the limit the command would not end."""
-    cluster.write(cluster.pod(load(), started=second(2)), at(2, "live"))
-    made = connect(Target(kubeconfig=os.environ["KUBECONFIG"]))
-    afterwards = Afterwards(logs=True, limit=1.0)
-    assert follow_up(made, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == exit_codes.TIMED_OUT
-    sys.stdout.flush()
-    assert capfdbinary.readouterr() == (b"load a1 s0 | live\n", b"timed out; ingest goes on\n")
-
-
-def test_a_timeout_without_anything_to_wait_for_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="--timeout needs"):
-        Afterwards(limit=1.0).check(1)
-
-
-def _texts(said: tuple[int, str, str]) -> list[str]:
-    return [line.partition(" | ")[2] for line in said[1].splitlines()]
 
 
 def _name(item: Object) -> str:
     name: str = item["metadata"]["name"]
     return name
-
-
-def _until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.02)
-
-
-def _while(
-    cluster: FakeCluster, work: Callable[[], None], command: Callable[[], tuple[int, str, str]], *, end: bool = True
-) -> tuple[int, str, str]:
-    """Run a command while other work goes on. The run ends after the work, also if it fails."""
-
-    def work_and_end() -> None:
-        try:
-            work()
-        finally:
-            if end:
-                cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
-
-    thread = threading.Thread(target=work_and_end)
-    thread.start()
-    said = command()
-    thread.join()
-    return said
 
 
 def test_an_empty_log_is_not_silence(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
@@ -388,18 +258,6 @@ def test_options_that_match_no_line_are_named(cluster: FakeCluster, torpor: Run,
     message = "torpor: ingest/load has no attempt 5; it had 2 attempts so far\n"
     assert torpor("logs", "ingest/load", "--attempt", "5") == (1, "", message)
     assert torpor("logs", "ingest", "--tail", "0") == (0, "", "")
-
-
-def test_an_interrupt_while_logs_are_followed_says_that_the_run_goes_on(
-    torpor: Run, load: Callable[..., Object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    load(state="Running")
-
-    def interrupted(_self: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("kubectl_torpor.logs.follow.Follower.lines", interrupted)
-    assert torpor("logs", "ingest", "-f") == (130, "", "interrupted; run ingest goes on\n")
 
 
 def test_a_run_that_ended_without_taskruns_has_no_log(cluster: FakeCluster, torpor: Run) -> None:
