@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 _NAMED = re.compile(r"`((?:tests/)?[\w/]*(?:test_[\w*]+\.py|/))`")
 
 

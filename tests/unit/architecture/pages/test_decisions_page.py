@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.mark.parametrize("record", sorted(path.name for path in (_ROOT / "adr").glob("[0-9]*.md")))

@@ -7,7 +7,7 @@ import torpor
 from torpor import triggers
 from torpor_wire import constants
 
-_FOLDER = Path(__file__).resolve().parents[3] / "docs/reference"
+_FOLDER = Path(__file__).resolve().parents[4] / "docs/reference"
 _NAMES = sorted(
     {value for value in vars(constants).values() if isinstance(value, str) and value.startswith("torpor.dev/")}
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 _ROWS = re.findall(r"^\| ([^|]+) \| [^|]+\. `([^`|]+)` \|", (_ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
 
 

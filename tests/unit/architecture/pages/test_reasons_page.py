@@ -6,7 +6,7 @@ from pathlib import Path
 from torpor_cel import errors
 from torpor_wire.reason import Reason
 
-_PAGE = Path(__file__).resolve().parents[3] / "docs/reference/reasons.md"
+_PAGE = Path(__file__).resolve().parents[4] / "docs/reference/reasons.md"
 _ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 

@@ -7,7 +7,7 @@ import pytest
 from kubectl_torpor.__main__ import main
 from kubectl_torpor.linting.finding import Rule
 
-_PAGE = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "check-a-workflow.md").read_text()
+_PAGE = (Path(__file__).resolve().parents[4] / "docs" / "how-to" / "check-a-workflow.md").read_text()
 
 
 def block(fence: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _PAGE = (_ROOT / "CONTRIBUTING.md").read_text()
 _FUNCTION = re.compile(r"`(\w+)`\s+in\s+`([\w/.-]+\.py)`")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torpor_views.why import CauseKind
 
-_PAGE = Path(__file__).resolve().parents[3] / "docs/how-to/find-out-why.md"
+_PAGE = Path(__file__).resolve().parents[4] / "docs/how-to/find-out-why.md"
 _ROW = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 

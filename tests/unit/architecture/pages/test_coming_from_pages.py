@@ -11,7 +11,7 @@ from torpor_operator.graph import dag
 
 from tests.unit.architecture.test_docs_examples import unknown
 
-_PAGES = sorted((Path(__file__).resolve().parents[3] / "docs/coming-from").glob("*.md"))
+_PAGES = sorted((Path(__file__).resolve().parents[4] / "docs/coming-from").glob("*.md"))
 _BLOCKS = [
     yaml.safe_load(block)
     for page in _PAGES

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 _PACKAGES = (
     "archive/torpor_archive",
     "crds/torpor_api",

@@ -8,7 +8,7 @@ import pytest
 from torpor_cel.evaluator import evaluate_here
 from torpor_cel.value import Value
 
-_PAGE = (Path(__file__).resolve().parents[3] / "docs/reference/expressions.md").read_text()
+_PAGE = (Path(__file__).resolve().parents[4] / "docs/reference/expressions.md").read_text()
 _TABLES = re.findall(r"^\| Expression \| Value \|\n\| --- \| --- \|\n(.*?)\n\n", _PAGE + "\n", re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (expression, value)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 _NAMED = re.compile(r"`([a-z_/]*test_[a-z_]+\.py)(?:::(test_[a-z0-9_]+))?`|`(::test_[a-z0-9_]+)`")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 
 
 def schema(kind: str) -> dict[str, Any]:

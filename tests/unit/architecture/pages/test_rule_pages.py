@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 NAMED = re.compile(r"`([\w/*]+\.py)(?:::(\w+))?`")
 PAGES = ("design/rules-of-deferral", "design/rules-of-mapping")
 
