@@ -19,6 +19,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "outages": tuple(
         f"integration/controller/test_{name}" for name in ("unavailable", "leader", "waits_under_pressure")
     ),
+    # Controllers of its own for twenty-nine stuck runs.
+    "why": ("integration/controller/why/",),
     "controllers": ("integration/controller/",),
     # What stops, scales or kills Torpor's own pods, and what measures how soon they act or reads all their logs.
     "disruptions": tuple(f"e2e/test_{name}" for name in ("scale", "killed", "waiting", "secrets")),
@@ -32,6 +34,7 @@ ORDER: Sequence[str] = (
     "node",
     "outages",
     "controllers",
+    "why",
     "disruptions",
     # These compute, while the groups above wait.
     "simulation/test_invariants",
