@@ -83,7 +83,7 @@ class RunCopy:
 def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: float | None = None) -> int:
     """Show a run until it ends, for at most `limit` seconds. Return the exit code of its outcome."""
     copy = RunCopy(workflow=workflow)
-    view: _View = _Redrawn(wide=wide) if output.interactive() else _Printed()
+    view: _View = _Redrawn(wide=wide) if output.interactive() else _Printed(workflow)
     ends = None if limit is None else time.monotonic() + limit
     settles = None
     try:
@@ -126,14 +126,20 @@ class _View(Protocol):
 class _Printed:
     """A line for each transition, for pipes and logs."""
 
-    def __init__(self) -> None:
+    def __init__(self, workflow: Object) -> None:
         self._state = ""
+        self._ended = set(transition.ended_without_taskruns(workflow))
 
     def changed(self, copy: RunCopy, changes: list[tuple[Object | None, Object]]) -> None:
-        """Print TaskRuns that entered another state."""
+        """Print TaskRuns that entered another state, and tasks that ended without one."""
         for before, item in changes:
             if before is None or _stage(before) != _stage(item):
                 output.styled(transition.line(item, before, time.time()))
+        ended = transition.ended_without_taskruns(copy.workflow)
+        for (task, word), because in ended.items():
+            if (task, word) not in self._ended:
+                output.styled(transition.run_line(task, word, because, time.time()))
+        self._ended = set(ended)  # a clear may start a task again
         state = run_state.word_of(copy.workflow)
         if state != self._state and not run_state.has_ended(copy.workflow):
             self._state = state

@@ -15,6 +15,7 @@ from kubectl_torpor.render.tree import one_line, waits_for
 _NAME = 20
 _STATE = 10
 _RESULT = 120
+_ENDED = frozenset({"Failed", "UpstreamFailed", "Skipped", "Cancelled"})
 
 
 def line(item: Mapping[str, Any], before: Mapping[str, Any] | None, now: float) -> str:
@@ -28,6 +29,16 @@ def run_line(name: str, state: str, details: str, now: float) -> str:
     """Return a line of text without control characters. It is never cut: the line may be the only trace in a log."""
     before = printable_line(f"{times.rfc3339(now)}  {name.ljust(_NAME)}  {state.ljust(_STATE)}")
     return f"{before}  {one_line(details)}".rstrip()
+
+
+def ended_without_taskruns(workflow: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Return why tasks have ended before they had TaskRuns, by task and state: no TaskRun has a line about it."""
+    tasks = _status(workflow).get("tasks") or ()
+    return {
+        (str(task.get("name")), str(task["state"])): _because(task)
+        for task in tasks
+        if task.get("state") in _ENDED and not task.get("created")
+    }
 
 
 def what(item: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
@@ -63,7 +74,8 @@ def _scheduled(status: Mapping[str, Any], before: Mapping[str, Any]) -> str:
 
 def _because(status: Mapping[str, Any]) -> str:
     reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
-    return message if message.startswith(reason) else ": ".join(filter(None, (reason, message)))
+    known = message.startswith(reason) or reason == status.get("state")
+    return message if known else ": ".join(filter(None, (reason, message)))
 
 
 def _result(text: Any) -> str:

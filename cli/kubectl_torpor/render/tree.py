@@ -120,8 +120,8 @@ def _details(node: Node, waits: dict[str, str]) -> str:
 
 
 def _why(node: Node) -> str:
-    """The reason and the message, which often begins with it."""
-    if node.message.startswith(node.reason):
+    """The reason and the message, which often begins with it. A reason that is the state itself is left out."""
+    if node.message.startswith(node.reason) or node.reason == node.state:
         return node.message
     return ": ".join(filter(None, (node.reason, node.message)))
 

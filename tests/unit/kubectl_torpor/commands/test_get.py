@@ -203,3 +203,28 @@ def _until_watched(cluster: FakeCluster) -> None:
     while sum("watch=true" in request for request in list(cluster.requests)) < 2:
         assert time.monotonic() < ends, "the command does not watch"
         time.sleep(0.02)
+
+
+def test_following_prints_tasks_that_end_without_a_taskrun(cluster: FakeCluster, torpor: Run) -> None:
+    skipped = {"name": "a", "state": "Skipped", "reason": "Skipped"}
+    cluster.workflow("x", "a", "b", "c", progress="0/2", tasks=[skipped])
+
+    def play() -> None:
+        _until_watched(cluster)
+        failed = {"name": "b", "state": "Failed", "reason": "ExpressionInvalid", "message": "no key rows"}
+        after = {"name": "c", "state": "UpstreamFailed", "reason": "UpstreamFailed", "message": "upstream task b"}
+        with_taskrun = {"name": "d", "state": "Failed", "reason": "Error", "created": 1}
+        status = {"completionTime": _ENDED, "tasks": [skipped, failed, after, with_taskrun]}
+        cluster.workflow("x", "a", "b", "c", state="Failed", progress="2/2", **status)
+
+    player = threading.Thread(target=play)
+    player.start()
+    _, out, _ = torpor("get", "x", "-w")
+    player.join()
+    shown = [" ".join(line.split()[1:]) for line in out.splitlines()]
+    assert shown == [
+        "x Running 0/2",
+        "b Failed ExpressionInvalid: no key rows",
+        "c UpstreamFailed upstream task b",
+        "x Failed 2/2",
+    ]

@@ -6,13 +6,13 @@ from torpor_views import tree
 from torpor_views.model import Run
 
 
-def drawn(look: Look, message: str, **status: Any) -> list[str]:
+def drawn(look: Look, message: str, reason: str = "Error") -> list[str]:
     """The lines of a run of one task with this message."""
-    task = {"name": "a", "state": "Failed", "reason": "Error", "message": message}
+    task: dict[str, Any] = {"name": "a", "state": "Failed", "reason": reason, "message": message}
     workflow = {
         "metadata": {"name": "x", "uid": "u", "namespace": "team"},
         "spec": {"tasks": [{"name": "a", "python": "m:f"}]},
-        "status": {"state": "Failed", "tasks": [task], **status},
+        "status": {"state": "Failed", "tasks": [task]},
     }
     return render.lines(tree.build(Run.parse(workflow, now=0.0)), look)
 
@@ -29,3 +29,7 @@ def test_a_terminal_cuts_messages_at_its_width_with_an_ellipsis() -> None:
 
 def test_a_message_of_several_lines_is_one_line() -> None:
     assert drawn(Look(), "Error, exit code 3: before\noh\tno\x1b[2J")[-1].endswith("before oh no\\x1b[2J")
+
+
+def test_a_reason_that_is_the_state_is_not_repeated() -> None:
+    assert drawn(Look(), "upstream task b", reason="Failed")[-1].split("Failed", 1)[1].strip() == "upstream task b"
