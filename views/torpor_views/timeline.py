@@ -11,11 +11,25 @@ from itertools import pairwise
 from typing import assert_never
 
 from torpor_wire import names
+from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_views import json_fields, timeline_entries
 from torpor_views.json_fields import Fields
 from torpor_views.model import HistoryEntry, Instance, Run
+
+
+_NOT_STARTED = frozenset(
+    {
+        Reason.IMAGE_PULL_FAILED,
+        Reason.LAUNCH_FAILED,
+        Reason.UNSCHEDULABLE,
+        Reason.MOUNT_FAILED,
+        Reason.POD_PENDING,
+        Reason.QUOTA_EXCEEDED,
+    }
+)
+"""Reasons of a pod whose container has not started."""
 
 
 class Phase(StrEnum):
@@ -24,7 +38,7 @@ class Phase(StrEnum):
     QUEUED = "queued"
     """Scheduled, without a pod: it waits for a slot. Also the time until its pod runs, if the pods are not given."""
     STARTING = "starting"
-    """Scheduled, with a pod that has not claimed the TaskRun."""
+    """With a pod that has not claimed the TaskRun, or whose container has not started."""
     RUNNING = "running"
     """In a pod."""
     WAITING = "waiting"
@@ -129,19 +143,24 @@ def _between(one: Instance, entries: list[HistoryEntry], now: float) -> Iterator
     The last one of an instance that goes on ends now. A history whose end is missing ends at the completion.
     """
     for entry, following in pairwise(entries):
-        found = _interval(entry, following.at)
+        found = _interval(entry, following.at, following.reason)
         yield found if timeline_entries.follows(entry, following) else replace(found, phase=Phase.GAP)
     last = entries[-1] if entries else None
     if last is None or (last.state is not None and _phase(last.state) is None):
         return
     if not one.ended:
-        yield replace(_interval(last, max(now, last.at)), open=True)
+        yield replace(_interval(last, max(now, last.at), one.reason), open=True)
     elif one.completed is not None:
-        yield _interval(last, max(one.completed, last.at))
+        yield _interval(last, max(one.completed, last.at), one.reason)
 
 
-def _interval(entry: HistoryEntry, end: float) -> Interval:
+def _interval(entry: HistoryEntry, end: float, why: str) -> Interval:
+    """The interval that an entry begins. `why`: the reason of its end, or the present one.
+
+    A container task is Running as soon as its pod exists, so the pod may never have started.
+    """
     phase = Phase.GAP if entry.count > 1 else _phase(entry.state) or Phase.GAP
+    phase = Phase.STARTING if phase is Phase.RUNNING and why in _NOT_STARTED else phase
     detail = str(entry.count) if entry.count > 1 else entry.trigger or entry.pod
     return Interval(
         phase=phase,

@@ -163,6 +163,19 @@ def test_without_history_the_moments_give_the_present_attempt(state: str, moment
     assert not found.exact
 
 
+def test_a_pod_whose_container_never_started_is_not_shown_as_running() -> None:
+    claimed = entry("Running", -290, pod="p0")
+    open_one = row(taskrun("load", "Running", history=[claimed], reason="Unschedulable"))
+    assert phases(open_one) == [(Phase.QUEUED, -300, -290), (Phase.STARTING, -290, 0)]
+    failed = entry("Failed", -200, reason="ImagePullFailed")
+    ended = row(taskrun("load", "Failed", history=[claimed, failed], completionTime=at(-200)))
+    assert phases(ended)[-1] == (Phase.STARTING, -290, -200)
+    retried = [claimed, entry("UpForRetry", -200, reason="LaunchFailed"), entry("Scheduled", -100, attempt=2)]
+    again = row(taskrun("load", "Running", history=[*retried, entry("Running", -90, attempt=2)], attempt=2))
+    assert [phase for phase, _, _ in phases(again)][1:3] == [Phase.STARTING, Phase.BACKING_OFF]
+    assert phases(again)[-1] == (Phase.RUNNING, -90, 0)
+
+
 def test_the_pod_separates_queueing_from_starting() -> None:
     body = taskrun("load", "Scheduled", history=[])
     found = row(body, pod(body, metadata={"creationTimestamp": at(-30)}))
