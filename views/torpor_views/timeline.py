@@ -18,7 +18,6 @@ from torpor_views import json_fields, timeline_entries
 from torpor_views.json_fields import Fields
 from torpor_views.model import HistoryEntry, Instance, Run
 
-
 _NOT_STARTED = frozenset(
     {
         Reason.IMAGE_PULL_FAILED,
