@@ -1,6 +1,7 @@
 """Checks a namespace of workflows: its set-up, the user's rights, and objects that cannot be deleted. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
 from torpor_wire import constants
@@ -24,6 +25,42 @@ def rights(facts: Facts) -> Result:
     return passed("rights", f"you may read runs in namespace {facts.namespace}, and not change them (ClusterRole edit)")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Binding:
+    """A RoleBinding that a namespace of workflows needs, and what its absence means."""
+
+    name: str
+    account: str
+    without: str
+    result: Callable[[str, str, str], Result] = failed
+
+    def command(self, namespace: str, role: str) -> str:
+        """Return what creates it."""
+        account = self.account.format(namespace=namespace)
+        return f"kubectl -n {namespace} create rolebinding {self.name} --clusterrole={role} --serviceaccount={account}"
+
+
+_BINDINGS = {
+    "torpor-operator-namespace": _Binding(
+        name="torpor-operator",
+        account="torpor-system:torpor-operator",
+        without="the operator may not create TaskRuns and pods",
+    ),
+    "torpor-task": _Binding(
+        name="torpor-task",
+        account=f"{{namespace}}:{constants.TASK_ACCOUNT}",
+        without="task pods may not write their status",
+    ),
+    "torpor-archive-namespace": _Binding(
+        name="torpor-archive-namespace",
+        account="torpor-system:torpor-archive",
+        without="the archive keeps no logs",
+        result=warning,
+    ),
+}
+"""By the ClusterRole; the same as in manifests/namespace."""
+
+
 def namespace(facts: Facts) -> Iterator[Result]:
     """Yield whether the namespace is set up for workflows. It need not be, unless the user has named it."""
     for result in _set_up(facts):
@@ -38,27 +75,20 @@ def _set_up(facts: Facts) -> Iterator[Result]:
     if facts.namespace_object is None:
         yield failed("namespace", f"namespace {name} does not exist", "choose another one with -n")
         return
-    action = f"apply manifests/namespace to namespace {name}: docs/getting-started.md"
     if facts.task_account is None:
+        action = f"kubectl -n {name} create serviceaccount {constants.TASK_ACCOUNT}"
         yield failed("namespace", f"namespace {name} has no ServiceAccount {constants.TASK_ACCOUNT}", action)
-        return
-    if stalled := _not_ready(facts):
-        yield failed("namespace", f"{listed(stalled)}: NamespaceNotReady", action)
-        return
+    elif stalled := _not_ready(facts):
+        yield failed("namespace", f"{listed(stalled)}: NamespaceNotReady", f"torpor -n {name} why {stalled[0]}")
     if isinstance(facts.role_bindings, Unreadable):
         yield unknown("namespace", facts.role_bindings)
         return
     bound = {one["roleRef"]["name"] for one in facts.role_bindings if one.get("subjects")}
-    for role, purpose in (
-        ("torpor-operator-namespace", "the operator may not create TaskRuns and pods"),
-        ("torpor-task", "task pods may not write their status"),
-    ):
+    for role, each in _BINDINGS.items():
         if role not in bound:
-            yield failed("namespace", f"namespace {name} does not bind ClusterRole {role}: {purpose}", action)
-    if "torpor-archive-namespace" not in bound:
-        message = f"namespace {name} does not bind ClusterRole torpor-archive-namespace: the archive keeps no logs"
-        yield warning("namespace", message, action)
-    if {"torpor-operator-namespace", "torpor-task", "torpor-archive-namespace"} <= bound:
+            message = f"namespace {name} does not bind ClusterRole {role}: {each.without}"
+            yield each.result("namespace", message, each.command(name, role))
+    if bound >= _BINDINGS.keys() and facts.task_account is not None and not _not_ready(facts):
         yield passed("namespace", f"namespace {name} is set up for workflows")
 
 

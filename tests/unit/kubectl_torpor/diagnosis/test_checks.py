@@ -2,9 +2,12 @@
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from kubectl_torpor.diagnosis import namespace_checks
 from kubectl_torpor.diagnosis.diagnose import diagnose
 from kubectl_torpor.diagnosis.facts import Facts, Unreadable
 from kubectl_torpor.diagnosis.result import Result, Status
@@ -262,3 +265,19 @@ def test_a_viewer_is_told_that_the_runs_cannot_be_changed() -> None:
     facts = replace(HEALTHY, rights={**HEALTHY.rights, "create workflows": False})
     (found,) = (one for one in results(facts) if one.check == "rights")
     assert (found.status, "not change them" in found.message) == (Status.OK, True)
+
+
+def test_a_missing_binding_names_the_command_that_creates_that_of_the_manifests() -> None:
+    folder = Path(__file__).parents[4] / "manifests/namespace"
+    documents = [each for path in folder.glob("*.yaml") for each in yaml.safe_load_all(path.read_text())]
+    commands = []
+    for each in documents:
+        if each["kind"] == "RoleBinding":
+            (subject,) = each["subjects"]
+            account = f"{subject['namespace']}:{subject['name']}".replace("workflows:", "team:")
+            name, role = each["metadata"]["name"], each["roleRef"]["name"]
+            commands.append(
+                f"kubectl -n team create rolebinding {name} --clusterrole={role} --serviceaccount={account}"
+            )
+    found = namespace_checks.namespace(replace(HEALTHY, role_bindings=[]))
+    assert sorted(result.action for result in found if result.action) == sorted(commands)
