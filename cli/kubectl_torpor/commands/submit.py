@@ -44,7 +44,13 @@ def submit_command(
 
     A file may have several documents. All are read before the first is created.
     """
-    bodies = [(source, _with_params(body, pairs, params_file)) for source in files for body in manifest.read(source)]
+    read = [manifest.read(source) for source in files]
+    several = sum(map(len, read)) > 1
+    bodies = [
+        (source, _with_params(body, pairs, params_file, where=f"{source}, document {place}: " if several else ""))
+        for source, documents in zip(files, read, strict=True)
+        for place, body in enumerate(documents, start=1)
+    ]
     afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(len(bodies))
     cluster = connect(target)
@@ -64,9 +70,15 @@ def _create(cluster: Cluster, source: str, body: dict[str, Any], *, dry_run: boo
         raise errors.CliError(f"{place}: {error}; `torpor lint {source}` shows where") from error
 
 
-def _with_params(body: dict[str, Any], pairs: tuple[str, ...], params_file: str | None) -> dict[str, Any]:
+def _with_params(
+    body: dict[str, Any], pairs: tuple[str, ...], params_file: str | None, *, where: str
+) -> dict[str, Any]:
+    """Return the Workflow with values of params. Raises UsageError, which `where` begins."""
     declared = body["spec"].get("params") or {}
     given = manifest.mapping(params_file) if params_file else {}
-    params.check_names(given, declared)
-    values = {**declared, **given, **params.parse(pairs, declared)}
+    try:
+        params.check_names(given, declared)
+        values = {**declared, **given, **params.parse(pairs, declared)}
+    except errors.UsageError as error:
+        raise errors.UsageError(f"{where}{error}") from error
     return {**body, "spec": {**body["spec"], "params": values}} if values else body

@@ -60,3 +60,9 @@ def test_a_wrong_state_or_duration_is_usage(torpor: Run) -> None:
     assert torpor("list", "--state", "runing") == (2, "", "torpor: there is no state 'runing'; did you mean Running?\n")
     code, _, err = torpor("list", "--since", "2 h")
     assert (code, err.count("\n")) == (2, 1)
+
+
+def test_what_is_no_name_of_a_namespace_is_usage(cluster: FakeCluster, torpor: Run) -> None:
+    message = "torpor: 'A_b' is no name of a namespace; use lower-case letters, digits and dashes\n"
+    assert torpor("list", "-n", "A_b") == (2, "", message)
+    assert cluster.requests == []

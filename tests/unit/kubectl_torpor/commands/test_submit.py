@@ -68,3 +68,12 @@ def test_a_missing_right_is_no_error_of_the_file(submit: Submit, tmp_path: Path)
     _, err = submit(403, "Forbidden", 'workflows.torpor.dev is forbidden: User "ann" cannot create', str(file))
     assert "ask for ClusterRole" in err
     assert "lint" not in err
+
+
+def test_a_param_that_one_of_several_documents_lacks_names_the_document(submit: Submit, tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    other = _WORKFLOW.replace("taks: []", "params: {x: 1}")
+    file.write_text(f"{other}\n---\n{_WORKFLOW}\n")
+    ended, err = submit(500, "InternalError", "unused", str(file), "-p", "x=2")
+    assert ended == 2
+    assert err == f"torpor: {file}, document 2: there is no param 'x'; spec.params has none\n"
