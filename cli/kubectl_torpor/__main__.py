@@ -44,7 +44,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _usage(error: click.UsageError) -> str:
     path = error.ctx.command_path if error.ctx else "torpor"
-    return f"{error.format_message().rstrip('.')}; see `{path} --help`"
+    message = " ".join(error.format_message().split())  # click lists choices on lines of their own
+    return f"{message.rstrip('.,')}; see `{path} --help`"
 
 
 if __name__ == "__main__":

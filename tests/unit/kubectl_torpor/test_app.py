@@ -69,3 +69,10 @@ def test_text_that_the_encoding_of_standard_output_lacks_is_escaped(monkeypatch:
     assert kubectl_torpor.__main__.main([]) == 0
     sys.stdout.flush()
     assert written.getvalue() == b"\xfcbung \\u2713\n"
+
+
+def test_choices_of_a_wrong_argument_are_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion"]) == 2
+    err = capsys.readouterr().err
+    assert "Choose from: bash, zsh, fish; see `torpor completion --help`" in err
+    assert "\\n" not in err
