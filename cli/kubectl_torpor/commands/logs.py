@@ -16,6 +16,7 @@ from kubectl_torpor.cluster.resources import PODS, WORKFLOWS
 from kubectl_torpor.instances import check_reference, instances_at
 from kubectl_torpor.logs import merge, no_lines, selection, timestamps
 from kubectl_torpor.logs.follow import Followed, Follower
+from kubectl_torpor.logs.no_lines import Logs
 from kubectl_torpor.logs.printing import LogPrinter, Style
 from kubectl_torpor.logs.progress import Progress
 from kubectl_torpor.logs.reader import LogReader, Window
@@ -140,9 +141,13 @@ class _Logs:
                 self._report_nothing(there, chosen)
 
     def _report_nothing(self, there: Found, chosen: Filter) -> None:
-        everything = selection.select(there, Filter(task=chosen.task, path=chosen.path))
-        instances = instances_at(self._wanted, self._view)
-        output.note(no_lines.explained(everything, chosen, self._view, instances, self._options))
+        wide = Filter(task=chosen.task, path=chosen.path)
+        logs = Logs(
+            found=selection.select(there, wide),
+            not_started=selection.not_started(there, wide),
+            instances=instances_at(self._wanted, self._view),
+        )
+        output.note(no_lines.explained(self._view, chosen, logs, self._options))
 
     def _found(self) -> Found:
         return Found(

@@ -1,6 +1,7 @@
 """Explains why there are no lines to show. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torpor_views.model import Instance, Run
 from torpor_wire.state import State
@@ -9,29 +10,35 @@ from kubectl_torpor import errors
 from kubectl_torpor.logs.selection import Filter, Selection
 
 
-def explained(
-    everything: Selection, chosen: Filter, run: Run, instances: Sequence[Instance], options: Sequence[str]
-) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """What a user names, without further filters: its logs, its pods that have not started, its instances."""
+
+    found: Selection
+    not_started: int
+    instances: Sequence[Instance]
+
+
+def explained(run: Run, chosen: Filter, logs: Logs, options: Sequence[str]) -> str:
     """Return a sentence. Raises UnknownNameError for an attempt that did not take place.
 
-    `everything`: the logs of what the user names, without further filters. `instances`: its instances. `options`: the
-    filters as the user wrote them.
+    `options`: the filters as the user wrote them.
     """
     named = f"{run.name}/{chosen.task}" if chosen.task else run.name
-    there = bool(everything.sources or everything.missing)
+    there = bool(logs.found.sources or logs.found.missing)
     if there and options:
-        _check_attempt(chosen, named, instances)
+        _check_attempt(chosen, named, logs.instances)
         return f"no line of {named} matches {' '.join(options)}"
-    waits = any(one.state is State.DEFERRED for one in instances)
-    ended = run.ended or bool(chosen.task and instances and all(one.ended for one in instances))
-    what = (
-        f"the log of {named} is empty" if there else f"there is no log of {named}" if ended else "there is no log yet"
-    )
-    if ended:
-        return what
-    if waits and not there:
-        return f"{what}: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
-    return f"{what}; `torpor why {named}` explains what the tasks wait for"
+    if run.ended or bool(chosen.task and logs.instances and all(one.ended for one in logs.instances)):
+        return f"the log of {named} is empty" if there else f"there is no log of {named}"
+    if logs.not_started:
+        pods = "1 pod has" if logs.not_started == 1 else f"{logs.not_started} pods have"
+        return f"there is no log yet: {pods} not started; `torpor why {named}` explains why"
+    if there:
+        return f"the log of {named} is empty; `torpor why {named}` explains what the tasks wait for"
+    if any(one.state is State.DEFERRED for one in logs.instances):
+        return f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
+    return f"there is no log yet; `torpor why {named}` explains what the tasks wait for"
 
 
 def _check_attempt(chosen: Filter, named: str, instances: Sequence[Instance]) -> None:

@@ -17,21 +17,28 @@ _PATH = re.compile(r"\d{1,6}(?:\.\d{1,6})*")
 _SECOND = 1_000_000_000
 
 
-def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:
-    """Return the log of a pod; None if its container has not started, or if it is no pod of these tasks."""
-    metadata, status = json_fields.fields(pod.get("metadata")), json_fields.fields(pod.get("status"))
+def key_of(pod: Mapping[str, Any], tasks: Iterable[str]) -> SourceKey | None:
+    """Return what a pod executes; None if it is no pod of these tasks."""
+    metadata = json_fields.fields(pod.get("metadata"))
     labels = json_fields.fields(metadata.get("labels"))
-    name, index = json_fields.text(metadata.get("name")), json_fields.text(labels.get(constants.LABEL_INDEX))
+    index = json_fields.text(labels.get(constants.LABEL_INDEX))
     task = next((one for one in tasks if names.label(one) == labels.get(constants.LABEL_TASK)), None)
-    numbers, state = _POD_NAME.search(name), container_state(status)
-    started = timestamps.of_text(state.get("startedAt"))
-    if task is None or numbers is None or started is None:
+    numbers = _POD_NAME.search(json_fields.text(metadata.get("name")))
+    if task is None or numbers is None:
         return None
     path = tuple(map(int, index.split("."))) if _PATH.fullmatch(index) else ()
-    key = SourceKey(task, path, int(numbers[1]), int(numbers[2]), int(numbers[3] or 0), Kind.POD)
+    return SourceKey(task, path, int(numbers[1]), int(numbers[2]), int(numbers[3] or 0), Kind.POD)
+
+
+def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:
+    """Return the log of a pod; None if its container has not started, or if it is no pod of these tasks."""
+    metadata, state = json_fields.fields(pod.get("metadata")), container_state(json_fields.fields(pod.get("status")))
+    key, started = key_of(pod, tasks), timestamps.of_text(state.get("startedAt"))
+    if key is None or started is None:
+        return None
     finished = timestamps.of_text(state.get("finishedAt"))
     end = None if finished is None else finished + _SECOND  # the API server shows whole seconds
-    uid = json_fields.text(metadata.get("uid"))
+    uid, name = json_fields.text(metadata.get("uid")), json_fields.text(metadata.get("name"))
     return LogSource(key=key, start=started, end=end, id=uid, pod=name, running=finished is None)
 
 

@@ -10,7 +10,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from kubectl_torpor.logs import timestamps
-from kubectl_torpor.logs.pods import of_pod
+from kubectl_torpor.logs.pods import container_state, key_of, of_pod
 from kubectl_torpor.logs.source import Kind, LogSource, Nanoseconds, SourceKey
 
 _FAILED = frozenset({State.FAILED, State.UP_FOR_RETRY})
@@ -77,6 +77,12 @@ def select(found: Found, chosen: Filter) -> Selection:
         sources=tuple(source for source in (*live, *kept) if chooses(chosen, source, states)),
         missing=tuple(each for each in (*missing, *unknown) if chooses(chosen, each.source, states)),
     )
+
+
+def not_started(found: Found, chosen: Filter) -> int:
+    """Return how many of the pods that the filter chooses have a container that has not started."""
+    keys = (key_of(pod, found.tasks) for pod in found.pods if not container_state(pod.get("status") or {}))
+    return sum(key is not None and chooses(chosen, LogSource(key=key)) for key in keys)
 
 
 def of_archive(item: Mapping[str, Any]) -> LogSource:

@@ -263,3 +263,18 @@ def test_options_that_match_no_line_are_named(cluster: FakeCluster, torpor: Run,
 def test_a_run_that_ended_without_taskruns_has_no_log(cluster: FakeCluster, torpor: Run) -> None:
     cluster.workflow("invalid", "a", state="Failed", completionTime="2026-11-22T10:01:00Z")
     assert torpor("logs", "invalid") == (0, "", "there is no log of invalid\n")
+
+
+def test_pods_that_have_not_started_are_counted(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
+    for number in range(2):
+        entry = {"state": "Running", "attempt": 1, "segment": 0, "launch": 0, "at": second(2)}
+        one = load(number, state="Running")
+        pod = cluster.pod(one, started=second(2))
+        one["status"]["history"] = [{**entry, "pod": pod}]
+        cluster.objects["pods"][pod]["status"] = {"phase": "Pending"}
+    assert torpor("logs", "ingest") == (
+        0,
+        "",
+        "there is no log yet: 2 pods have not started; `torpor why ingest` explains why\n",
+    )
+    assert "1 pod has not started" in torpor("logs", "ingest/load/1")[2]
