@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import click
+from torpor_wire import constants, names
 
 from kubectl_torpor import runs as run_lookup
 from kubectl_torpor.cluster import kubeconfig
+from kubectl_torpor.cluster.api import Selection
 from kubectl_torpor.cluster.connect import Cluster, connect
+from kubectl_torpor.cluster.resources import NAMESPACES, TASKRUNS
 from kubectl_torpor.errors import CliError
-from kubectl_torpor.references import LATEST
+from kubectl_torpor.references import LATEST, path_of, written
+from kubectl_torpor.run_state import RunWord, has_ended
 from kubectl_torpor.target import target_of
 
 LIMIT_S = 2.0
@@ -22,18 +26,43 @@ def runs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> li
     return _starting(incomplete, [LATEST, *_bounded(ctx, _names)])
 
 
+def open_runs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of live Workflows that have not ended."""
+    return _starting(incomplete, [LATEST, *_bounded(ctx, _open_names)])
+
+
 def tasks(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the tasks of the run that the argument `name` has."""
-    name = ctx.params.get("name") or ""
+    given = ctx.params.get("name") or next(iter(ctx.args), "")  # click leaves it in args while an option has no value
+    name = given.partition("/")[0]
     return _starting(incomplete, _bounded(ctx, lambda cluster: _task_names(cluster, name)))
 
 
 def references(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return names of runs, and after a slash NAME/task."""
-    name, slash, _ = incomplete.partition("/")
+    """Return names of runs, after a slash NAME/task, and after another one NAME/task/index."""
+    name, slash, rest = incomplete.partition("/")
     if not slash:
         return runs(ctx, parameter, incomplete)
+    task, slash, _ = rest.partition("/")
+    if slash:
+        return _starting(incomplete, _bounded(ctx, lambda cluster: _instance_names(cluster, name, task)))
     return _starting(incomplete, [f"{name}/{task}" for task in _bounded(ctx, lambda c: _task_names(c, name))])
+
+
+def open_references(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of runs that have not ended, and of their tasks and instances."""
+    return (references if "/" in incomplete else open_runs)(ctx, parameter, incomplete)
+
+
+def namespaces(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the namespaces of the cluster, for a user who may list them."""
+    return _starting(incomplete, _bounded(ctx, _namespace_names))
+
+
+def states(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the states of runs, in lower case if the user writes so."""
+    words = [str(word) for word in RunWord]
+    return _starting(incomplete, [word.lower() for word in words] if incomplete.islower() else words)
 
 
 def contexts(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -47,6 +76,21 @@ def contexts(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -
 
 def _names(cluster: Cluster) -> list[str]:
     return [item["metadata"]["name"] for item in run_lookup.workflows(cluster)]
+
+
+def _open_names(cluster: Cluster) -> list[str]:
+    return [item["metadata"]["name"] for item in run_lookup.workflows(cluster) if not has_ended(item)]
+
+
+def _namespace_names(cluster: Cluster) -> list[str]:
+    return [item["metadata"]["name"] for item in cluster.api.list(Selection(resource=NAMESPACES, namespace=None))]
+
+
+def _instance_names(cluster: Cluster, name: str, task: str) -> list[str]:
+    labels = f"{constants.LABEL_WORKFLOW}={names.label(name)},{constants.LABEL_TASK}={names.label(task)}"
+    found = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    paths = sorted(path for item in found if (path := path_of(item)))
+    return [f"{name}/{task}/{written(path)}" for path in paths]
 
 
 def _task_names(cluster: Cluster, name: str) -> list[str]:

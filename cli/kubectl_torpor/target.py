@@ -25,7 +25,11 @@ class Target:
 
 
 TARGET_OPTIONS: tuple[Callable[[], click.Option], ...] = (
-    lambda: click.Option(["-n", "--namespace", "namespace"], help="Namespace; by default that of the context."),
+    lambda: click.Option(
+        ["-n", "--namespace", "namespace"],
+        help="Namespace; by default that of the context.",
+        shell_complete=_complete("namespaces"),
+    ),
     lambda: click.Option(
         ["--context", "context"], help="Context of the kubeconfig.", shell_complete=_complete("contexts")
     ),
@@ -71,7 +75,13 @@ def _complete(function: str) -> Callable[[click.Context, click.Parameter, str], 
 
 complete_run = _complete("runs")
 """Completes names of Workflows."""
+complete_open_run = _complete("open_runs")
+"""Completes names of Workflows that have not ended."""
 complete_task = _complete("tasks")
 """Completes tasks of the run that the argument `name` has."""
 complete_reference = _complete("references")
-"""Completes NAME, then NAME/task."""
+"""Completes NAME, then NAME/task, then NAME/task/index."""
+complete_open_reference = _complete("open_references")
+"""Completes the same for runs that have not ended."""
+complete_state = _complete("states")
+"""Completes states of runs."""

@@ -12,9 +12,9 @@ from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.errors import NotFoundError
 from kubectl_torpor.cluster.resources import TASKRUNS
 from kubectl_torpor.references import Reference
-from kubectl_torpor.target import ClusterCommand, Target, complete_reference
+from kubectl_torpor.target import ClusterCommand, Target, complete_open_reference
 
-_NAME = click.argument("name", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_reference)
+_NAME = click.argument("name", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_open_reference)
 _NOTE = click.option("--note", metavar="TEXT", help="A sentence that the run receives, up to 1,024 characters.")
 _NOTE_MAX = 1024
 

@@ -8,14 +8,15 @@ from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.resources import WORKFLOWS
 from kubectl_torpor.output import Format, output_option
-from kubectl_torpor.target import ClusterCommand, Target, complete_run
+from kubectl_torpor.target import ClusterCommand, Target, complete_open_run, complete_run
 
 _NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_run)
+_OPEN_NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_open_run)
 _OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
 
 
 @click.command("suspend", cls=ClusterCommand)
-@_NAMES
+@_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
 def suspend_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
@@ -24,7 +25,7 @@ def suspend_command(target: Target, names: tuple[str, ...], output_format: str) 
 
 
 @click.command("resume", cls=ClusterCommand)
-@_NAMES
+@_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
 def resume_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
@@ -33,7 +34,7 @@ def resume_command(target: Target, names: tuple[str, ...], output_format: str) -
 
 
 @click.command("stop", cls=ClusterCommand)
-@_NAMES
+@_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
 def stop_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
@@ -42,7 +43,7 @@ def stop_command(target: Target, names: tuple[str, ...], output_format: str) -> 
 
 
 @click.command("cancel", cls=ClusterCommand)
-@_NAMES
+@_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
 def cancel_command(target: Target, names: tuple[str, ...], output_format: str) -> None:

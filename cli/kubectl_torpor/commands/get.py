@@ -16,7 +16,7 @@ from kubectl_torpor.references import Reference
 from kubectl_torpor.render import terminal
 from kubectl_torpor.render import tree as render
 from kubectl_torpor.runs import FoundRun
-from kubectl_torpor.target import ClusterCommand, Target, complete_reference
+from kubectl_torpor.target import ClusterCommand, Target, complete_reference, complete_task
 
 _EARLY = 500
 """TaskRuns from which the line of the run is printed before they are read."""
@@ -26,7 +26,13 @@ _SHOWN = 50
 @click.command("get", cls=ClusterCommand)
 @click.argument("name", metavar="NAME[/TASK]|@latest", shell_complete=complete_reference)
 @click.option("-w", "--watch", "follow", is_flag=True, help="Follow the run until it ends; exit 3 if it fails.")
-@click.option("--unfold", multiple=True, metavar="TASK", help="Show the instances of a mapped task, or of `all`.")
+@click.option(
+    "--unfold",
+    multiple=True,
+    metavar="TASK",
+    help="Show the instances of a mapped task, or of `all`.",
+    shell_complete=complete_task,
+)
 @output_option()
 @click.pass_obj
 def get_command(target: Target, name: str, follow: bool, unfold: tuple[str, ...], output_format: str) -> int:

@@ -16,7 +16,7 @@ from kubectl_torpor.cluster.errors import RejectedError
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.render import style
 from kubectl_torpor.run_list import Filters, ListedRun
-from kubectl_torpor.target import ClusterCommand, Target
+from kubectl_torpor.target import ClusterCommand, Target, complete_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,14 @@ class _Archived:
 
 @click.command("list", cls=ClusterCommand)
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="List the runs of all namespaces.")
-@click.option("--state", "states", multiple=True, metavar="STATE", help="Only runs in this state; may repeat.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    metavar="STATE",
+    help="Only runs in this state; may repeat.",
+    shell_complete=complete_state,
+)
 @click.option("--since", metavar="DURATION", help="Only runs that go on or ended since then, such as 2h or 7d.")
 @click.option("-l", "--selector", "labels", default="", help="Only runs with these labels, as kubectl -l.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="Most archived runs to list.")

@@ -38,6 +38,9 @@ class Handler(BaseHTTPRequestHandler):
     def _api(self, path: str, query: Mapping[str, str]) -> None:
         segments = [unquote(each) for each in path.split("/") if each]
         plural = next((each for each in segments if each in PLURALS), "")
+        if segments == ["api", "v1", "namespaces"]:
+            self._json({"metadata": {}, "items": [{"metadata": {"name": NAMESPACE, "uid": "n"}}]})
+            return
         rest = segments[segments.index(plural) + 1 :] if plural else []
         if not plural:
             self._status(404, "NotFound", "the server could not find the requested resource")

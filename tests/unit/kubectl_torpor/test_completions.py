@@ -29,6 +29,31 @@ def test_runs_tasks_and_references_come_from_the_cluster(
     assert completed("torpor retry ingest-x7 l", monkeypatch, 3) == ["load", "list"]
 
 
+def test_namespaces_states_unfold_and_instances_complete(
+    cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.workflow("x", "load", "list")
+    for number in (2, 10):
+        cluster.taskrun("x", "load", number)
+    assert torpor("list")[0] == 0
+    assert completed("torpor list -n te", monkeypatch, 3) == ["team"]
+    assert completed("torpor list --state Fai", monkeypatch, 3) == ["Failed"]
+    assert completed("torpor list --state fai", monkeypatch, 3) == ["failed"]
+    assert completed("torpor get x --unfold lo", monkeypatch, 4) == ["load"]
+    assert completed("torpor logs x/load/", monkeypatch, 2) == ["x/load/2", "x/load/10"]
+
+
+def test_commands_that_change_a_run_complete_those_that_have_not_ended(
+    cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.workflow("run-open", "a")
+    cluster.workflow("run-over", "a", state="Failed", completionTime="2026-11-22T10:01:00Z")
+    assert torpor("list")[0] == 0
+    for command in ("cancel", "resume", "approve"):
+        assert completed(f"torpor {command} ru", monkeypatch, 2) == ["run-open"]
+    assert completed("torpor delete ru", monkeypatch, 2) == ["run-open", "run-over"]
+
+
 def test_commands_complete_without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/nonexistent")
     assert completed("torpor res", monkeypatch, 1) == ["result", "resubmit", "resume"]
