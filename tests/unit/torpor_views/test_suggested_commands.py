@@ -20,6 +20,7 @@ SUGGESTED = [
     commands.torpor("get", RUN),
     commands.torpor("get", RUN, "", "-w"),
     commands.torpor("resume", RUN),
+    commands.submit(RUN),
     commands.torpor("result", RUN, "load"),
     commands.torpor("approve", RUN, "sign_off/1"),
     commands.torpor("logs", RUN, "load/3"),
@@ -62,7 +63,7 @@ NODE = "pod p is Pending without a node since 10:00: kubectl -n data describe po
     ("message", "number", "rest"),
     [
         (f"the ServiceAccount may not read it.{SECRET}", 2, "the ServiceAccount may not read it. To allow it"),
-        (NAMESPACE, 3, NAMESPACE[: NAMESPACE.index(": kubectl")]),
+        (NAMESPACE, 4, NAMESPACE[: NAMESPACE.index(": kubectl")]),
         (NODE, 1, "pod p is Pending without a node since 10:00"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_claim_without_an_entry_is_at_the_start_of_the_attempt() -> None:
 
 def test_the_moments_complete_the_history_of_a_worker_that_writes_no_entries() -> None:
     fired = [entry("Scheduled", -100, segment=1)]
-    moments = {"startedAt": at(-200), "deferredAt": at(-150), "firedAt": at(-100), "segment": 1}
+    moments: Object = {"startedAt": at(-200), "deferredAt": at(-150), "firedAt": at(-100), "segment": 1}
     found = row(taskrun("load", "Succeeded", history=fired, completionTime=at(-50), **moments))
     assert phases(found) == [
         (Phase.QUEUED, -300, -200),

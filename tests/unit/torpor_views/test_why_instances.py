@@ -7,7 +7,7 @@ from torpor_views import why
 from torpor_views.why import Cause, CauseKind, Urgency
 from torpor_wire.state import State
 
-from tests.unit.torpor_views.objects import Object, at, facts, pod, python, run, taskrun, workflow
+from tests.unit.torpor_views.objects import Object, at, facts, pod, python, run, taskrun, verdict, workflow
 
 BINDING = "kubectl -n data create rolebinding y --clusterrole=torpor-task --serviceaccount=data:x"
 
@@ -176,3 +176,32 @@ def test_a_taskrun_that_is_being_deleted_says_so_and_names_a_lost_node() -> None
 def test_the_timeout_of_an_attempt_is_said_in_its_last_tenth(fields: Any, near: bool) -> None:
     found = all_of(taskrun("load", "Running", startedAt=at(-56), deferredSeconds=30, spec=fields))
     assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
+
+
+FIXED = "kubectl -n data edit workflow etl; torpor retry etl load -n data"
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice", "command"),
+    [
+        ("Lost", "", "torpor logs etl/load --failed -n data"),
+        ("FailWhen", "", "torpor retry etl load -n data"),
+        ("LaunchFailed", "; fix the image or the pod before a retry", FIXED),
+        ("ModuleNotFound", "; fix the image or the pod before a retry", FIXED),
+        (
+            "ArgumentsInvalid",
+            "; a retry fails again: correct the Workflow and submit it as a new run",
+            "torpor submit FILE -n data",
+        ),
+    ],
+)
+def test_a_retry_is_suggested_only_where_it_can_help(reason: str, advice: str, command: str) -> None:
+    status = {"conditions": [verdict(reason, "task load: no", "False")]}
+    tasks = (python("load", "Failed", reason=reason, message="no"), python("report", "UpstreamFailed", after=["load"]))
+    body = workflow(*tasks, state="Failed", status=status)
+    failed = taskrun("load", "Failed", reason=reason, message="no")
+    whole, load, report = why.of_run(run(body, failed))
+    assert (load.sentence, load.command) == (f"Task load failed: {reason}: no{advice}.", command)
+    assert report.command == why.of_run(run(body))[1].command
+    assert report.command == (command if advice else "torpor retry etl load -n data")
+    assert whole.command == command.replace(" load ", " --failed ") or not advice

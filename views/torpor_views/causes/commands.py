@@ -34,6 +34,16 @@ def retry(run: Run, *refs: str) -> str:
     return _line("torpor", "retry", run.name, *refs, "-n", run.namespace)
 
 
+def submit(run: Run) -> str:
+    """Return the command that submits a corrected Workflow as a new run."""
+    return f"torpor submit FILE {_line('-n', run.namespace)}"
+
+
+def edit(run: Run) -> str:
+    """Return the command that edits the Workflow of a run."""
+    return _line("kubectl", "-n", run.namespace, "edit", "workflow", run.name)
+
+
 def describe(run: Run, kind: str, name: str = "") -> str:
     """Return `kubectl describe` of an object, or of all of a kind."""
     return _line("kubectl", "-n", run.namespace, "describe", kind, *([name] if name else []))

@@ -7,7 +7,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_views import json_fields
-from torpor_views.causes import commands, pod_causes, wait_causes
+from torpor_views.causes import commands, pod_causes, remedies, wait_causes
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.model import Instance, Run
@@ -126,9 +126,9 @@ def _failed(run: Run, one: Instance) -> Cause:
     attempts = f" in attempt {one.attempt} of {max(one.limit + 1, one.attempt)}" if one.limit else ""
     logs = commands.torpor("logs", run, one.ref, "--failed")
     command = commands.within(one.message, run.namespace) or (
-        logs if one.reason in _LOGS else commands.retry(run, one.ref)
+        logs if one.reason in _LOGS else remedies.command(run, one.reason, one.ref)
     )
-    detail = f"failed{attempts}" + (f": {why}" if why else "")
+    detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(one.reason)}"
     return _cause(one, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 

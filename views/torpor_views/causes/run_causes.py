@@ -6,7 +6,7 @@ from torpor_wire import times
 from torpor_wire.reason import Reason
 
 from torpor_views import json_fields
-from torpor_views.causes import commands
+from torpor_views.causes import commands, remedies
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, listed, quoted, sentence
 from torpor_views.model import Condition, Run
 from torpor_views.states import RunState
@@ -113,7 +113,8 @@ def _failed(run: Run) -> Cause:
         detail += _by(run, "Cancelled", "Stopped")
         return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, commands.retry(run), verdict)
     detail = f"failed{_took(run)}" + (f": {why}" if why else "")
-    return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, commands.retry(run, "--failed"), verdict)
+    command = remedies.command(run, verdict.reason if verdict is not None else "", "--failed")
+    return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, command, verdict)
 
 
 def _took(run: Run) -> str:

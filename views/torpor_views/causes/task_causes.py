@@ -5,7 +5,7 @@ from typing import assert_never
 from torpor_wire.reason import Reason
 
 from torpor_views import counts, json_fields
-from torpor_views.causes import commands, slots, upstream
+from torpor_views.causes import commands, remedies, slots, upstream
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted, sentence
 from torpor_views.facts import Facts
 from torpor_views.model import Run, Task
@@ -120,8 +120,9 @@ def _failed(run: Run, task: Task) -> Cause:
         detail = f"failed, since a user deleted TaskRuns of it: {json_fields.one_line(task.message) or 'Deleted'}"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
     why = quoted(task.reason, task.message)
-    command = commands.within(task.message, run.namespace) or commands.retry(run, task.name)
-    return _cause(task, CauseKind.FAILED, Urgency.ACT, f"failed: {why}" if why else "failed", command)
+    command = commands.within(task.message, run.namespace) or remedies.command(run, task.reason, task.name)
+    detail = f"failed{f': {why}' if why else ''}{remedies.advice(task.reason)}"
+    return _cause(task, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 
 def _cause(task: Task, kind: CauseKind, urgency: Urgency, detail: str, command: str) -> Cause:

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from torpor_views import counts
-from torpor_views.causes import commands
+from torpor_views.causes import commands, remedies
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, listed, quoted
 from torpor_views.model import Run, Task
 from torpor_views.states import BROKEN, Rule, TaskState
@@ -33,7 +33,7 @@ def failed_upstream(run: Run, task: Task) -> Cause:
         direct = "upstream task" if root.name in task.before else "the earlier task"
         sentence = f"Task {task.name} does not run: rule {task.rule}, and {direct} {root.name} {_ended(root)}"
         sentence += f" ({why})." if why else "."
-        command = commands.retry(run, root.name)
+        command = remedies.command(run, root.reason, root.name)
     return Cause(
         kind=CauseKind.UPSTREAM_FAILED,
         urgency=Urgency.ACT,
