@@ -29,19 +29,24 @@ def progress(last: float, following: float) -> str:
     return PROGRESS.format(last=at(last)[:19] + "Z", next=at(following)[:19] + "Z")
 
 
-def test_a_wait_says_its_last_and_its_next_look() -> None:
+def test_a_wait_states_its_last_and_its_next_check() -> None:
     found = of(deferred("load", reason="Waiting", message=progress(-20, 40)))
     assert found.sentence == (
-        "Task load has waited 2m for http example.org; last reported look 20s ago: answered 404; next look in 40s."
+        "Task load has waited 2m for http example.org; last check 20s ago: answered 404; next check in 40s."
     )
     assert (found.kind, found.urgency) == (CauseKind.WAITING, Urgency.WAIT)
     assert found.next_at is not None
 
 
-def test_a_report_whose_next_look_is_over_says_how_often_it_looks() -> None:
+def test_a_report_whose_next_check_is_over_states_how_often_it_checks() -> None:
     assert of(deferred("load", reason="Waiting", message=progress(-300, -240))).sentence.endswith(
-        "last reported look 5m ago: answered 404; it looks every 1m."
+        "checked every 1m; last report 5m ago: answered 404."
     )
+
+
+@pytest.mark.parametrize("url", ["http://example.org/x", "https://example.org/x"])
+def test_a_url_is_named_without_the_class_of_its_trigger(url: str) -> None:
+    assert of(deferred("load", waits_for=f"http {url}")).sentence == f"Task load has waited 2m for {url}."
 
 
 def test_a_wait_without_looks_says_what_it_waits_for() -> None:

@@ -49,11 +49,17 @@ def _waiting(run: Run, one: Instance) -> Cause:
     if (approval := _approval(trigger.class_name, json_fields.decoded(trigger.kwargs))) is not None:
         return _approval_cause(run, one, trigger, approval)
     progress = WaitProgress.parse(one.message, trigger.waits_for)
-    words = trigger.waits_for or trigger.class_name
+    words = _subject(trigger)
     subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, one)} for {words}"
     detail = f"{subject}{_looks(progress, run.now)}"
     command = commands.torpor("logs", run, one.ref)
     return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress))
+
+
+def _subject(trigger: Trigger) -> str:
+    """What the trigger waits for; `http http://...` is shortened to the URL."""
+    words = trigger.waits_for or trigger.class_name
+    return words.removeprefix("http ") if words.startswith(("http http://", "http https://")) else words
 
 
 def _waits(run: Run, one: Instance) -> str:
@@ -61,19 +67,19 @@ def _waits(run: Run, one: Instance) -> str:
 
 
 def _looks(progress: WaitProgress, now: float) -> str:
-    """The last and the next look; the message is up to some minutes old, so its next look may be over."""
+    """The last and the next check. The triggerer reports only some of its checks, so the last one may be newer."""
     if progress.last_at is None:
         return ""
-    parts = [f"; last reported look {times.human(now - progress.last_at)} ago: {progress.look or 'nothing'}"]
+    seen = f"{times.human(now - progress.last_at)} ago: {progress.look or 'nothing'}"
     if progress.next_at is not None and progress.next_at > now:
-        parts.append(f"next look {until(progress.next_at, now)}")
-    elif progress.interval is not None:
-        parts.append(f"it looks every {times.human(max(progress.interval, 1.0))}")
-    return "; ".join(parts)
+        return f"; last check {seen}; next check {until(progress.next_at, now)}"
+    if progress.interval is not None:
+        return f"; checked every {times.human(max(progress.interval, 1.0))}; last report {seen}"
+    return f"; last report {seen}"
 
 
 def _next(trigger: Trigger, progress: WaitProgress) -> float | None:
-    """The next look; of a trigger that only waits for a moment, this moment."""
+    """The next check; of a trigger that only waits for a moment, this moment."""
     if trigger.class_name == "time":
         kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
         return json_fields.moment(kwargs.get("at"))

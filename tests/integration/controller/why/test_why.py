@@ -84,7 +84,7 @@ def test_why_names_the_last_and_the_next_look_of_a_wait(place: Stage) -> None:
     try:
         url = f"http://127.0.0.1:{server.server_port}"
         where, workflow = set_up.looks(place, url)
-        words = (f"for http {url}/_SUCCESS", "last reported look", "answered 404", "look")
+        words = (f"for {url}/_SUCCESS", " ago: ", "answered 404", "check")
         situation = Situation(set_up=_unused, kind=CauseKind.WAITING, ref="drop", words=words, command="torpor logs")
         _assert_named(where, workflow, situation)
     finally:
