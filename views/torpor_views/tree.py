@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from torpor_wire.state import State
 
-from torpor_views import counts
+from torpor_views import counts, messages
 from torpor_views.counts import Counts
 from torpor_views.model import Instance, Run, Task
 from torpor_views.states import ENDED, TaskState
@@ -86,7 +86,7 @@ def build(run: Run, *, unfold: Collection[str] = (), limit: int = 20) -> Tree:
         progress=run.progress,
         counts=counts.of_run(run),
         reason=verdict.reason if verdict else "",
-        message=verdict.message if verdict else "",
+        message=messages.of_tree(run),
         started=run.started,
         ended=run.completed,
         duration=_duration(run, run.started or run.created, run.completed),
@@ -156,7 +156,7 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
         ended=ended,
         duration=_duration(run, started, ended),
         reason=(only.reason if only else "") or task.reason,
-        message=(only.message if only else "") or task.message,
+        message=(only.message if only else "") or messages.readable(run, task.message),
         children=shown,
     )
 

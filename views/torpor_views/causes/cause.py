@@ -1,6 +1,5 @@
 """A cause: one sentence that says why something does not run, and the command that helps. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,8 +9,6 @@ from torpor_views import json_fields
 from torpor_views.causes import commands
 
 _SENTENCE_MAX = 600
-NAMED = 3
-"""Objects that a sentence names; it counts the others."""
 
 
 class Urgency(StrEnum):
@@ -106,14 +103,6 @@ class Cause:
     next_at: float | None = None
     deadline: float | None = None
     others: int = 0
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return `a, b and c`, or `a, b, c and 4 more`."""
-    all_names = list(names)
-    more = len(all_names) - NAMED
-    *first, last = [*all_names[:NAMED], f"{more} more"] if more > 0 else all_names or [""]
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def sentence(kind: str, name: str, detail: str) -> str:

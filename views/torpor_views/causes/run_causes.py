@@ -5,9 +5,10 @@ from typing import assert_never
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_views import json_fields
+from torpor_views import json_fields, messages
 from torpor_views.causes import commands, remedies
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, listed, quoted, sentence
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
+from torpor_views.messages import listed
 from torpor_views.model import Condition, Run
 from torpor_views.states import RunState
 
@@ -103,7 +104,7 @@ def _not_ready(run: Run) -> Cause | None:
 
 def _failed(run: Run) -> Cause:
     verdict = run.conditions.get("Succeeded")
-    why = quoted(verdict.reason, verdict.message) if verdict is not None else ""
+    why = quoted(verdict.reason, messages.readable(run, verdict.message)) if verdict is not None else ""
     if verdict is not None and verdict.reason in _INVALID:
         detail = f"is invalid and cannot run: {why}"
         command = "torpor lint FILE" if verdict.reason != Reason.STATUS_INVALID else commands.torpor("get", run)

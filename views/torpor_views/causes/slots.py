@@ -9,8 +9,9 @@ from torpor_wire.state import State
 
 from torpor_views import json_fields
 from torpor_views.causes import commands
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, listed
+from torpor_views.causes.cause import Cause, CauseKind, Urgency
 from torpor_views.facts import Facts, Pool
+from torpor_views.messages import listed
 from torpor_views.model import Instance, Run, Task
 
 

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from torpor_wire.reason import Reason
 
-from torpor_views import counts, json_fields
+from torpor_views import counts, json_fields, messages
 from torpor_views.causes import commands, remedies, slots, upstream
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted, sentence
 from torpor_views.facts import Facts
@@ -119,7 +119,7 @@ def _failed(run: Run, task: Task) -> Cause:
     if task.reason == Reason.DELETED:
         detail = f"failed, since a user deleted TaskRuns of it: {json_fields.one_line(task.message) or 'Deleted'}"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
-    why = quoted(task.reason, task.message)
+    why = quoted(task.reason, messages.readable(run, task.message))
     command = commands.within(task.message, run.namespace) or remedies.command(run, task.reason, task.name)
     detail = f"failed{f': {why}' if why else ''}{remedies.advice(task.reason)}"
     return _cause(task, CauseKind.FAILED, Urgency.ACT, detail, command)

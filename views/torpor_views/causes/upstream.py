@@ -2,9 +2,10 @@
 
 from typing import assert_never
 
-from torpor_views import counts
+from torpor_views import counts, messages
 from torpor_views.causes import commands, remedies
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, listed, quoted
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted
+from torpor_views.messages import listed
 from torpor_views.model import Run, Task
 from torpor_views.states import BROKEN, Rule, TaskState
 
@@ -29,7 +30,7 @@ def failed_upstream(run: Run, task: Task) -> Cause:
         detail = quoted(task.reason, task.message) or "an upstream task failed"
         sentence, command = f"Task {task.name} does not run (rule {task.rule}): {detail}.", commands.torpor("get", run)
     else:
-        why = quoted(root.reason, root.message)
+        why = quoted(root.reason, messages.readable(run, root.message))
         direct = "upstream task" if root.name in task.before else "the earlier task"
         sentence = f"Task {task.name} does not run: rule {task.rule}, and {direct} {root.name} {_ended(root)}"
         sentence += f" ({why})." if why else "."
