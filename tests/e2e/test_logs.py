@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest_asyncio
+from torpor_api.client import errors
 from torpor_api.client.resources import PODS
 from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import State
@@ -12,6 +13,7 @@ from tests.e2e.support.archive_reader import ArchiveReader, reading
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
 from tests.e2e.support.stage import PATIENCE, Stage
 
+_STOPPED = "trap 'echo stopping; exit 1' TERM; echo started; sleep 300 & wait"
 _OUT_OF_MEMORY = "echo filling; exec tail /dev/zero"
 
 
@@ -36,6 +38,19 @@ async def kept(stage: Stage, reader: ArchiveReader, count: int, query: str = "")
 
 async def text(stage: Stage, reader: ArchiveReader, entry: dict[str, Any]) -> str:
     return await reader.text(f"{stage.namespace}/logs/{entry['id']}")
+
+
+async def has_logged(stage: Stage, line: str) -> None:
+    """Wait until the only pod of the namespace has written a line."""
+
+    async def logged() -> bool | None:
+        (pod,) = (await stage.api.list(PODS, stage.namespace)).items
+        try:
+            return True if line in await stage.log(pod["metadata"]["name"]) else None
+        except errors.ApiError:  # the container has not started
+            return None
+
+    await stage.until(logged, PATIENCE, f"the line {line!r}")
 
 
 async def run(stage: Stage, made: Spec) -> None:
@@ -77,8 +92,9 @@ async def test_a_launch_that_fails_says_why(stage: Stage, reader: ArchiveReader)
 
 
 async def test_a_pod_that_is_deleted_while_it_runs_keeps_its_log(stage: Stage, reader: ArchiveReader) -> None:
-    await stage.start("w", spec(container("box", "echo started; trap 'echo stopping; exit 1' TERM; sleep 300 & wait")))
+    await stage.start("w", spec(container("box", _STOPPED)))
     await stage.reached("w", "box", State.RUNNING)
+    await has_logged(stage, "started")
     await stage.edit("w", "cancel", value=True)
     await stage.ended("w")
     (entry,) = await kept(stage, reader, 1)
@@ -86,6 +102,19 @@ async def test_a_pod_that_is_deleted_while_it_runs_keeps_its_log(stage: Stage, r
     assert entry["state"] == "Kept"
     assert "started" in lines
     assert "stopping" in lines
+
+
+async def test_a_container_that_starts_while_its_pod_is_deleted_keeps_its_log(
+    stage: Stage, reader: ArchiveReader
+) -> None:
+    await stage.start("w", spec(container("box", _STOPPED)))
+    await stage.reached("w", "box", State.RUNNING)  # for a container task, the creation of the pod
+    await stage.edit("w", "cancel", value=True)
+    await stage.ended("w")
+    (entry,) = await kept(stage, reader, 1)
+    has_started = entry["reason"] == "Error"
+    assert entry["state"] == "Kept"
+    assert ("started" in await text(stage, reader, entry)) is has_started
 
 
 async def test_failed_keeps_only_the_logs_of_failures(stage: Stage, reader: ArchiveReader) -> None:

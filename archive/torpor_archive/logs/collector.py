@@ -122,7 +122,7 @@ class LogCollector:
     def _deleted(self, pod: LoggedPod) -> None:
         """A pod that vanishes unread is Lost; one that is being read is left to its reader."""
         if pod.uid in self._reading:
-            self._ended[pod.uid] = pod
+            self._ended[pod.uid] = replace(pod, ended=True)
         elif pod.uid in self._settled:
             self._settled.discard(pod.uid)
         elif pod.is_wanted and pod.stage is not Stage.EMPTY:
@@ -221,7 +221,7 @@ class LogCollector:
             lost = pod.outcome(LogState.LOST, reason="QuotaExceeded", message=message)
             await self._settle(Finished(source=source, outcome=lost))
             return
-        finished = await self._reader.read(pod, source)
+        finished = await self._reader.read(pod, source, lambda: self._last(pod))
         last = self._last(pod)
         if not last.is_wanted:
             await log_store.release(self._database, source.id, finished.object_name)

@@ -16,6 +16,7 @@ _NUMBERS = re.compile(r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$")
 _INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 _ENDED = frozenset({"Succeeded", "Failed"})
 _NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
+_UNKNOWN = "ContainerStatusUnknown"
 
 
 class Stage(Enum):
@@ -62,6 +63,11 @@ class LoggedPod:
             return Stage.EMPTY
         # A container may have started of which the status does not say so yet.
         return Stage.READ if self.ended else Stage.FOLLOW
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the node could not find the container when the pod ended."""
+        return self.reason == _UNKNOWN
 
     @property
     def failed(self) -> bool:
@@ -157,9 +163,7 @@ def _has_started(status: Mapping[str, Any], state: Mapping[str, Any], terminated
     """Whether there may be a log; so there may if a node that was lost could not say how the container ended."""
     if terminated.get("reason") in _NOT_STARTED:
         return False
-    is_unknown = terminated.get("reason") == "ContainerStatusUnknown" or not (
-        state or status.get("phase") not in _ENDED
-    )
+    is_unknown = terminated.get("reason") == _UNKNOWN or not (state or status.get("phase") not in _ENDED)
     return bool(terminated.get("startedAt")) or "running" in state or is_unknown
 
 

@@ -31,6 +31,7 @@ def completed(finished: Finished, pod: LoggedPod, last: LoggedPod) -> Finished:
     if last is pod or last.exit_code is None or finished.outcome.state is not LogState.KEPT:
         return finished
     outcome = replace(finished.outcome, failed=last.failed, ended=last.ended_at)
-    if outcome.reason == pod.reason:
+    says_less = last.is_unknown and not pod.has_started  # than why the container did not start
+    if outcome.reason in {pod.reason, ""} and not says_less:
         outcome = replace(outcome, reason=last.reason, message=last.message)
     return replace(finished, outcome=outcome)

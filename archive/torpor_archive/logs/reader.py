@@ -7,7 +7,7 @@ node did not answer.
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -30,6 +30,9 @@ LIMIT = 256 * 1024**2
 READ_SECONDS = 60.0
 FOLLOW_SECONDS = 120.0
 """A pod that is being deleted has ten seconds to end, and its node may be slow."""
+START_SECONDS = 30.0
+"""How long a pod that is being deleted may take to report that its container started."""
+STATUS_SECONDS = 0.25
 TRIES = 2
 LOST_NODE_SECONDS = 30.0
 """A node that did not answer is not asked for as long, since each request may take 30 s."""
@@ -65,8 +68,8 @@ class LogReader:
         self._objects = objects
         self._lost_nodes: TTLCache[str, Lost] = TTLCache(1000, LOST_NODE_SECONDS, clock.monotonic)
 
-    async def read(self, pod: LoggedPod, source: Source) -> Finished:
-        """Read the log of a pod, to its end if the pod still runs."""
+    async def read(self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod]) -> Finished:
+        """Read the log of a pod, to its end if the pod still runs. `latest` returns the pod's last known version."""
         if pod.stage is Stage.EMPTY:
             return Finished(source=source, outcome=pod.outcome())
         lost = self._lost_nodes.get(pod.node)
@@ -79,7 +82,11 @@ class LogReader:
             if lost is None:
                 return await text.finished(pod.outcome())
             if lost.reason == "LogUnavailable" and not pod.has_started:
-                return Finished(source=source, outcome=pod.outcome())
+                started = await self._wait_for_start(latest)
+                if started is None:
+                    return Finished(source=source, outcome=pod.outcome())
+                pod = started
+                continue
             failures += 1
             if lost.is_final or failures == TRIES:
                 break
@@ -89,6 +96,20 @@ class LogReader:
         if lost.reason == NODE_LOST:
             self._lost_nodes[pod.node] = lost
         return _lost(pod, source, lost)
+
+    async def _wait_for_start(self, latest: Callable[[], LoggedPod]) -> LoggedPod | None:
+        """Return the pod once its container has started; None if the pod ends without.
+
+        A kubelet that is creating a container when the pod is deleted starts it, and stops it then.
+        """
+        for _ in range(int(START_SECONDS / STATUS_SECONDS)):
+            pod = latest()
+            if pod.has_started:
+                return None if pod.is_unknown else pod
+            if pod.ended:
+                return None
+            await self._clock.sleep(STATUS_SECONDS)
+        return None
 
     async def _receive(self, pod: LoggedPod, text: "_Text") -> Lost | None:
         """Read the log once. Returns why it failed."""

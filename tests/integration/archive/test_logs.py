@@ -9,6 +9,7 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account
+from tests.integration.archive.log_kubelet import PodLog
 from tests.integration.archive.log_node import FINISHED, LINE, STARTED, Node, kubelet, node, node_name, viewer
 from tests.integration.archive.process import Archive, Response
 from tests.integration.conftest import Server, eventually
@@ -94,6 +95,23 @@ def test_a_pod_that_is_deleted_while_it_runs_is_followed(
     assert read(archive, node, entry["id"], viewer).expect(200).body == LINE + b"2026-01-01T00:00:03Z goodbye\n"
 
 
+def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(
+    archive: Archive, node: Node, viewer: str, entries: Entries
+) -> None:
+    pod = node.pod(None)
+    node.delete(pod)
+    node.kubelet.wait_for_request(pod)
+    node.kubelet.logs[pod] = PodLog(text=LINE)
+    node.report(pod, "Running", {"running": {"startedAt": STARTED}})
+    node.kubelet.wait_for_request(pod)
+    node.end(pod, 143, "Error")
+    node.kubelet.logs[pod].ended.set()
+    node.remove(pod)
+    (entry,) = entries()
+    assert (entry["state"], entry["reason"], entry["message"]) == ("Kept", "Error", "exit code 143")
+    assert read(archive, node, entry["id"], viewer).expect(200).body == LINE
+
+
 def test_a_long_log_has_its_beginning_and_its_end(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
     log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
     node.end(node.pod(log), 137, "OOMKilled")
@@ -108,7 +126,10 @@ def test_a_long_log_has_its_beginning_and_its_end(archive: Archive, node: Node, 
 
 
 def test_a_pod_that_never_started_says_why(node: Node, entries: Entries) -> None:
-    node.delete(node.pod(None))
+    pod = node.pod(None)
+    node.delete(pod)
+    node.kubelet.wait_for_request(pod)
+    node.remove(pod)
     (entry,) = entries()
     assert (entry["state"], entry["size"], entry["failed"]) == ("Kept", 0, True)
     assert (entry["reason"], entry["message"]) == ("ImagePullBackOff", "cannot pull x")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from obstore.store import LocalStore
 from torpor_api.client import errors
+from torpor_archive.logs.logged_pod import LoggedPod
 from torpor_archive.logs.objects import Objects, ObjectsError
 from torpor_archive.logs.reader import LogReader
 from torpor_archive.storage.log_entry import LogState
@@ -16,6 +17,10 @@ from tests.support.fake_api import VirtualClock
 from tests.unit.archive.logs.test_logged_pod import DELETED, RUNNING, WAITING, pod, terminated
 
 ENDED = pod(terminated(1), phase="Failed")
+CREATING = pod({"waiting": {"reason": "ContainerCreating"}}, phase="Pending", **DELETED)
+UNKNOWN = {"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}
+VANISHED = pod(UNKNOWN, phase="Failed", **DELETED)
+NOT_STARTED = errors.ApiError("container main is waiting to start", status=400)
 LINE = b"2026-01-01T00:00:02.5Z hello\n"
 
 
@@ -49,9 +54,11 @@ def text(finished: Finished) -> bytes:
     return b"".join(map(decompress, finished.text.chunks))
 
 
-async def read(node: Node, of: object = ENDED, objects: Objects | None = None) -> Finished:
+async def read(
+    node: Node, of: LoggedPod = ENDED, objects: Objects | None = None, latest: LoggedPod = ENDED
+) -> Finished:
     reader = LogReader(node, QuickClock(), objects)
-    return await reader.read(of, of.source())  # type: ignore[attr-defined, arg-type]
+    return await reader.read(of, of.source(), lambda: latest)
 
 
 async def test_the_log_of_an_ended_pod() -> None:
@@ -72,12 +79,22 @@ async def test_a_pod_that_is_being_deleted_is_followed() -> None:
     assert node.queries[0]["follow"] == "true"
 
 
-@pytest.mark.parametrize("node", [Node((b"", errors.ApiError("waiting to start", status=400))), Node()])
-async def test_a_container_that_never_started_has_no_log(node: Node) -> None:
+@pytest.mark.parametrize("latest", [CREATING, VANISHED])
+@pytest.mark.parametrize("refused", [True, False])
+async def test_a_container_that_never_started_has_no_log(refused: bool, latest: LoggedPod) -> None:
+    node = Node((b"", NOT_STARTED)) if refused else Node()
     waiting = pod(WAITING, phase="Pending", node="n" if node.answers else "", **DELETED)
-    finished = await read(node, waiting)
+    finished = await read(node, waiting, latest=latest)
     assert (finished.outcome.state, finished.outcome.size) == (LogState.KEPT, 0)
     assert finished.outcome.reason == "ImagePullBackOff"
+
+
+@pytest.mark.parametrize("latest", [pod(RUNNING, **DELETED), pod(terminated(1), phase="Failed", **DELETED)])
+async def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(latest: LoggedPod) -> None:
+    node = Node((b"", NOT_STARTED), (LINE, None))
+    finished = await read(node, CREATING, latest=latest)
+    assert text(finished) == LINE
+    assert ("follow" in node.queries[1]) is not latest.ended
 
 
 @pytest.mark.parametrize(
@@ -101,10 +118,10 @@ async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
     node, clock = Node(*[(b"", errors.Unreachable("timeout"))] * 2, (LINE, None)), QuickClock()
     reader = LogReader(node, clock, None)
     for _ in range(3):
-        assert (await reader.read(ENDED, ENDED.source())).outcome.reason == "NodeLost"
+        assert (await reader.read(ENDED, ENDED.source(), lambda: ENDED)).outcome.reason == "NodeLost"
     assert len(node.queries) == 2
     await clock.advance(31)
-    assert text(await reader.read(ENDED, ENDED.source())) == LINE
+    assert text(await reader.read(ENDED, ENDED.source(), lambda: ENDED)) == LINE
 
 
 async def test_a_node_that_restarts_is_asked_again() -> None:
