@@ -55,5 +55,6 @@ def as_json(line: LogLine) -> dict[str, object]:
         "segment": key.segment,
         "launch": key.launch,
         "kind": key.kind,
+        "earlier": line.source.earlier,
         "text": line.text,
     }

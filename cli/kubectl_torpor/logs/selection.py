@@ -1,7 +1,7 @@
 """Chooses the logs of a run: from the API server while the pod exists, from the archive afterwards. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_views import json_fields
@@ -64,15 +64,15 @@ def select(found: Found, chosen: Filter) -> Selection:
     pods = list(found.pods)
     live = [source for pod in pods if (source := of_pod(pod, found.tasks)) is not None]
     names = {json_fields.text(json_fields.fields(pod.get("metadata")).get("name")) for pod in pods}
-    kept, missing = _of_archive(found.archived, live)
-    known = {source.key for source in (*live, *kept, *(each.source for each in missing))}
+    states = {(one.task, one.path): one for one in found.instances}
+    kept, missing = _of_archive(found.archived, live, states)
+    known = {source.key for source in (*live, *kept, *(each.source for each in missing)) if not source.earlier}
     unknown = [
         Missing(source=source, reason="")
         for one in found.instances
         for source in executed(one)
         if source.key not in known and source.pod not in names  # a claim is known before the status of its container
     ]
-    states = {(one.task, one.path): one for one in found.instances}
     return Selection(
         sources=tuple(source for source in (*live, *kept) if chooses(chosen, source, states)),
         missing=tuple(each for each in (*missing, *unknown) if chooses(chosen, each.source, states)),
@@ -136,13 +136,17 @@ def chooses(
     )
 
 
-def _of_archive(items: Iterable[Mapping[str, Any]], live: Sequence[LogSource]) -> tuple[list[LogSource], list[Missing]]:
+def _of_archive(
+    items: Iterable[Mapping[str, Any]],
+    live: Sequence[LogSource],
+    states: Mapping[tuple[str, tuple[int, ...]], Instance],
+) -> tuple[list[LogSource], list[Missing]]:
     """Return the archived logs and the lost ones, without those of pods that still exist."""
     existing = {source.id for source in live}
     found: list[LogSource] = []
     missing: list[Missing] = []
     for item in items:
-        source = of_archive(item)
+        source = _marked(of_archive(item), states)
         if source.id in existing:
             continue
         if kept(item):
@@ -150,6 +154,14 @@ def _of_archive(items: Iterable[Mapping[str, Any]], live: Sequence[LogSource]) -
         if not kept(item) or item.get("reason") in _PARTIAL:
             missing.append(Missing(source=source, reason=_why(item)))
     return found, missing
+
+
+def _marked(source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], Instance]) -> LogSource:
+    """Mark a log that ended before the present TaskRun was created: a retry has replaced its own."""
+    one = states.get((source.key.task, source.key.path))
+    if one is None or one.created is None or source.end is None:
+        return source
+    return replace(source, earlier=source.end < timestamps.of_epoch(one.created))
 
 
 def _why(item: Mapping[str, Any]) -> str:

@@ -34,7 +34,7 @@ class LogSource:
 
     `start` is not later than the first line; `end` is not earlier than the last one, and None if it is unknown.
     `id` is the uid of the pod, or the archive's name of a wait. `archived`: read it from the archive. `running`: more
-    lines can follow.
+    lines can follow. `earlier`: of a TaskRun that a retry has replaced, so another log may have the same key.
     """
 
     key: SourceKey
@@ -44,6 +44,7 @@ class LogSource:
     pod: str = ""
     archived: bool = False
     running: bool = False
+    earlier: bool = False
 
     @property
     def instance(self) -> str:
@@ -53,10 +54,11 @@ class LogSource:
 
     @property
     def name(self) -> str:
-        """The prefix of its lines: `load[3] a1 s0`, with `wait` for a wait."""
+        """The prefix of its lines: `load[3] a1 s0`, with `wait` for a wait, and `earlier` for one before a retry."""
         launch = f" l{self.key.launch}" if self.key.launch else ""
         wait = " wait" if self.key.kind is Kind.WAIT else ""
-        return f"{self.instance} a{self.key.attempt} s{self.key.segment}{launch}{wait}"
+        earlier = " earlier" if self.earlier else ""
+        return f"{self.instance} a{self.key.attempt} s{self.key.segment}{launch}{wait}{earlier}"
 
 
 class LogLine(NamedTuple):

@@ -41,10 +41,12 @@ def test_a_pod_that_exists_and_is_archived_is_shown_once(
 def test_the_log_from_before_a_clear_is_shown_beside_that_of_the_present_pod(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
 ) -> None:
-    pod = cluster.pod(load(), started=second(60), ended=second(61))
-    cluster.write(pod, at(60, "again"))
-    cluster.archive_log("load", lines=[at(2, "first")])
-    assert torpor("logs", "ingest", "--no-prefix")[1] == "first\nagain\n"
+    again = load()
+    again["metadata"]["creationTimestamp"] = second(59)
+    cluster.put("taskruns", again)
+    cluster.write(cluster.pod(again, started=second(60), ended=second(61)), at(60, "again"))
+    cluster.archive_log("load", ended=second(3), lines=[at(2, "first")])
+    assert torpor("logs", "ingest")[1] == "load a1 s0 earlier | first\nload a1 s0         | again\n"
 
 
 def test_task_index_attempt_segment_and_failed_choose_logs(
@@ -111,6 +113,7 @@ def test_json_lines_have_time_and_source(cluster: FakeCluster, torpor: Run, load
         "segment": 0,
         "launch": 0,
         "kind": "pod",
+        "earlier": False,
         "text": 'a "b"',
     }
 
