@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from torpor_views.model import Run
+from torpor_views.model import Run, Task
 from torpor_views.states import RunState, TaskState
 
 NAMED = 3
@@ -25,6 +25,13 @@ def readable(run: Run, message: str) -> str:
         return message
     refs = {one.name: f"{one.ref}: " if one.path else "" for one in run.all_instances()}
     return _TASKRUN.sub(lambda found: refs.get(found[1], found[0]), message)
+
+
+def of_task(run: Run, task: Task) -> str:
+    """Return the message of a task; of one that an ended run never started, that it did not start."""
+    if run.ended and not task.ended and not run.of(task.name):
+        return "did not start: the run has ended"
+    return readable(run, task.message)
 
 
 def of_tree(run: Run) -> str:

@@ -156,7 +156,7 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
         ended=ended,
         duration=_duration(run, started, ended),
         reason=(only.reason if only else "") or task.reason,
-        message=(only.message if only else "") or messages.readable(run, task.message),
+        message=(only.message if only else "") or messages.of_task(run, task),
         children=shown,
     )
 

@@ -27,3 +27,9 @@ def test_the_names_of_taskruns_are_left_out_or_become_those_of_their_instances()
     assert messages.readable(parsed, f"Error: TaskRun {names[0]}: boom") == "Error: boom"
     assert messages.readable(parsed, f"Error: TaskRun {names[1]}: boom") == "Error: check/3: boom"
     assert messages.readable(parsed, "Error: TaskRun other: boom") == "Error: TaskRun other: boom"
+
+
+def test_a_task_that_an_ended_run_never_started_says_so() -> None:
+    ended = run(failed(python("load"), message="task load: no such field"))
+    assert [node.message for node in tree.build(ended).nodes] == ["did not start: the run has ended"]
+    assert [node.message for node in tree.build(run(workflow(python("load")))).nodes] == [""]
