@@ -8,7 +8,7 @@ not finish in time loses its claim, and whoever finds that reads the log again.
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Never
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
@@ -16,7 +16,6 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
-from torpor_wire.backoff import Backoff
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs import outcomes
@@ -24,6 +23,7 @@ from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
 from torpor_archive.logs.queue import LogQueue
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import LogReader
+from torpor_archive.logs.retries import Retries
 from torpor_archive.logs.taskrun_owner import parse_owner
 from torpor_archive.logs.writer import LogWriter
 from torpor_archive.metrics import Metrics
@@ -37,18 +37,8 @@ BATCH = 32
 CHECKED = 500
 RETRY_SECONDS = 2.0
 RENEW_SECONDS = 15.0
-NODE_BACKOFF = Backoff(first=60.0, cap=900.0, jitter=0.0)
-"""How soon the log of a pod whose node did not answer is read again."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Retry:
-    """When the log of a pod is read again, by the monotonic clock."""
-
-    failures: int
-    due: float
 
 
 class LogCollector:
@@ -81,7 +71,7 @@ class LogCollector:
         self._reading: set[str] = set()
         self._gone: dict[str, LoggedPod] = {}
         self._ended: dict[str, LoggedPod] = {}
-        self._retries: dict[str, _Retry] = {}
+        self._retries = Retries()
         self._wake = asyncio.Event()
         metrics.logs_queued.set_function(lambda: len(self._queue) + len(self._unchecked))
 
@@ -91,6 +81,7 @@ class LogCollector:
             group.create_task(self._pods.run())
             group.create_task(self._writer.run())
             group.create_task(self._reclaim_forever())
+            group.create_task(self._retry_forever())
             while True:
                 await self._wake.wait()
                 self._wake.clear()
@@ -205,7 +196,7 @@ class LogCollector:
             self._reading.discard(pod.uid)
             if self._ended.pop(pod.uid, None) is not None:  # it was deleted meanwhile, so no change of it follows
                 self._settled.discard(pod.uid)
-                self._retries.pop(pod.uid, None)
+                self._retries.forget(pod.uid)
             self._queue.release(pod)
             self._wake.set()
 
@@ -234,11 +225,9 @@ class LogCollector:
         log_id = finished.source.id
         if finished.outcome.reason != NODE_LOST:
             self._settled.add(log_id)
-            self._retries.pop(log_id, None)
-            return
-        failures = self._retries[log_id].failures + 1 if log_id in self._retries else 1
-        due = self._api.clock.monotonic() + NODE_BACKOFF.delay(failures)
-        self._retries[log_id] = _Retry(failures=failures, due=due)
+            self._retries.forget(log_id)
+        else:
+            self._retries.failed(log_id, self._api.clock.monotonic())
 
     def _last(self, pod: LoggedPod) -> LoggedPod:
         """The latest version of a pod: one that was followed has ended since."""
@@ -274,18 +263,19 @@ class LogCollector:
                 await self._reclaim()
             except RefusedError as error:
                 log.warning("cannot look for unfinished logs, trying again: %s", error)
-            self._retry_lost_nodes()
             await self._api.clock.sleep(RENEW_SECONDS)
 
-    def _retry_lost_nodes(self) -> None:
-        now = self._api.clock.monotonic()
-        for uid in [uid for uid, retry in self._retries.items() if retry.due <= now]:
-            pod = self._pods.store.by_uid(uid)
-            if pod is None:
-                del self._retries[uid]
-            else:
-                self._unchecked[uid] = pod
-                self._wake.set()
+    async def _retry_forever(self) -> Never:
+        """Read logs again whose nodes did not answer."""
+        while True:
+            await self._api.clock.sleep(RETRY_SECONDS)
+            for uid in self._retries.take_due(self._api.clock.monotonic()):
+                pod = self._pods.store.by_uid(uid)
+                if pod is None:
+                    self._retries.forget(uid)
+                else:
+                    self._unchecked[uid] = pod
+                    self._wake.set()
 
     async def _reclaim(self) -> None:
         for row in await log_store.expired(self._database, self._api.clock.now(), CHECKED):

@@ -35,7 +35,7 @@ START_SECONDS = 30.0
 STATUS_SECONDS = 0.25
 TRIES = 2
 LOST_NODE_SECONDS = 30.0
-"""A node that did not answer is not asked for as long, since each request may take 30 s."""
+"""No request goes to a node for so long after it did not answer, since each may take 30 s."""
 RETRY = Backoff(first=1.0, cap=4.0, jitter=0.0)
 _TIMED = re.compile(rb"\d{4}-\d{2}-\d{2}T\S+ ")
 _MESSAGE = 400
@@ -52,11 +52,15 @@ class Transport(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """Why a log cannot be read. `is_final` says whether another try is useless."""
+    """Why a log cannot be read.
+
+    `is_final`: another try is useless. `is_of_node`: the node sends no other log either.
+    """
 
     reason: str
     message: str
     is_final: bool = True
+    is_of_node: bool = False
 
 
 class LogReader:
@@ -93,7 +97,7 @@ class LogReader:
             await self._clock.sleep(RETRY.delay(failures))
         if text.size and lost.reason != "LogUnavailable":
             return await text.finished(pod.outcome(reason="Incomplete", message=lost.message))
-        if lost.reason == NODE_LOST:
+        if lost.is_of_node:
             self._lost_nodes[pod.node] = lost
         return _lost(pod, source, lost)
 
@@ -139,8 +143,12 @@ def explain(error: errors.ApiError, pod: LoggedPod) -> Lost:
             return Lost(reason="Forbidden", message=text, is_final=False)
         case errors.ApiError(status=HTTPStatus.BAD_REQUEST):
             return Lost(reason="LogUnavailable", message=message)
+        case errors.ApiError(status=0 | HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.SERVICE_UNAVAILABLE):
+            text = f"the API server did not send the log from node {pod.node}: {message}"
+            return Lost(reason=NODE_LOST, message=text, is_final=False)
         case _:
-            return Lost(reason=NODE_LOST, message=f"node {pod.node} did not send the log: {message}", is_final=False)
+            text = f"node {pod.node} did not send the log: {message}"
+            return Lost(reason=NODE_LOST, message=text, is_final=False, is_of_node=True)
 
 
 def _lost(pod: LoggedPod, source: Source, lost: Lost) -> Finished:

@@ -27,6 +27,7 @@ _ID_BATCH = 500
 _DELETE_BATCH = 50
 """Logs that one transaction deletes; each has up to 1 MB of text."""
 _PENDING, _LOST = LogState.PENDING.value, LogState.LOST.value
+_SETTLED = and_(LOGS.c.state != _PENDING, or_(LOGS.c.state != _LOST, LOGS.c.reason != NODE_LOST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +98,13 @@ async def release(database: Database, log: str, object_name: str = "") -> None:
 
 
 async def known(database: Database, ids: Collection[str]) -> frozenset[str]:
-    """Return those that need not be read: settled, except those that were lost with their node."""
-    return await _select_ids(database, ids, and_(LOGS.c.state != _PENDING, LOGS.c.reason != NODE_LOST))
+    """Return those that need not be read."""
+    return await _select_ids(database, ids, _SETTLED)
 
 
 async def settled(database: Database, namespace: str, ids: Collection[str]) -> frozenset[str]:
-    """Return the settled ones of a namespace."""
-    return await _select_ids(database, ids, and_(LOGS.c.state != _PENDING, LOGS.c.namespace == namespace))
+    """Return the settled ones of a namespace: the operator may delete their pods."""
+    return await _select_ids(database, ids, and_(_SETTLED, LOGS.c.namespace == namespace))
 
 
 async def expired(database: Database, now: float, limit: int) -> list[Row]:

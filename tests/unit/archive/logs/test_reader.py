@@ -115,7 +115,7 @@ async def test_a_log_that_cannot_be_read_is_lost_with_the_reason(error: errors.A
 
 
 async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
-    node, clock = Node(*[(b"", errors.Unreachable("timeout"))] * 2, (LINE, None)), QuickClock()
+    node, clock = Node(*[(b"", errors.Unavailable("no route", status=500))] * 2, (LINE, None)), QuickClock()
     reader = LogReader(node, clock, None)
     for _ in range(3):
         assert (await reader.read(ENDED, ENDED.source(), lambda: ENDED)).outcome.reason == "NodeLost"
@@ -124,7 +124,16 @@ async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
     assert text(await reader.read(ENDED, ENDED.source(), lambda: ENDED)) == LINE
 
 
-async def test_a_node_that_restarts_is_asked_again() -> None:
+@pytest.mark.parametrize("status", [0, 429, 503])
+async def test_an_api_server_that_does_not_answer_says_nothing_about_the_node(status: int) -> None:
+    node = Node(*[(b"", errors.Unavailable("try again", status=status))] * 2, (LINE, None))
+    reader = LogReader(node, QuickClock(), None)
+    lost = await reader.read(ENDED, ENDED.source(), lambda: ENDED)
+    assert (lost.outcome.reason, "the API server" in lost.outcome.message) == ("NodeLost", True)
+    assert text(await reader.read(ENDED, ENDED.source(), lambda: ENDED)) == LINE
+
+
+async def test_a_failed_request_is_repeated() -> None:
     node = Node((LINE, errors.Unreachable("reset")), (LINE * 3, None))
     assert text(await read(node)) == LINE * 3
 
