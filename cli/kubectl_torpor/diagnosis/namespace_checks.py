@@ -75,6 +75,10 @@ def _set_up(facts: Facts) -> Iterator[Result]:
     if facts.namespace_object is None:
         yield failed("namespace", f"namespace {name} does not exist", "choose another one with -n")
         return
+    if facts.task_account is None and not facts.chosen:
+        action = f"no action, or `torpor doctor -n {name}` for the commands that set it up"
+        yield failed("namespace", f"namespace {name} is not set up for workflows", action)
+        return
     if facts.task_account is None:
         action = f"kubectl -n {name} create serviceaccount {constants.TASK_ACCOUNT}"
         yield failed("namespace", f"namespace {name} has no ServiceAccount {constants.TASK_ACCOUNT}", action)

@@ -192,10 +192,10 @@ def test_a_healthy_installation_has_no_problem() -> None:
         ({"namespace_object": None}, "failed", "namespace", "namespace team does not exist"),
         ({"task_account": None}, "failed", "namespace", "namespace team has no ServiceAccount torpor-task"),
         (
-            {"task_account": None, "chosen": False},
+            {"task_account": None, "role_bindings": [], "chosen": False},
             "warning",
             "namespace",
-            "namespace team has no ServiceAccount torpor-task",
+            "namespace team is not set up for workflows",
         ),
         ({"workflows": [run("a", reason="NamespaceNotReady")]}, "failed", "namespace", "a: NamespaceNotReady"),
         (
