@@ -95,7 +95,10 @@ def test_doctor_finds_a_namespace_that_is_not_set_up(kubectl: Kubectl, team: str
     ended = torpor("--kubeconfig", kubectl.kubeconfig, "doctor", "-n", team)
     assert ended.returncode == 1
     assert f"namespace {team} does not bind ClusterRole torpor-operator-namespace" in ended.stdout
-    assert "> apply manifests/namespace" in ended.stdout
+    assert (
+        f"> kubectl -n {team} create rolebinding torpor-operator --clusterrole=torpor-operator-namespace"
+        in ended.stdout
+    )
 
 
 def test_doctor_works_for_a_viewer_and_names_the_rights_that_are_missing(viewer: Path, team: str) -> None:
