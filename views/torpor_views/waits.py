@@ -74,16 +74,16 @@ def _group(
 ) -> WaitGroup:
     pool, class_name, source = key
     sharing: dict[Hashable, int] = {}
-    for _, _, its in members:
-        sharing[its.trigger] = sharing.get(its.trigger, 0) + 1
-    waits = sorted((_wait(one, trigger, sharing[its.trigger] - 1) for one, trigger, its in members), key=_age)
+    for _, _, read in members:
+        sharing[read.trigger] = sharing.get(read.trigger, 0) + 1
+    waits = sorted((_wait(one, trigger, sharing[read.trigger] - 1) for one, trigger, read in members), key=_age)
     return WaitGroup(
         pool=pool,
         class_name=class_name,
         source=source,
         waits=tuple(waits),
         triggers=len(sharing),
-        queries=len({its.query for _, _, its in members}),
+        queries=len({read.query for _, _, read in members}),
         stuck=sum(wait.reason in _STUCK for wait in waits),
         oldest=waits[0].since,
         next_at=min((wait.next_at for wait in waits if wait.next_at is not None and wait.next_at > now), default=None),

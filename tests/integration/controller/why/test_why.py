@@ -97,7 +97,7 @@ def test_why_names_an_archive_that_does_not_answer(place: Stage) -> None:
     data = {"url": "https://127.0.0.1:9", "ca.crt": _authority(place)}
     place.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     try:
-        place.until(lambda: _is_told(place), "the operator has read where the archive is")
+        place.until(lambda: _knows_the_archive(place), "the operator has read where the archive is")
         workflow = place.submit([python("load", "told")], ttlAfterFinished="1s")
         situation = Situation(
             set_up=_unused,
@@ -108,10 +108,10 @@ def test_why_names_an_archive_that_does_not_answer(place: Stage) -> None:
         _assert_named(place, workflow, situation)
     finally:
         place.server.request("DELETE", _ARCHIVE)
-        place.until(lambda: not _is_told(place), "the operator has read that there is none")
+        place.until(lambda: not _knows_the_archive(place), "the operator has read that there is none")
 
 
-def _is_told(stage: Stage) -> bool:
+def _knows_the_archive(stage: Stage) -> bool:
     """Whether new pods are told of an archive."""
     run = stage.taskrun(name := stage.submit([python("only", "told")]), "only")
     stage.ends(name)
