@@ -66,6 +66,7 @@ async def serve(settings: Settings) -> None:
             enqueue=queue.add,
             grace=settings.archive_grace,
             not_before=archive.events.next_list_at,
+            on_idle=archive.events.drop,
         )
         cache = ClusterCache(
             api,

@@ -54,7 +54,8 @@ class ArchiveUploads:
     """Requested uploads, and the outcome of each until the status of its Workflow has it.
 
     `enqueue` takes the key of a Workflow whose upload has ended. `not_before` returns when the next upload of a
-    namespace may begin. `grace` is the first pause after a failure, in seconds.
+    namespace may begin. `on_idle` takes a namespace whose last upload has ended. `grace` is the first pause after a
+    failure, in seconds.
     """
 
     def __init__(  # noqa: PLR0913 - callbacks
@@ -65,6 +66,7 @@ class ArchiveUploads:
         enqueue: Callable[[Key], None],
         grace: float,
         not_before: Callable[[str], float] = lambda _: 0.0,
+        on_idle: Callable[[str], None] = lambda _: None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._store_run = store_run
@@ -72,6 +74,7 @@ class ArchiveUploads:
         self._enqueue = enqueue
         self._backoff = Backoff(first=grace, cap=_CAP * grace)
         self._not_before = not_before
+        self._on_idle = on_idle
         self._jitter = jitter
         self._queue = WorkQueue(clock, keys_per_namespace=_UPLOADS_PER_NAMESPACE)
         self._slots = asyncio.Semaphore(_UPLOADS)
@@ -123,6 +126,11 @@ class ArchiveUploads:
         finally:
             self._queue.done(key)
             self._slots.release()
+            if not self._is_pending(key.namespace):
+                self._on_idle(key.namespace)
+
+    def _is_pending(self, namespace: str) -> bool:
+        return any(key.namespace == namespace and one.outcome is None for key, one in self._uploads.items())
 
     async def _attempt(self, key: Key, upload: _Upload) -> None:
         version = upload.version

@@ -27,11 +27,11 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class _Listing:
-    """The Events of a namespace as lines of JSON with their times, by uid of the object."""
+    """The Events of a namespace as lines of JSON with their times, by uid of the object; None once they are dropped."""
 
     began: float = float("-inf")
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    lines: dict[str, list[tuple[str, bytes]]] = field(default_factory=dict)
+    lines: dict[str, list[tuple[str, bytes]]] | None = None
 
 
 class RunEvents:
@@ -50,12 +50,18 @@ class RunEvents:
         """The latest Events about some objects, oldest first, from a list that began after `since`."""
         listing = self._listings.setdefault(namespace, _Listing())
         async with listing.lock:
-            if listing.began <= since:
+            lines = listing.lines
+            if lines is None or listing.began <= since:
                 listing.began = self._api.clock.now()
-                listing.lines = await self._list(namespace)
+                lines = listing.lines = await self._list(namespace)
         self._forget_old()
-        found = sorted(line for uid in uids for line in listing.lines.get(uid, ()))
+        found = sorted(line for uid in uids for line in lines.get(uid, ()))
         return [line for _, line in found[-EVENTS_OF_RUN:]]
+
+    def drop(self, namespace: str) -> None:
+        """Free the memory of a namespace without uploads. When the next list may begin stays the same."""
+        if namespace in self._listings:
+            self._listings[namespace].lines = None
 
     async def _list(self, namespace: str) -> dict[str, list[tuple[str, bytes]]]:
         kept: list[tuple[str, str, bytes]] = []

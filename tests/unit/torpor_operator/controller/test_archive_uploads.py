@@ -162,3 +162,26 @@ async def test_runs_that_end_together_share_a_list_of_events() -> None:
         assert harness.requests("/events") == 2
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_events_are_freed_once_a_namespace_has_no_uploads() -> None:
+    async with FinishedRuns().discovered() as harness:
+        idle: list[int] = []
+
+        def drop(namespace: str) -> None:
+            idle.append(len(harness.store.runs))
+            harness.archive.events.drop(namespace)
+
+        uploads = ArchiveUploads(
+            harness.archive.store_run, harness.clock, enqueue=lambda _: None, grace=30.0, on_idle=drop
+        )
+        task = asyncio.create_task(uploads.run())
+        for number in range(6):
+            run = harness.run(f"run-{number}", taskruns=0)
+            harness.event(run.metadata.uid)
+            uploads.request(run)
+        await settle()
+        assert idle == [6]
+        assert all(len(lines) == 2 for lines in harness.store.runs.values())
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -88,3 +88,22 @@ async def test_the_archive_has_a_run_only_with_the_same_completion() -> None:
         await harness.upload(run)
         assert await harness.archive.has_run(NAMESPACE, uid, ENDED)
         assert not await harness.archive.has_run(NAMESPACE, uid, "2026-01-02T00:00:00Z")
+
+
+async def test_events_that_were_freed_are_listed_again() -> None:
+    async with FinishedRuns().discovered() as harness:
+        run = harness.run("run", taskruns=0)
+        harness.event(run.metadata.uid)
+        events, since = harness.archive.events, harness.clock.now() - 1
+        before = await events.about(NAMESPACE, [run.metadata.uid], since)
+        next_list = events.next_list_at(NAMESPACE)
+        size = _lines_in_memory(events)
+        events.drop(NAMESPACE)
+        assert (size, _lines_in_memory(events), events.next_list_at(NAMESPACE)) == (1, 0, next_list)
+        assert await events.about(NAMESPACE, [run.metadata.uid], since) == before
+        assert harness.requests("/events") == 2
+
+
+def _lines_in_memory(events: run_events.RunEvents) -> int:
+    """The lines that the listings refer to."""
+    return sum(len(lines) for listing in events._listings.values() for lines in (listing.lines or {}).values())
