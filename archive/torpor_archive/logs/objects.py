@@ -93,6 +93,14 @@ class ObjectWriter:
         except (BaseError, OSError) as error:
             raise ObjectsError(_message(error)) from error
 
+    async def abort(self) -> None:
+        """Delete the parts that were uploaded, which a store bills. Raises ObjectsError."""
+        cause = ObjectsError("the upload is aborted")
+        try:
+            await self._writer.__aexit__(type(cause), cause, None)
+        except (BaseError, OSError) as error:
+            raise ObjectsError(_message(error)) from error
+
     async def _flush(self) -> None:
         frame = compress(bytes(self._pending))
         self._pending.clear()

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Protocol
@@ -79,9 +79,16 @@ class LogReader:
         lost = self._lost_nodes.get(pod.node)
         if lost is not None:
             return _lost(pod, source, lost)
+        async with AsyncExitStack() as uploads:
+            return await self._read(pod, source, latest, uploads)
+
+    async def _read(
+        self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod], uploads: AsyncExitStack
+    ) -> Finished:
         failures = 0
         while True:
             text = _Text(self._objects, source)
+            uploads.push_async_callback(text.abort)
             lost = await self._receive(pod, text)
             if lost is None:
                 return await text.finished(pod.outcome())
@@ -192,11 +199,22 @@ class _Text:
         text = self._kept.finish()
         if self._kept.size >= LIMIT:
             outcome = replace(outcome, reason="TooLarge", message=f"the log has more than {LIMIT} bytes")
-        if self._writer is not None and await self._complete(self._writer):
+        writer, self._writer = self._writer, None
+        if writer is not None and await self._complete(writer):
             whole = replace(outcome, size=text.size)
-            return Finished(source=self._source, outcome=whole, text=StoredText(), object_name=self._writer.name)
+            return Finished(source=self._source, outcome=whole, text=StoredText(), object_name=writer.name)
         sized = replace(outcome, size=text.size, omitted=text.omitted)
         return Finished(source=self._source, outcome=sized, text=text)
+
+    async def abort(self) -> None:
+        """Abort the upload, unless it has ended."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        try:
+            await writer.abort()
+        except ObjectsError as error:
+            log.warning("cannot abort the upload of a log to the object store: %s", error)
 
     async def _write(self, part: bytes) -> None:
         if self._writer is None:
@@ -205,7 +223,8 @@ class _Text:
             await self._writer.write(part)
         except ObjectsError as error:
             log.warning("cannot write a log to the object store, keeping its beginning and end: %s", error)
-            self._writer, self._objects = None, None
+            self._objects = None
+            await self.abort()
 
     async def _complete(self, writer: ObjectWriter) -> bool:
         try:

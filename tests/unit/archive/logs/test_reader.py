@@ -1,5 +1,6 @@
 """Reading one log: what is stored, and what is reported if it cannot be read."""
 
+import random
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from obstore.store import LocalStore
 from torpor_api.client import errors
 from torpor_archive.logs.logged_pod import LoggedPod
-from torpor_archive.logs.objects import Objects, ObjectsError
+from torpor_archive.logs.objects import PART, Objects, ObjectsError, ObjectWriter
 from torpor_archive.logs.reader import LogReader
 from torpor_archive.storage.log_entry import LogState
 from torpor_archive.storage.log_store import Finished
@@ -161,6 +162,36 @@ async def test_a_long_log_is_whole_in_the_object_store(tmp_path: Path) -> None:
     await objects.delete(["team/w/u.zst", "team/w/u.zst"])
     with pytest.raises(ObjectsError):
         await anext(objects.read("team/w/u.zst"))
+
+
+async def test_the_upload_of_a_read_that_fails_is_aborted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    aborted: list[str] = []
+
+    async def abort(writer: ObjectWriter) -> None:
+        await real(writer)
+        aborted.append(writer.name)
+
+    real = ObjectWriter.abort
+    monkeypatch.setattr(ObjectWriter, "abort", abort)
+    log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
+    reset = errors.Unreachable("reset")
+    finished = await read(Node((log, reset), (LINE, None)), objects=Objects(LocalStore(tmp_path)))
+    assert text(finished) == LINE
+    assert aborted == ["team/w/u.zst"]
+
+
+async def test_an_upload_that_is_aborted_leaves_nothing(tmp_path: Path) -> None:
+    writer = Objects(LocalStore(tmp_path)).write(ENDED.source())
+    while not _files(tmp_path):
+        await writer.write(random.randbytes(PART))
+    await writer.abort()
+    assert _files(tmp_path) == []
+    with pytest.raises(ObjectsError):
+        await writer.finish()
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 async def test_a_short_log_needs_no_object(tmp_path: Path) -> None:
