@@ -12,6 +12,7 @@ from torpor_wire import canonical, constants
 OBJECT_NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 _OBJECT_NAME = re.compile(OBJECT_NAME_PATTERN.strip("^$"))
 _OBJECT_NAME_MAX = 253
+_POD_NUMBERS = re.compile(r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$", re.ASCII)
 _LABEL_MAX = 63
 
 
@@ -32,6 +33,12 @@ def taskrun(
 def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
     """Return `<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
     return f"{taskrun_name}-a{attempt}-s{segment}" + (f"-l{launch}" if launch else "")
+
+
+def pod_numbers(name: str) -> tuple[int, int, int] | None:
+    """Return attempt, segment and launch from the name of a pod; None for a name of another form."""
+    found = _POD_NUMBERS.search(name)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else None
 
 
 def label(value: str) -> str:

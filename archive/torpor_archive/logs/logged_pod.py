@@ -7,12 +7,11 @@ from enum import Enum
 from typing import Any
 
 from torpor_api.models.log_mode import LogMode
-from torpor_wire import constants
+from torpor_wire import constants, names
 
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
 
 CONTAINER = "main"
-_NUMBERS = re.compile(r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$")
 _INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 _ENDED = frozenset({"Succeeded", "Failed"})
 _NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
@@ -82,7 +81,7 @@ class LoggedPod:
 
     def source(self) -> Source:
         """The entry that it belongs to."""
-        attempt, segment, launch = numbers(self.name)
+        attempt, segment, launch = names.pod_numbers(self.name) or (0, 0, 0)
         return Source(
             id=self.uid,
             namespace=self.namespace,
@@ -108,12 +107,6 @@ class LoggedPod:
             failed=self.failed,
             ended=self.ended_at,
         )
-
-
-def numbers(pod: str) -> tuple[int, int, int]:
-    """Attempt, segment and launch in the name of a pod; zeros for a name that Torpor does not write."""
-    found = _NUMBERS.search(pod)
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else (0, 0, 0)
 
 
 def parse(body: Mapping[str, Any]) -> LoggedPod:

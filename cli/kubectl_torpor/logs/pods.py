@@ -12,7 +12,6 @@ from kubectl_torpor.logs.source import Kind, LogSource, SourceKey
 
 CONTAINER = "main"
 """The container that runs the task; injected sidecars have other names."""
-_POD_NAME = re.compile(r"-a(\d{1,9})-s(\d{1,9})(?:-l(\d{1,9}))?$")
 _PATH = re.compile(r"\d{1,6}(?:\.\d{1,6})*")
 _SECOND = 1_000_000_000
 
@@ -23,11 +22,11 @@ def key_of(pod: Mapping[str, Any], tasks: Iterable[str]) -> SourceKey | None:
     labels = json_fields.fields(metadata.get("labels"))
     index = json_fields.text(labels.get(constants.LABEL_INDEX))
     task = next((one for one in tasks if names.label(one) == labels.get(constants.LABEL_TASK)), None)
-    numbers = _POD_NAME.search(json_fields.text(metadata.get("name")))
+    numbers = names.pod_numbers(json_fields.text(metadata.get("name")))
     if task is None or numbers is None:
         return None
     path = tuple(map(int, index.split("."))) if _PATH.fullmatch(index) else ()
-    return SourceKey(task, path, int(numbers[1]), int(numbers[2]), int(numbers[3] or 0), Kind.POD)
+    return SourceKey(task, path, *numbers, Kind.POD)
 
 
 def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:

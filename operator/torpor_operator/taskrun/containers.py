@@ -5,10 +5,9 @@ pod of the segment, created by a stale operator, never runs. A finalizer keeps t
 """
 
 import json
-import re
 from dataclasses import dataclass
 
-from torpor_wire import canonical, constants, retry, transitions
+from torpor_wire import canonical, constants, names, retry, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 from torpor_wire.transitions import Claim
@@ -22,7 +21,6 @@ CLAIMANT = "operator"
 TERMINATION_MAX = 4096
 """Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""
 _JSON_STARTS = ("{", "[", '"')
-_NUMBERS = re.compile(r"-a([0-9]+)-s([0-9]+)(?:-l([0-9]+))?$")
 
 
 def claim(view: TaskRunView, pod: Pod) -> Step:
@@ -86,8 +84,7 @@ def _outcome_is_stored(view: TaskRunView, pod: Pod) -> bool:
 
 def _numbers(pod: Pod) -> tuple[int, int, int]:
     """Attempt, segment and launch from the pod's name; zeros for a name that Torpor does not write."""
-    match = _NUMBERS.search(pod.name)
-    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else (0, 0, 0)
+    return names.pod_numbers(pod.name) or (0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

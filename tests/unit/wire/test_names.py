@@ -100,3 +100,15 @@ def test_two_names_that_differ_after_63_characters_have_two_labels() -> None:
 
 def test_the_label_of_a_long_name_never_changes() -> None:
     assert names.label("ingest-" + "x" * 93) == "ingest-" + "x" * 50 + "-7c811"
+
+
+@pytest.mark.parametrize("numbers", [(1, 0, 0), (2, 10, 3)])
+def test_the_numbers_in_the_name_of_a_pod(numbers: tuple[int, int, int]) -> None:
+    assert names.pod_numbers(names.pod("run-a7-s8-load", *numbers)) == numbers
+
+
+@pytest.mark.parametrize(
+    "name", ["anything", "run-a1", "run-a1-s", "run-a1-s0-x", "run-a1-s1234567890", "run-a\u0661-s0"]
+)
+def test_a_name_of_another_form_has_no_numbers(name: str) -> None:
+    assert names.pod_numbers(name) is None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_api.models.log_mode import LogMode
-from torpor_archive.logs.logged_pod import LoggedPod, Stage, numbers, parse
+from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
 from torpor_archive.storage.log_entry import LogState
 
 
@@ -52,7 +52,8 @@ def test_the_entry_of_a_pod() -> None:
 
 
 def test_a_name_of_another_form_has_no_numbers() -> None:
-    assert numbers("anything") == (0, 0, 0)
+    source = pod(RUNNING, name="anything").source()
+    assert (source.attempt, source.segment, source.launch) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
