@@ -17,7 +17,7 @@ from torpor_api.client import bounded_json
 
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large, unavailable
-from torpor_archive.http import middleware
+from torpor_archive.http import downloads, middleware
 from torpor_archive.logs.objects import Objects, ObjectsError
 from torpor_archive.logs.waits import MAX_BODY, WaitLogs
 from torpor_archive.metrics import Metrics
@@ -30,10 +30,8 @@ from torpor_archive.storage.transfer_slots import DOWNLOADS, TransferSlots
 PAGE = 1000
 PAGE_MAX = 5000
 IDS_MAX = 1000
-IDLE_SECONDS = 60.0
-DOWNLOAD_SECONDS = 900.0
 _TASK = re.compile(r"[A-Za-z0-9_.-]{1,253}")
-_LIST_PARAMETERS = frozenset({"task", "attempt", "segment", "failed", "limit", "continue"})
+_LIST_PARAMETERS = ("task", "attempt", "segment", "failed", "limit", "continue")
 
 
 class LogRoutes:
@@ -122,21 +120,7 @@ class LogRoutes:
         except ObjectsError as error:
             raise RefusedError(unavailable("ObjectsUnavailable", f"cannot read the log: {error}")) from error
         response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
-        await response.prepare(request)
-        try:
-            async with asyncio.timeout(DOWNLOAD_SECONDS):
-                while data:
-                    self._metrics.bytes.labels("out").inc(len(data))
-                    async with asyncio.timeout(IDLE_SECONDS):
-                        await response.write(data)
-                    data = await anext(text, b"")
-        except Exception as error:
-            # The client would take the text for complete.
-            if request.transport is not None:
-                request.transport.abort()
-            raise ConnectionAbortedError(f"sending a log failed: {type(error).__name__}: {error}") from error
-        await response.write_eof()
-        return response
+        return await downloads.send(request, response, data, text, self._metrics)
 
     async def _check_reader(self, request: web.Request, namespace: str) -> None:
         caller = await self._reviews.authenticate(middleware.token(request.headers))
@@ -146,10 +130,7 @@ class LogRoutes:
 
 
 def _filters(query: Mapping[str, str], limit: int) -> Filters:
-    unknown = sorted(set(query) - _LIST_PARAMETERS)
-    if unknown:
-        known = ", ".join(sorted(_LIST_PARAMETERS))
-        raise RefusedError(invalid(f"unknown query parameter {unknown[0][:40]!r}; use {known}"))
+    middleware.check_parameters(query, _LIST_PARAMETERS)
     failed = query.get("failed", "false")
     if failed not in {"true", "false"}:
         raise RefusedError(invalid(f"failed is {failed[:40]!r}; use true or false"))
@@ -180,7 +161,7 @@ def _parse_page_token(text: str) -> tuple[str, str]:
 async def _read_json(request: web.Request, limit: int) -> Any:
     """Read a JSON body. Raises RefusedError (400, 413)."""
     body = bytearray()
-    async with asyncio.timeout(IDLE_SECONDS):
+    async with asyncio.timeout(downloads.IDLE_SECONDS):
         async for data in request.content.iter_any():
             body += data
             if len(body) > limit:

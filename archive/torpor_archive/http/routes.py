@@ -3,7 +3,6 @@
 Each handler authenticates the caller first, and authorizes before it reads the body.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from http import HTTPStatus
@@ -16,7 +15,7 @@ from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller, TaskRunView
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import Refusal, RefusedError, forbidden, invalid, not_found
-from torpor_archive.http import middleware
+from torpor_archive.http import downloads, middleware
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage import bodies, chunks, content, history, results, run_queries, validation
 from torpor_archive.storage.bodies import ByteRange, StoredBody
@@ -30,9 +29,6 @@ TASKRUN_HEADER = "Torpor-TaskRun"
 COMPLETED_HEADER = "Torpor-Completed"
 ITEM_PARAMETERS = ("item", "count")
 COUNT_MAX = 1_000_000
-IDLE_SECONDS = 60.0
-"""How long a client may accept no data."""
-DOWNLOAD_SECONDS = 900.0
 
 
 class Routes:
@@ -231,21 +227,7 @@ class Routes:
         response.content_length = byte_range.end - byte_range.start
         body_chunks = bodies.read_chunks(self._database, body, byte_range)
         chunk = await anext(body_chunks, b"")  # before the response starts, so that an error can still be sent
-        await response.prepare(request)
-        try:
-            async with asyncio.timeout(DOWNLOAD_SECONDS):
-                while chunk:
-                    self._metrics.bytes.labels("out").inc(len(chunk))
-                    async with asyncio.timeout(IDLE_SECONDS):
-                        await response.write(chunk)
-                    chunk = await anext(body_chunks, b"")
-        except Exception as error:
-            # The client would read an error response as part of the body.
-            if request.transport is not None:
-                request.transport.abort()
-            raise ConnectionAbortedError(f"sending a body failed: {type(error).__name__}: {error}") from error
-        await response.write_eof()
-        return response
+        return await downloads.send(request, response, chunk, body_chunks, self._metrics)
 
 
 def _no_run(namespace: str, uid: str) -> Refusal:
