@@ -262,7 +262,7 @@ class LogCollector:
                 await log_store.renew(self._database, Claimant(name=self._name, now=self._api.clock.now()))
                 await self._reclaim()
             except RefusedError as error:
-                log.warning("cannot look for unfinished logs, trying again: %s", error)
+                log.warning("cannot find unfinished logs, trying again: %s", error)
             await self._api.clock.sleep(RENEW_SECONDS)
 
     async def _retry_forever(self) -> Never:

@@ -251,7 +251,7 @@ def test_the_lines_of_a_wait_are_kept(
     workflow = str(uuid.uuid4())
     task = task_in(home, workflow)
     triggerer = server.token("torpor-system", "torpor-triggerer")
-    lines = [{"at": f"2026-01-01T00:00:0{number}Z", "text": f"look {number}\x1b[2J"} for number in range(2)]
+    lines = [{"at": f"2026-01-01T00:00:0{number}Z", "text": f"poll {number}\x1b[2J"} for number in range(2)]
     wait = {"taskrun": task.name, "uid": task.uid, "attempt": 1, "segment": 0, "ended": FINISHED, "lines": lines}
     gone = wait | {"taskrun": "gone"}
     path = f"/v1/namespaces/{home}/logs/waits"
@@ -265,5 +265,5 @@ def test_the_lines_of_a_wait_are_kept(
     assert (entry["kind"], entry["task"], entry["reason"], entry["omitted"]) == ("wait", "task", "Fired", 7)
     answer = archive.request("GET", f"/v1/namespaces/{home}/logs/{entry['id']}", viewer).expect(200)
     assert (
-        answer.body == rb"2026-01-01T00:00:00Z look 0\x1b[2J" + b"\n" + rb"2026-01-01T00:00:01Z look 1\x1b[2J" + b"\n"
+        answer.body == rb"2026-01-01T00:00:00Z poll 0\x1b[2J" + b"\n" + rb"2026-01-01T00:00:01Z poll 1\x1b[2J" + b"\n"
     )

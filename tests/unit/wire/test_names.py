@@ -1,4 +1,4 @@
-"""Names of TaskRuns and pods: valid, short, told apart, and the same for ever."""
+"""Names of TaskRuns and pods: valid, short, distinct and stable."""
 
 import re
 
