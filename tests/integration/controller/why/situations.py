@@ -31,7 +31,7 @@ SITUATIONS: dict[str, Situation] = {
         set_up=set_up.submit(set_up.hour(), python("report", "told", after=["pause"])),
         kind=CauseKind.UPSTREAM_OPEN,
         ref="report",
-        words=("task pause [Running]", "rule all_success"),
+        words=("task pause [Deferred]", "rule all_success"),
         command="/pause",
     ),
     "a rule is not met": Situation(
