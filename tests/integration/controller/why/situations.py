@@ -40,7 +40,7 @@ SITUATIONS: dict[str, Situation] = {
         ),
         kind=CauseKind.UPSTREAM_OPEN,
         ref="either",
-        words=("one upstream task succeeds", "task a [Running]", "task b [Running]"),
+        words=("one upstream task succeeds", "task a [Deferred]", "task b [Deferred]"),
     ),
     "an upstream task failed": Situation(
         set_up=set_up.upstream_failed,
