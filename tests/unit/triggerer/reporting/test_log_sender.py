@@ -13,7 +13,6 @@ from torpor_triggerer.reporting import log_sender
 from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_wire import retry
 from torpor_wire.reason import Reason
-from torpor_wire.transitions import NO_HISTORY
 
 from tests.support.fake_api import FakeApi, VirtualClock
 from tests.support.triggerer_world import Shelf
