@@ -92,7 +92,9 @@ class Executor:
         self._api = api
         self._clock = clock
         self._cache = cache
-        self._pods = PodExecutor(api, clock, cache, self._patch_taskrun, node_grace=settings.node_grace)
+        self._pods = PodExecutor(
+            api, clock, cache, self._patch_taskrun, node_grace=settings.node_grace, is_leader=is_leader
+        )
         self._concurrency = asyncio.Semaphore(settings.apply_concurrency)
         self._running: set[asyncio.Task[Any]] = set()
 

@@ -39,8 +39,10 @@ class PodExecutor:
         write: Callable[[PatchTaskRun], Awaitable[None]],
         *,
         node_grace: float,
+        is_leader: Callable[[], bool],
     ) -> None:
         self._api = api
+        self._is_leader = is_leader
         self._clock = clock
         self._node_grace = node_grace
         self._cache = cache
@@ -51,6 +53,8 @@ class PodExecutor:
         taskrun = action.taskrun
         namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
         body = await self._add_program(action)
+        if not self._is_leader():  # again, since the read may have taken long
+            raise errors.Unavailable("this replica is not the leader")
         try:
             stored = await self._api.create(PODS, namespace, body)
         except errors.Unavailable:
