@@ -18,7 +18,9 @@ _SHOWN = 160
 
 def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
     """Find the first seed that detects the mutant, and the violated invariant."""
-    found = first_violation(play_seeds(range(limit), jobs=jobs, prepare=partial(switch, mutant.name)))
+    found = first_violation(
+        play_seeds(range(mutant.first_seed, mutant.first_seed + limit), jobs=jobs, prepare=partial(switch, mutant.name))
+    )
     violation = found.violation if found else None
     return {
         "guard": mutant.name,

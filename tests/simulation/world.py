@@ -85,7 +85,7 @@ class World:
         self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.checker)
         self.checker.running_pods = self.kubelet.running_pods
         self.kubelet.lingering = 8.0 if "slow" in self.fault_profile.kinds else 2.2
-        self.archive = SimulatedArchive(self.loop, random.Random(f"archive {seed}"), self.fault_profile.until)
+        self.archive = SimulatedArchive(self.loop, seed, self.fault_profile.until)
         self.archive.install(self.fake, controllers.SYSTEM)
         self.person = Process(self.loop, "person", "person")
         self.controllers: dict[str, Process] = {}
@@ -161,6 +161,8 @@ class World:
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
             body = random_workflows.workflow(self.rng, f"run-{number}")
+            if self.archive.installed:
+                random_workflows.shorten_pods(body)
             random_workflows.make_room(self.fake, body)
             moment = self.rng.choice((0.0, 1.0, 4.0))
             self.expected += 1

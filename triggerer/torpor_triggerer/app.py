@@ -60,6 +60,7 @@ class Triggerer:
         self._events = EventRecorder(backends.api, settings)
         self.metrics = Metrics(settings.pool, registry.names)
         self._status_writer = StatusWriter(backends.api, self._events, self.metrics, concurrency=settings.concurrency)
+        self._has_archive = backends.archive is not None
         self._log_sender = LogSender(backends.api, settings.namespace, backends.archive)
         self._heartbeat = Heartbeat(clock, self.metrics.lagged)
         self._membership = Membership(backends.api, settings, on_members=self._on_members)
@@ -128,10 +129,11 @@ class Triggerer:
                 tasks.create_task(self._events.run()),
                 tasks.create_task(self._progress.run()),
                 tasks.create_task(self._queue_progress.run()),
-                tasks.create_task(self._log_sender.run()),
             ]
             if self._pool_keys is not None:
                 working.append(tasks.create_task(self._pool_keys.run()))
+            if self._has_archive:
+                working.append(tasks.create_task(self._log_sender.run()))
             await stopping.wait()
             log.info("Stopping; other replicas take over %d waits", len(self._scheduler))
             self._watches.stop()

@@ -16,19 +16,20 @@ from tests.simulation.process import Process
 from tests.support.fake_api import FakeApi
 from tests.support.fake_api.history import Entry, collection
 
-_INSTALLED = 0.5
+FIRST_SEED = 10_000
+"""Worlds from this seed on have an archive."""
 _AWAY = 0.3
 _SLOW = 0.15
 ENDED = frozenset({"Succeeded", "Failed"})
 
 
 class SimulatedArchive:
-    """Half of the worlds have one, and some of these are away until the faults end."""
+    """Some are away until the faults end."""
 
-    def __init__(self, loop: VirtualLoop, rng: random.Random, calm: float) -> None:
+    def __init__(self, loop: VirtualLoop, seed: int, calm: float) -> None:
         self._loop = loop
-        self._rng = rng
-        self.installed = rng.random() < _INSTALLED
+        self._rng = rng = random.Random(f"archive {seed}")
+        self.installed = seed >= FIRST_SEED
         self._away_until = calm if rng.random() < _AWAY else 0.0
         self._settled_at: dict[str, float] = {}
         self.ended_at: dict[str, float] = {}

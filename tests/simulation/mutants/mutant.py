@@ -11,6 +11,7 @@ class Mutant:
     name: str
     without: str
     switch: Callable[[], None]
+    first_seed: int = 0
 
 
 def put(owner: object, name: str, value: object) -> None:

@@ -9,6 +9,7 @@ from torpor_operator.model.pod import Pod
 from torpor_operator.plan.retention import archival, logs, ttl
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
 
+from tests.simulation.actors.archive import FIRST_SEED
 from tests.simulation.mutants.mutant import Mutant, put
 
 
@@ -87,9 +88,24 @@ def _unarchived() -> None:
 
 
 MUTANTS = (
-    Mutant(name="log of a deleted pod", without="an ended pod is deleted before its log is kept", switch=_logs),
-    Mutant(name="time for a log", without="an ended pod waits ten seconds for its log", switch=_log_grace),
-    Mutant(name="archive before TTL", without="a TTL deletes a run that is not archived", switch=_unarchived),
+    Mutant(
+        name="log of a deleted pod",
+        without="an ended pod is deleted before its log is kept",
+        switch=_logs,
+        first_seed=FIRST_SEED,
+    ),
+    Mutant(
+        name="time for a log",
+        without="an ended pod waits ten seconds for its log",
+        switch=_log_grace,
+        first_seed=FIRST_SEED,
+    ),
+    Mutant(
+        name="archive before TTL",
+        without="a TTL deletes a run that is not archived",
+        switch=_unarchived,
+        first_seed=FIRST_SEED,
+    ),
     Mutant(name="previous pod", without="a segment starts before the previous pod ends", switch=_former_pod),
     Mutant(
         name="ambiguous pod creation",

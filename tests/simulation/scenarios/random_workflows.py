@@ -59,9 +59,13 @@ def workflow(rng: random.Random, name: str) -> Object:
     apart = random.Random(f"skips of {drawn}")
     if apart.random() < _SKIPS:
         _skip(apart, spec["tasks"])
-    if random.Random(f"pods of {drawn}").random() < _SHORT_LIVED_PODS:
-        spec["podsTTL"] = "1s"
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
+
+
+def shorten_pods(body: Object) -> None:
+    """Let some runs delete their pods soon after the end."""
+    if random.Random(f"pods of {body}").random() < _SHORT_LIVED_PODS:
+        body["spec"]["podsTTL"] = "1s"
 
 
 def make_room(fake: FakeApi, body: Object) -> None:
