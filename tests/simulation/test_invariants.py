@@ -1,4 +1,4 @@
-"""Checks I1 to I13 over TORPOR_SEEDS seeds. A failure prints the command that replays its seed."""
+"""Checks I1 to I12 over TORPOR_SEEDS seeds. A failure prints the command that replays its seed."""
 
 import os
 from collections import Counter

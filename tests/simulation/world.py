@@ -160,9 +160,7 @@ class World:
             off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.fault_profile.kinds else 0.0
             self.start(name, main, offset=off)
         for number in range(self.rng.choice((1, 1, 2))):
-            body = random_workflows.workflow(self.rng, f"run-{number}")
-            if self.archive.installed:
-                random_workflows.shorten_pods(body)
+            body = random_workflows.workflow(self.rng, f"run-{number}", short_pods=self.archive.installed)
             random_workflows.make_room(self.fake, body)
             moment = self.rng.choice((0.0, 1.0, 4.0))
             self.expected += 1

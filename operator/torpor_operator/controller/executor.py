@@ -89,12 +89,9 @@ class Executor:
         self._on_forbidden = on_forbidden
         self._archive_run = archive_run
         self._settings = settings
-        self._api = api
-        self._clock = clock
-        self._cache = cache
-        self._pods = PodExecutor(
-            api, clock, cache, self._patch_taskrun, node_grace=settings.node_grace, is_leader=is_leader
-        )
+        self._api, self._clock, self._cache = api, clock, cache
+        grace = settings.node_grace
+        self._pods = PodExecutor(api, clock, cache, self._patch_taskrun, node_grace=grace, is_leader=is_leader)
         self._concurrency = asyncio.Semaphore(settings.apply_concurrency)
         self._running: set[asyncio.Task[Any]] = set()
 

@@ -31,7 +31,7 @@ _SET_UP = "; manifests/namespace sets up a namespace for workflows"
 class PodExecutor:
     """`write` stores a transition of the pod's TaskRun. `node_grace`: seconds a deleted pod may take to terminate."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - clients and callbacks
         self,
         api: Api,
         clock: Clock,

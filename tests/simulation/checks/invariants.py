@@ -34,7 +34,7 @@ REQUESTS_A_SECOND = 120
 LEASE = "torpor-operator"
 _LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS))
 
-INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11", "I12", "I13")
+INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11", "I12")
 
 _OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
     (State.DEFERRED, State.SCHEDULED),

@@ -38,8 +38,8 @@ _WAITS = (
 )
 
 
-def workflow(rng: random.Random, name: str) -> Object:
-    """One Workflow of one to four tasks."""
+def workflow(rng: random.Random, name: str, *, short_pods: bool = False) -> Object:
+    """One Workflow of one to four tasks. `short_pods`: some delete their pods soon after the end."""
     tasks: list[Object] = []
     for number in range(rng.choice((1, 1, 2, 3, 4))):
         tasks.append(_task(rng, f"t{number}", [task["name"] for task in tasks]))
@@ -59,13 +59,9 @@ def workflow(rng: random.Random, name: str) -> Object:
     apart = random.Random(f"skips of {drawn}")
     if apart.random() < _SKIPS:
         _skip(apart, spec["tasks"])
+    if short_pods and random.Random(f"pods of {drawn}").random() < _SHORT_LIVED_PODS:
+        spec["podsTTL"] = "1s"
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
-
-
-def shorten_pods(body: Object) -> None:
-    """Let some runs delete their pods soon after the end."""
-    if random.Random(f"pods of {body}").random() < _SHORT_LIVED_PODS:
-        body["spec"]["podsTTL"] = "1s"
 
 
 def make_room(fake: FakeApi, body: Object) -> None:

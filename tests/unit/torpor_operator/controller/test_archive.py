@@ -115,11 +115,15 @@ async def test_a_response_that_arrives_in_parts_is_read_whole(tmp_path: Path) ->
             await writer.drain()
             await asyncio.sleep(0.01)
         writer.close()
+        await writer.wait_closed()
+        closed.set()
 
+    closed = asyncio.Event()
     token = tmp_path / "token"
     token.write_text("t")
     async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         endpoint = ArchiveEndpoint(url=url, certificate=tls.create_key_pair("archive", datetime.now(UTC)).certificate)
         response = await ArchiveClient(str(token)).post_json(endpoint, "/logs/status", {})
+        await closed.wait()
     assert response.body == settled
