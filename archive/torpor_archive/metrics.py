@@ -3,6 +3,8 @@
 Label values are bounded: an unknown route counts as `other`.
 """
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -14,59 +16,32 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self.requests = Counter(
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
+        self.requests = counter(
             "torpor_archive_requests",
             "Requests by route and reason; the reason of a success is OK.",
             ("route", "reason"),
-            registry=self._registry,
         )
-        self.seconds = Histogram(
-            "torpor_archive_request_seconds",
-            "Duration of requests, including bodies.",
-            ("route",),
-            buckets=_SECONDS,
-            registry=self._registry,
+        self.seconds = histogram(
+            "torpor_archive_request_seconds", "Duration of requests, including bodies.", ("route",), buckets=_SECONDS
         )
-        self.bytes = Counter(
-            "torpor_archive_body_bytes",
-            "Bytes of request and response bodies, by direction.",
-            ("direction",),
-            registry=self._registry,
+        self.bytes = counter(
+            "torpor_archive_body_bytes", "Bytes of request and response bodies, by direction.", ("direction",)
         )
-        self.uploads = Gauge("torpor_archive_uploads", "Uploads in progress.", registry=self._registry)
-        self.abandoned = Counter(
-            "torpor_archive_abandoned", "Uploads that started and did not finish.", registry=self._registry
+        self.uploads = gauge("torpor_archive_uploads", "Uploads in progress.")
+        self.abandoned = counter("torpor_archive_abandoned", "Uploads that started and did not finish.")
+        self.connections = gauge("torpor_archive_connections", "Open connections on the API port.")
+        self.refused_connections = counter(
+            "torpor_archive_connections_refused", "Connections refused, or closed to make room for another."
         )
-        self.connections = Gauge(
-            "torpor_archive_connections", "Open connections on the API port.", registry=self._registry
-        )
-        self.refused_connections = Counter(
-            "torpor_archive_connections_refused",
-            "Connections refused, or closed to make room for another.",
-            registry=self._registry,
-        )
-        self.trimmed_runs = Counter(
-            "torpor_archive_runs_trimmed", "Finished runs that retention deleted.", registry=self._registry
-        )
-        self.logs = Counter(
-            "torpor_archive_logs", "Logs that were kept or lost, by state.", ("state",), registry=self._registry
-        )
-        self.log_bytes = Counter(
-            "torpor_archive_log_bytes", "Bytes of text of logs that were read or received.", registry=self._registry
-        )
-        self.logs_queued = Gauge(
-            "torpor_archive_logs_queued", "Logs of ended pods that are to be read.", registry=self._registry
-        )
-        self._up = Gauge(
-            "torpor_archive_database_up",
-            "1 if the last transaction succeeded, else 0.",
-            registry=self._registry,
-        )
-        self._failures = Counter(
-            "torpor_archive_database_failures",
-            "Transactions that failed.",
-            registry=self._registry,
-        )
+        self.trimmed_runs = counter("torpor_archive_runs_trimmed", "Finished runs that retention deleted.")
+        self.logs = counter("torpor_archive_logs", "Logs that were kept or lost, by state.", ("state",))
+        self.log_bytes = counter("torpor_archive_log_bytes", "Bytes of text of logs that were read or received.")
+        self.logs_queued = gauge("torpor_archive_logs_queued", "Logs of ended pods that are to be read.")
+        self._up = gauge("torpor_archive_database_up", "1 if the last transaction succeeded, else 0.")
+        self._failures = counter("torpor_archive_database_failures", "Transactions that failed.")
 
     def record_transaction(self, succeeded: bool) -> None:
         """Count a finished transaction."""

@@ -61,6 +61,12 @@ class AccessReviews:
         resource = {"group": constants.GROUP, "version": constants.VERSION, "resource": plural}
         return await self._is_allowed(caller, verb, resource | ({"name": name} if name else {}), namespace)
 
+    async def check_operator(self, token: str, namespace: str) -> None:
+        """Raise RefusedError (401, 403) unless the token is the operator's."""
+        caller = await self.authenticate(token)
+        if not await self.is_allowed(caller, "operate", "taskruns", namespace):
+            raise RefusedError(refusal.forbidden(f"{caller.user} is not the operator: it may not `operate` TaskRuns"))
+
     async def may_read_logs(self, caller: Caller, namespace: str) -> bool:
         """Return whether the caller may get TaskRuns and the logs of pods in the namespace."""
         pod_logs = {"group": "", "version": "v1", "resource": "pods", "subresource": "log"}

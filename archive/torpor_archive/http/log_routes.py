@@ -5,9 +5,6 @@ authenticates the caller first, and authorizes before it reads the body.
 """
 
 import asyncio
-import base64
-import binascii
-import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -15,6 +12,7 @@ from typing import Any
 from aiohttp import web
 from torpor_api.client import bounded_json
 
+from torpor_archive import page_token
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large, unavailable
 from torpor_archive.http import downloads, middleware
@@ -67,7 +65,7 @@ class LogRoutes:
         rows = await log_store.list_run(self._database, namespace, uid, _filters(request.query, limit + 1))
         page: dict[str, Any] = {"items": [log_entry.to_json(row) for row in rows[:limit]]}
         if len(rows) > limit:
-            page["continue"] = _page_token(rows[limit - 1])
+            page["continue"] = page_token.encode(rows[limit - 1]["started"], rows[limit - 1]["id"])
         return web.json_response(page)
 
     async def get_log(self, request: web.Request) -> web.StreamResponse:
@@ -88,9 +86,7 @@ class LogRoutes:
     async def post_status(self, request: web.Request) -> web.StreamResponse:
         """Return which logs of pods are settled, so that the operator may delete the pods."""
         namespace = middleware.identifier(request, "namespace")
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
-        if not await self._reviews.is_allowed(caller, "operate", "taskruns", namespace):
-            raise RefusedError(forbidden(f"{caller.user} is not the operator: it may not `operate` TaskRuns"))
+        await self._reviews.check_operator(middleware.token(request.headers), namespace)
         match await _read_json(request, MAX_BODY):
             case {"pods": list(uids)} if len(uids) <= IDS_MAX and all(isinstance(uid, str) for uid in uids):
                 settled = await log_store.settled(self._database, namespace, uids)
@@ -140,22 +136,9 @@ def _filters(query: Mapping[str, str], limit: int) -> Filters:
     task = query.get("task")
     if task is not None and not _TASK.fullmatch(task):
         raise RefusedError(invalid(f"task is {task[:40]!r}; use the name of a task"))
-    after = _parse_page_token(query["continue"]) if query.get("continue") else None
+    token = query.get("continue")
+    after = middleware.unwrap(page_token.decode(token, str, str)) if token else None
     return Filters(task=task, failed=failed == "true", limit=limit, after=after, **numbers)
-
-
-def _page_token(row: log_store.Row) -> str:
-    return base64.urlsafe_b64encode(json.dumps([row["started"], row["id"]]).encode()).decode()
-
-
-def _parse_page_token(text: str) -> tuple[str, str]:
-    try:
-        match json.loads(base64.urlsafe_b64decode(text.encode())):
-            case [str(started), str(log)] if "\0" not in started + log:
-                return started, log
-    except (ValueError, RecursionError, binascii.Error):
-        pass
-    raise RefusedError(invalid("`continue` must be the token from the previous page"))
 
 
 async def _read_json(request: web.Request, limit: int) -> Any:

@@ -135,7 +135,7 @@ class Routes:
     async def put_run(self, request: web.Request) -> web.StreamResponse:
         """Store a finished run. It replaces an earlier version, such as that before a clear."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
-        await self._check_operator(request, namespace)
+        await self._reviews.check_operator(middleware.token(request.headers), namespace)
         _check_length(request, chunks.RUN)
         run = history.RunValidator(namespace, uid)
         async with self._uploads.upload(RUNS, namespace, BodyFormat(type=RUN), chunks.RUN) as session:
@@ -151,7 +151,7 @@ class Routes:
     async def head_run(self, request: web.Request) -> web.StreamResponse:
         """Tell the operator which version of a run is stored, by its completion time."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
-        await self._check_operator(request, namespace)
+        await self._reviews.check_operator(middleware.token(request.headers), namespace)
         found = await history.find(self._database, namespace, uid)
         if found is None:
             raise RefusedError(_no_run(namespace, uid))
@@ -189,11 +189,6 @@ class Routes:
         caller = await self._reviews.authenticate_pod(middleware.token(request.headers))
         middleware.unwrap(policy.check_pod(caller, namespace))
         return caller
-
-    async def _check_operator(self, request: web.Request, namespace: str) -> None:
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
-        if not await self._reviews.is_allowed(caller, "operate", "taskruns", namespace):
-            raise RefusedError(forbidden(f"{caller.user} is not the operator: it may not `operate` TaskRuns"))
 
     async def _check_reader(self, request: web.Request, verb: str, namespace: str | None) -> None:
         caller = await self._reviews.authenticate(middleware.token(request.headers))

@@ -6,8 +6,8 @@ keeps its logs.
 """
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Never
 
 from torpor_api.client.api import Api
@@ -16,7 +16,7 @@ from torpor_archive.errors import RefusedError
 from torpor_archive.logs.objects import Objects, ObjectsError
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.retention import list_live
+from torpor_archive.storage.retention import delete_of_absent
 
 _BATCH = 500
 
@@ -42,15 +42,8 @@ async def run(
 
 async def delete_orphans(database: Database, api: Api, before: float) -> int:
     """Delete logs from before a time of runs that are neither in the cluster nor archived. Returns their number."""
-    runs: dict[str, set[str]] = defaultdict(set)
-    for namespace, workflow in await log_store.list_unarchived(database, before):
-        runs[namespace].add(workflow)
-    count = 0
-    for namespace in sorted(runs):
-        live = await list_live(api, namespace)
-        for workflow in sorted(runs[namespace] - live) if live is not None else ():
-            count += await log_store.delete_unarchived(database, namespace, workflow)
-    return count
+    listed = await log_store.list_unarchived(database, before)
+    return await delete_of_absent(api, listed, partial(log_store.delete_unarchived, database))
 
 
 async def delete_garbage(database: Database, objects: Objects | None) -> None:

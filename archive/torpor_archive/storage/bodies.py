@@ -209,8 +209,8 @@ async def _drop_some(connection: AsyncConnection, body: str) -> bool:
     return deleted.rowcount == _BATCH
 
 
-def insert(connection: AsyncConnection, table: Table, row: dict[str, Any]) -> Insert:
-    """Build an insert that ignores an existing row."""
+def insert(connection: AsyncConnection, table: Table, rows: dict[str, Any] | list[dict[str, Any]]) -> Insert:
+    """Build an insert of a row, or of several, that ignores existing rows."""
     if connection.dialect.name == "postgresql":
-        return postgresql.insert(table).values(row).on_conflict_do_nothing()
-    return sqlite.insert(table).values(row).on_conflict_do_nothing()
+        return postgresql.insert(table).values(rows).on_conflict_do_nothing()
+    return sqlite.insert(table).values(rows).on_conflict_do_nothing()

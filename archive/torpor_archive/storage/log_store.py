@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from sqlalchemy import Insert, Select, Table, and_, delete, exists, func, or_, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Select, and_, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire.names import label
 
+from torpor_archive.storage import bodies
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
 from torpor_archive.storage.log_tables import LOG_CHUNKS, LOG_GARBAGE, LOGS
@@ -47,7 +47,7 @@ class Filters:
     segment: int | None = None
     failed: bool = False
     limit: int = 1000
-    after: tuple[str, str] | None = None
+    after: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ async def release(database: Database, log: str, object_name: str = "") -> None:
     async def work(connection: AsyncConnection) -> None:
         await connection.execute(delete(LOGS).where(LOGS.c.id == log, LOGS.c.state == _PENDING))
         if object_name:
-            await connection.execute(_insert(connection, LOG_GARBAGE, [{"object": object_name}]))
+            await connection.execute(bodies.insert(connection, LOG_GARBAGE, [{"object": object_name}]))
 
     await database.write(work)
 
@@ -203,7 +203,7 @@ async def _delete_some(connection: AsyncConnection, namespace: str, workflow: st
     rows = (await connection.execute(of_run.where(~archived).limit(_DELETE_BATCH))).all()
     names = [{"object": row.object} for row in rows if row.object]
     if names:
-        await connection.execute(_insert(connection, LOG_GARBAGE, names))
+        await connection.execute(bodies.insert(connection, LOG_GARBAGE, names))
     ids = [row.id for row in rows]
     await connection.execute(delete(LOG_CHUNKS).where(LOG_CHUNKS.c.log.in_(ids)))
     await connection.execute(delete(LOGS).where(LOGS.c.id.in_(ids)))
@@ -215,7 +215,7 @@ async def _claim(connection: AsyncConnection, sources: Sequence[Source], by: Cla
     claimed = {"owner": by.name, "expires": by.now + CLAIM_SECONDS}
     rest = {"stored": 0, "object": "", "created": by.now}
     rows = [source.row() | blank | rest | claimed for source in sources]
-    await connection.execute(_insert(connection, LOGS, rows))
+    await connection.execute(bodies.insert(connection, LOGS, rows))
     ids = [source.id for source in sources]
     # The insert of a retried transaction exists already, with this owner.
     free = or_(
@@ -231,7 +231,7 @@ async def _finish(connection: AsyncConnection, each: Finished, now: float) -> No
     log = each.source.id
     placed = {"stored": each.text.stored, "object": each.object_name, "owner": "", "expires": 0.0}
     values = each.source.row() | each.outcome.row() | placed
-    await connection.execute(_insert(connection, LOGS, [values | {"created": now, "state": _PENDING}]))
+    await connection.execute(bodies.insert(connection, LOGS, [values | {"created": now, "state": _PENDING}]))
     unkept = and_(LOGS.c.id == log, LOGS.c.state != LogState.KEPT.value)
     changed = await connection.execute(update(LOGS).where(unkept).values(values))
     if not changed.rowcount:
@@ -240,13 +240,6 @@ async def _finish(connection: AsyncConnection, each: Finished, now: float) -> No
     if each.text.chunks:
         rows = [{"log": log, "seq": number, "data": data} for number, data in enumerate(each.text.chunks)]
         await connection.execute(LOG_CHUNKS.insert(), rows)
-
-
-def _insert(connection: AsyncConnection, table: Table, rows: list[dict[str, Any]]) -> Insert:
-    """Build an insert that ignores existing rows."""
-    if connection.dialect.name == "postgresql":
-        return postgresql.insert(table).values(rows).on_conflict_do_nothing()
-    return sqlite.insert(table).values(rows).on_conflict_do_nothing()
 
 
 async def _select_ids(database: Database, ids: Collection[str], condition: Any) -> frozenset[str]:

@@ -10,8 +10,9 @@ must belong to a single cluster.
 
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Never
 
 from torpor_api.client.api import Api
@@ -61,14 +62,25 @@ async def _guarded(work: Awaitable[None]) -> None:
 
 async def delete_orphans(database: Database, api: Api, before: float) -> int:
     """Delete results of deleted Workflows, stored before a time, and return their number. Raises RefusedError."""
+    listed = await results.list_workflows(database, before)
+    return await delete_of_absent(api, listed, partial(results.delete_of_workflow, database))
+
+
+async def delete_of_absent(
+    api: Api, listed: Iterable[tuple[str, str]], delete: Callable[[str, str], Awaitable[int]]
+) -> int:
+    """Delete what belongs to the Workflows, by namespace and uid, that the cluster no longer has.
+
+    `delete` deletes it for one Workflow and returns the number of rows. Returns their sum.
+    """
     owners: dict[str, set[str]] = defaultdict(set)
-    for namespace, workflow in await results.list_workflows(database, before):
+    for namespace, workflow in listed:
         owners[namespace].add(workflow)
     count = 0
     for namespace in sorted(owners):
         live = await list_live(api, namespace)
         for workflow in sorted(owners[namespace] - live) if live is not None else ():
-            count += await results.delete_of_workflow(database, namespace, workflow)
+            count += await delete(namespace, workflow)
     return count
 
 

@@ -1,8 +1,5 @@
 """Lists finished runs: filters from the query of a request, pages newest first. Parsing is pure."""
 
-import base64
-import binascii
-import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,7 +11,7 @@ from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire import times
 
-from torpor_archive import errors
+from torpor_archive import errors, page_token
 from torpor_archive.errors import Refusal
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.history import CANCELLED
@@ -69,18 +66,16 @@ class PageToken:
 
     def text(self) -> str:
         """Encode the token for the client."""
-        return base64.urlsafe_b64encode(json.dumps([self.completed_at, self.uid]).encode()).decode()
+        return page_token.encode(self.completed_at, self.uid)
 
 
 def parse_page_token(text: str) -> PageToken | Refusal:
     """Decode a token."""
-    try:
-        match json.loads(base64.urlsafe_b64decode(text.encode())):
-            case [float(completed_at), str(uid)] if "\0" not in uid:
-                return PageToken(completed_at=completed_at, uid=uid)
-    except (ValueError, RecursionError, binascii.Error):
-        pass
-    return errors.invalid("`continue` must be the token from the previous page")
+    position = page_token.decode(text, float, str)
+    if isinstance(position, Refusal):
+        return position
+    completed_at, uid = position
+    return PageToken(completed_at=completed_at, uid=uid)
 
 
 def parse_filter(query: Query, now: float) -> RunFilter | Refusal:
