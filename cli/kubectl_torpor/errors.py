@@ -13,7 +13,7 @@ class CliError(Exception):
 
 
 class UsageError(CliError):
-    """The arguments cannot be used, whatever the cluster contains."""
+    """The arguments are invalid, independent of what the cluster contains."""
 
     exit_code = exit_codes.USAGE
 

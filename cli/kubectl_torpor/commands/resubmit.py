@@ -11,8 +11,8 @@ from kubectl_torpor.changes import manifest, params, submission
 from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
 from kubectl_torpor.commands.logs import follow_logs
+from kubectl_torpor.commands.run_options import run_options
 from kubectl_torpor.commands.wait import parse_limit
-from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.target import ClusterCommand, Target, complete_run
 
 _CONTROL = ("suspend", "stop", "cancel")
@@ -23,14 +23,7 @@ _PREFIX_MAX = 57
 
 @click.command("resubmit", cls=ClusterCommand)
 @click.argument("name", metavar="NAME|@latest", shell_complete=complete_run)
-@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Value of a param; may repeat.")
-@click.option("--params-file", type=click.Path(), help="YAML or JSON file with values of params.")
-@click.option("--wait", is_flag=True, help="Wait for the end; the exit code tells the outcome.")
-@click.option("-w", "--watch", is_flag=True, help="Follow the run as a tree until it ends.")
-@click.option("--logs", is_flag=True, help="Follow the logs of the run until it ends.")
-@click.option("--timeout", metavar="DURATION", help="Longest wait; exit code 5 afterwards, and the run goes on.")
-@click.option("--dry-run", type=click.Choice(["server"]), help="Let the API server check it, and create nothing.")
-@output_option(Format.JSON, Format.YAML, Format.NAME)
+@run_options
 @click.pass_obj
 def resubmit_command(
     target: Target,

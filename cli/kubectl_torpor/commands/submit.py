@@ -11,21 +11,14 @@ from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.errors import RejectedError
 from kubectl_torpor.commands.logs import follow_logs
+from kubectl_torpor.commands.run_options import run_options
 from kubectl_torpor.commands.wait import parse_limit
-from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.target import ClusterCommand, Target
 
 
 @click.command("submit", cls=ClusterCommand)
 @click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(allow_dash=True))
-@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Value of a param; may repeat.")
-@click.option("--params-file", type=click.Path(), help="YAML or JSON file with values of params.")
-@click.option("--wait", is_flag=True, help="Wait for the end; the exit code tells the outcome.")
-@click.option("-w", "--watch", is_flag=True, help="Follow the run as a tree until it ends.")
-@click.option("--logs", is_flag=True, help="Follow the logs of the run until it ends.")
-@click.option("--timeout", metavar="DURATION", help="Longest wait; exit code 5 afterwards, and the run goes on.")
-@click.option("--dry-run", type=click.Choice(["server"]), help="Let the API server check it, and create nothing.")
-@output_option(Format.JSON, Format.YAML, Format.NAME)
+@run_options
 @click.pass_obj
 def submit_command(
     target: Target,

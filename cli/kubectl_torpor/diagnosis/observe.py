@@ -40,34 +40,14 @@ def observe(cluster: Cluster, *, chosen: bool) -> Facts:
     local_time = (sent + time.time()) / 2
     namespace = cluster.namespace
     with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-
-        def items(path: str, right: str, query: Mapping[str, str] | None = None) -> Future[Items]:
-            return pool.submit(reader.items, path, right, query or {})
-
-        def item(path: str, right: str) -> Future[Item]:
-            return pool.submit(reader.item, path, right)
-
-        schemas = pool.submit(reader.schemas)
-        rights = pool.submit(reader.rights, namespace)
-        archive = pool.submit(reader.archive, namespace)
+        reads: dict[str, Future[Any]] = {
+            "schemas": pool.submit(reader.schemas),
+            "rights": pool.submit(reader.rights, namespace),
+            "archive": pool.submit(reader.archive, namespace),
+        }
         deleted = pool.submit(reader.deleted, namespace)
-        workflows = pool.submit(reader.items, WORKFLOWS.path(namespace), "list workflows", {})
-        policies = items(f"{_ADMISSION}/validatingadmissionpolicies", "list validatingadmissionpolicies")
-        bindings = items(f"{_ADMISSION}/validatingadmissionpolicybindings", "list validatingadmissionpolicybindings")
-        view = item(f"{_ROLES}/clusterroles/view", "get clusterroles")
-        edit = item(f"{_ROLES}/clusterroles/edit", "get clusterroles")
-        deployments = items(f"/apis/apps/v1/namespaces/{SYSTEM}/deployments", f"list deployments in {SYSTEM}")
-        leases = items(f"{_LEASES}/{SYSTEM}/leases", f"list leases in {SYSTEM}")
-        node_leases = items(f"{_LEASES}/kube-node-lease/leases", "list leases in kube-node-lease")
-        nodes = items("/api/v1/nodes", "list nodes")
-        namespace_object = item(f"/api/v1/namespaces/{namespace}", "get namespaces")
-        role_bindings = items(
-            f"{_ROLES}/namespaces/{namespace}/rolebindings", f"list rolebindings in namespace {namespace}"
-        )
-        account = item(
-            f"/api/v1/namespaces/{namespace}/serviceaccounts/{constants.TASK_ACCOUNT}",
-            f"get serviceaccounts in namespace {namespace}",
-        )
+        reads |= {name: pool.submit(reader.items, path, right, {}) for name, (path, right) in _lists(namespace).items()}
+        reads |= {name: pool.submit(reader.item, path, right) for name, (path, right) in _objects(namespace).items()}
     found, everywhere = deleted.result()
     return Facts(
         command=version("kubectl-torpor"),
@@ -76,24 +56,41 @@ def observe(cluster: Cluster, *, chosen: bool) -> Facts:
         kubernetes=kubernetes,
         namespace=namespace,
         chosen=chosen,
-        schemas=schemas.result(),
-        policies=policies.result(),
-        bindings=bindings.result(),
-        view=view.result(),
-        edit=edit.result(),
-        rights=rights.result(),
-        deployments=deployments.result(),
-        leases=leases.result(),
-        node_leases=node_leases.result(),
-        nodes=nodes.result(),
-        archive=archive.result(),
-        namespace_object=namespace_object.result(),
-        role_bindings=role_bindings.result(),
-        task_account=account.result(),
-        workflows=workflows.result(),
         deleted=found,
         everywhere=everywhere,
+        **{name: read.result() for name, read in reads.items()},
     )
+
+
+def _lists(namespace: str) -> dict[str, tuple[str, str]]:
+    """The path of each list, by its name in Facts, and the right that reading it needs."""
+    return {
+        "workflows": (WORKFLOWS.path(namespace), "list workflows"),
+        "policies": (f"{_ADMISSION}/validatingadmissionpolicies", "list validatingadmissionpolicies"),
+        "bindings": (f"{_ADMISSION}/validatingadmissionpolicybindings", "list validatingadmissionpolicybindings"),
+        "deployments": (f"/apis/apps/v1/namespaces/{SYSTEM}/deployments", f"list deployments in {SYSTEM}"),
+        "leases": (f"{_LEASES}/{SYSTEM}/leases", f"list leases in {SYSTEM}"),
+        "node_leases": (f"{_LEASES}/kube-node-lease/leases", "list leases in kube-node-lease"),
+        "nodes": ("/api/v1/nodes", "list nodes"),
+        "role_bindings": (
+            f"{_ROLES}/namespaces/{namespace}/rolebindings",
+            f"list rolebindings in namespace {namespace}",
+        ),
+    }
+
+
+def _objects(namespace: str) -> dict[str, tuple[str, str]]:
+    """The path of each object, likewise."""
+    base = f"/api/v1/namespaces/{namespace}"
+    return {
+        "view": (f"{_ROLES}/clusterroles/view", "get clusterroles"),
+        "edit": (f"{_ROLES}/clusterroles/edit", "get clusterroles"),
+        "namespace_object": (base, "get namespaces"),
+        "task_account": (
+            f"{base}/serviceaccounts/{constants.TASK_ACCOUNT}",
+            f"get serviceaccounts in namespace {namespace}",
+        ),
+    }
 
 
 class _Reader:
