@@ -21,15 +21,14 @@ from torpor_api.timing import Clock, SystemClock
 from torpor_cel.evaluator import Evaluator
 
 from torpor_operator.controller import kopf_handlers
-from torpor_operator.controller.archive import UPLOAD_SECONDS, Archive, HttpRunStore
-from torpor_operator.controller.archive_uploads import ArchiveUploads
+from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
+from torpor_operator.controller.archive_access import ArchiveAccess
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
-from torpor_operator.controller.settled_logs import SettledLogCache
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
@@ -57,16 +56,13 @@ async def serve(settings: Settings) -> None:
         queue = WorkQueue(clock)
         orphaned_pods = OrphanedPods(api, clock)
         triggerer_pools = TriggererPools(api, settings.namespace)
-        client = ArchiveClient(settings.token_file, limit=UPLOAD_SECONDS)
-        archive = Archive(api, settings.namespace, HttpRunStore(client))
-        settled_logs = SettledLogCache(clock, archive.endpoint, ArchiveClient(settings.token_file).post_json)
-        uploads = ArchiveUploads(
-            archive.store_run,
-            clock,
+        access = ArchiveAccess.build(
+            api,
+            settings.namespace,
+            HttpRunStore(ArchiveClient(settings.token_file, limit=UPLOAD_SECONDS)),
+            ArchiveClient(settings.token_file).post_json,
             enqueue=queue.add,
             grace=settings.archive_grace,
-            not_before=archive.events.next_list_at,
-            on_idle=archive.events.drop,
         )
         cache = ClusterCache(
             api,
@@ -74,9 +70,9 @@ async def serve(settings: Settings) -> None:
             on_orphaned_pod=orphaned_pods.add,
             jitter=random.random,
             triggerer_pool=triggerer_pools.get,
-            archive_endpoint=archive.endpoint,
-            archive_outcome=uploads.outcome,
-            on_drop=uploads.forget,
+            archive_endpoint=access.archive.endpoint,
+            archive_outcome=access.uploads.outcome,
+            on_drop=access.uploads.forget,
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
         )
         namespaces = Namespaces(api, settings.namespace, in_use=cache.namespaces, on_change=cache.enqueue_namespace)
@@ -85,7 +81,7 @@ async def serve(settings: Settings) -> None:
             clock=clock,
             queue=queue,
             cache=cache,
-            resolver=QueryResolver(api, cache, evaluator, archive.has_run, settled_logs.get),
+            resolver=QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get),
             executor=Executor(
                 api,
                 clock,
@@ -93,7 +89,7 @@ async def serve(settings: Settings) -> None:
                 settings,
                 is_leader=leadership.holds,
                 on_forbidden=namespaces.check,
-                archive_run=uploads.request,
+                archive_run=access.uploads.request,
             ),
             orphaned_pods=orphaned_pods,
             settings=settings,
@@ -101,7 +97,7 @@ async def serve(settings: Settings) -> None:
         background: list[asyncio.Task[None]] = []
 
         async def lead() -> None:
-            await archive.discovered()
+            await access.archive.discovered()
             await _lead(cache, reconciler, clock)
 
         # kopf cancels all tasks of the loop when it exits. Ours must end before that, or the Lease is not released.
@@ -112,9 +108,7 @@ async def serve(settings: Settings) -> None:
                 group.create_task(cache.pods.run()),
                 group.create_task(triggerer_pools.run()),
                 group.create_task(namespaces.run()),
-                group.create_task(archive.run()),
-                group.create_task(uploads.run()),
-                group.create_task(settled_logs.run()),
+                group.create_task(access.run()),
                 group.create_task(leadership.run(lead)),
             ]
             await _watch_workflows(settings, cache, UnreadableReporter(api, clock), stop)

@@ -20,14 +20,12 @@ from torpor_api.client.lease import Leadership, Terms
 from torpor_api.client.resources import WORKFLOWS
 from torpor_cel.evaluator import InProcess
 from torpor_operator import __main__ as operator_main
-from torpor_operator.controller.archive import Archive
-from torpor_operator.controller.archive_uploads import ArchiveUploads
+from torpor_operator.controller.archive_access import ArchiveAccess
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
-from torpor_operator.controller.settled_logs import SettledLogCache
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
@@ -78,19 +76,17 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
     api = Api(server.transport(process), clock, jitter=rng.random)
     queue = WorkQueue(clock)
     orphaned_pods = OrphanedPods(api, clock)
-    archive = Archive(api, SYSTEM, simulated)
-    settled_logs = SettledLogCache(clock, archive.endpoint, simulated.post)
-    uploads = ArchiveUploads(
-        archive.store_run, clock, enqueue=queue.add, grace=SETTINGS.archive_grace, jitter=rng.random
+    access = ArchiveAccess.build(
+        api, SYSTEM, simulated, simulated.post, enqueue=queue.add, grace=SETTINGS.archive_grace, jitter=rng.random
     )
     cache = ClusterCache(
         api,
         enqueue=queue.add,
         on_orphaned_pod=orphaned_pods.add,
         jitter=rng.random,
-        archive_endpoint=archive.endpoint,
-        archive_outcome=uploads.outcome,
-        on_drop=uploads.forget,
+        archive_endpoint=access.archive.endpoint,
+        archive_outcome=access.uploads.outcome,
+        on_drop=access.uploads.forget,
     )
     terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
     leadership = Leadership(api, terms)
@@ -98,8 +94,8 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
         clock=clock,
         queue=queue,
         cache=cache,
-        resolver=QueryResolver(api, cache, InProcess(), archive.has_run, settled_logs.get),
-        executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds, archive_run=uploads.request),
+        resolver=QueryResolver(api, cache, InProcess(), access.archive.has_run, access.settled_logs.get),
+        executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds, archive_run=access.uploads.request),
         orphaned_pods=orphaned_pods,
         settings=SETTINGS,
         jitter=rng.random,
@@ -107,7 +103,7 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
 
     async def lead() -> None:
         if simulated.installed:
-            await archive.discovered()
+            await access.archive.discovered()
         await operator_main._lead(cache, reconciler, clock)
 
     async with asyncio.TaskGroup() as group:
@@ -115,9 +111,7 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
         group.create_task(cache.pods.run())
         group.create_task(_workflows(api, cache))
         if simulated.installed:
-            group.create_task(archive.run())
-            group.create_task(uploads.run())
-            group.create_task(settled_logs.run())
+            group.create_task(access.run())
         group.create_task(leadership.run(lead))
 
 
