@@ -4,12 +4,12 @@ Best effort: an outcome never waits for it. The queue is bounded, and what does 
 waits go in one request. A wait without lines sends nothing.
 """
 
+import asyncio
 import logging
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
-from itertools import islice
 from typing import Any, Never, Protocol, assert_never
 
 from torpor_api.client import errors
@@ -50,7 +50,8 @@ class LogSender:
         self._api = api
         self._namespace = namespace
         self._client = client
-        self._queue: deque[tuple[str, dict[str, Any]]] = deque()
+        self._queues: dict[str, deque[dict[str, Any]]] = {}
+        self._filled = asyncio.Event()
         self._endpoint: ArchiveEndpoint | None = None
         self._found_at = float("-inf")
         self.dropped = 0
@@ -59,32 +60,41 @@ class LogSender:
         """Queue the lines of a wait that ended."""
         if self._client is None or not wait_log.records:
             return
-        if len(self._queue) >= QUEUE:
+        if sum(map(len, self._queues.values())) >= QUEUE:
             self.dropped += 1
             return
-        self._queue.append((wait.namespace, _item(wait, outcome, wait_log, self._api.clock.now())))
+        item = _item(wait, outcome, wait_log, self._api.clock.now())
+        self._queues.setdefault(wait.namespace, deque()).append(item)
+        self._filled.set()
 
     async def run(self) -> Never:
-        """Send what is queued, forever."""
+        """Send what is queued, forever. Lines that come within `INTERVAL` go together."""
         while True:
+            await self._filled.wait()
             await self._api.clock.sleep(INTERVAL)
             try:
-                while self._queue:
+                while self._queues:
                     await self._send_batch()
+                self._filled.clear()
             except Exception:
                 log.exception("Failed to send log lines to the archive")
 
     async def _send_batch(self) -> None:
-        namespace = self._queue[0][0]
-        taken = list(islice((item for owner, item in self._queue if owner == namespace), BATCH))
-        sent = {id(item) for item in taken}
-        self._queue = deque(each for each in self._queue if id(each[1]) not in sent)
+        namespace, taken = self._take()
         for failures in range(1, TRIES + 1):
             if await self._post(namespace, taken):
                 return
             await self._api.clock.sleep(RETRY.delay(failures))
         self.dropped += len(taken)
         log.warning("Log lines of %d waits were not stored: the archive is away", len(taken))
+
+    def _take(self) -> tuple[str, list[dict[str, Any]]]:
+        """Remove a batch of the first namespace from its queue."""
+        namespace, queue = next(iter(self._queues.items()))
+        taken = [queue.popleft() for _ in range(min(BATCH, len(queue)))]
+        if not queue:
+            del self._queues[namespace]
+        return namespace, taken
 
     async def _post(self, namespace: str, items: Sequence[dict[str, Any]]) -> bool:
         """Send once. Returns False if another try may help."""
