@@ -2,7 +2,7 @@
 
 The watch reports a pod's end at once; after a restart, the list contains all pods that ended meanwhile. Which logs are
 kept already is read from the database, many at a time. Replicas claim a log before they read it. A replica that does
-not finish in time loses its claim, and whoever finds that reads the log again.
+not finish in time loses its claim, and another one reads the log.
 """
 
 import asyncio

@@ -77,7 +77,7 @@ class Creations:
         """A TaskRun that is being deleted; the operator deletes only what is to be made anew."""
         made = run["spec"].get("clears", 0)
         theirs = writer.kind != "operator" or any(made < cleared for cleared in self._clearings(Instance.of(run)))
-        self._expect("I10", theirs, f"{run['metadata']['name']} is deleted by {writer.name}, and nobody cleared it")
+        self._expect("I10", theirs, f"{run['metadata']['name']} is deleted by {writer.name} without a clear request")
 
     def workflow(self, before: Object | None, after: Object, shape: Shape) -> None:
         """What a Workflow now says of its tasks, and which of them somebody wants to have run again."""
@@ -96,7 +96,7 @@ class Creations:
 
     def _reopened(self, uid: str, clears: int, clearing: Mapping[str, Any]) -> None:
         asked = clearing["asked"]
-        self._expect("I2", asked in self._wishes[uid], f"{asked} is cleared, which nobody asked for")
+        self._expect("I2", asked in self._wishes[uid], f"{asked} is cleared without a clear request")
         for task in clearing["tasks"]:
             self._cleared[uid, task["name"]].append((clears, _meant(task)))
         there = [one for one in self._uids if one.workflow == uid]
@@ -121,7 +121,7 @@ class Creations:
     def _deleted(self, uid: str, task: Mapping[str, Any]) -> None:
         there = sum(instance[:2] == (uid, task["name"]) for instance in self._standing)
         made = sum(instance[:2] == (uid, task["name"]) for instance in self._uids)
-        description = f"{task['name']} is said to miss TaskRuns, and all {there} are there"
+        description = f"{task['name']} counts missing TaskRuns, although all {there} exist"
         self._expect("I5", there < min(made, task["created"]), description)
 
 

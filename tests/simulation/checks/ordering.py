@@ -50,7 +50,9 @@ class Order:
         ended = "completionTime" in status and "completionTime" not in (before or {}).get("status", {})
         if ended and self.ordered and not _cut_short(after):
             open_ = [one.name for one in self._standing.get(uid, {}).values() if not one.over]
-            self._expect("I5", not open_, f"{after['metadata']['name']} is said to have ended, and {open_} have not")
+            self._expect(
+                "I5", not open_, f"{after['metadata']['name']} has ended in its status, but {open_} have not ended"
+            )
 
     def created(self, run: Object) -> None:
         """A TaskRun that was not there."""
