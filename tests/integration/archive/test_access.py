@@ -8,7 +8,7 @@ from torpor_wire import constants
 
 from tests.integration.archive.conftest import Task, account
 from tests.integration.archive.process import Archive, Response
-from tests.integration.conftest import Server
+from tests.integration.conftest import Server, eventually
 from tests.integration.policies.transitions.conftest import set_fields
 
 _LINES = {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
@@ -20,6 +20,17 @@ def put_as(archive: Archive, task: Task, token: str | None) -> Response:
 
 def get_as(archive: Archive, path: str, token: str | None, name: str) -> Response:
     return archive.request("GET", path, token, Torpor_TaskRun=name)
+
+
+def is_accepted(server: Server, token: str) -> bool:
+    """Whether the API server accepts a token with the archive's audience."""
+    body = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "spec": {"token": token, "audiences": [constants.ARCHIVE_AUDIENCE]},
+    }
+    review = server.request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body).expect(201)
+    return bool(review["status"].get("authenticated"))
 
 
 @pytest.fixture
@@ -139,6 +150,8 @@ def test_the_token_of_a_deleted_pod_is_rejected(
     gone = task_in(home, "w")
     path = f"/api/v1/namespaces/{home}/pods/{gone.name}-a1-s0"
     server.request("DELETE", path, {"gracePeriodSeconds": 0}).expect(200)
+    # The API server reviews tokens from a cache of pods, which follows the deletion a moment later.
+    eventually(lambda: not is_accepted(server, gone.token), "the API server rejects the pod's token")
     put_as(archive, gone, gone.token).expect(401)
 
 
