@@ -14,6 +14,11 @@ LABEL_TASK = f"{GROUP}/task"
 LABEL_INDEX = f"{GROUP}/index"
 LABEL_TASKRUN_UID = f"{GROUP}/taskrun-uid"
 LABEL_POOL = f"{GROUP}/trigger-pool"
+LABEL_SCHEDULE = f"{GROUP}/schedule"
+"""On Workflows and TaskRuns: the Schedule that they belong to."""
+LABEL_BACKFILL = f"{GROUP}/backfill"
+LABEL_QUEUED = f"{GROUP}/queued"
+"""On Workflows: a run that waits until a former run of its Schedule has ended."""
 SEAL_DATA = "publicKey"
 """Key in the ConfigMap of a pool: its public key for sealed values, in base64."""
 LOGS = f"{GROUP}/logs"
@@ -21,6 +26,8 @@ LOGS = f"{GROUP}/logs"
 FINALIZER = f"{GROUP}/cancel-first"
 POD_FINALIZER = f"{GROUP}/outcome"
 POD_GATE = f"{GROUP}/claim"
+RUN_NOW = f"{GROUP}/run"
+"""Annotation of a Schedule: start a run now. The value is any new text, or a JSON object with `id` and `params`."""
 CLEAR = f"{GROUP}/clear"
 CLEAR_MAX = 4096
 """Characters of a clear request, which is copied to the status."""
@@ -60,6 +67,8 @@ EVENT_MAX = 4 * 1024
 EVENT_STORED_MAX = 1024 * 1024
 """Bytes of an event in the archive, which the triggerer holds in memory."""
 KWARGS_MAX = 4 * 1024
+CURSOR_MAX = 1024
+"""Characters of a cursor: the position of a Schedule's source, which a trigger puts into its event."""
 NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
 LOG_MAX = 4 * 1024

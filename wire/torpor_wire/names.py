@@ -30,6 +30,15 @@ def taskrun(
     return f"{_label(workflow)[: room - len(called) - 1].rstrip('-.')}-{called}{tail}"
 
 
+def run(schedule: str, key: str) -> str:
+    """Return `<schedule>-<hash>`, up to 50 characters: the name of the run that an event started.
+
+    `key` identifies the event: the uid of the Schedule and what `torpor_operator.schedules` appends to it.
+    """
+    tail = f"-{canonical.digest(key)[:10]}"
+    return _label(schedule)[: constants.NAME_MAX - len(tail)].rstrip("-.") + tail
+
+
 def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
     """Return `<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
     return f"{taskrun_name}-a{attempt}-s{segment}" + (f"-l{launch}" if launch else "")

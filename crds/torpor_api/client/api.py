@@ -166,13 +166,18 @@ class Api:
         name: str,
         *,
         uid: str | None = None,
+        resource_version: str | None = None,
         propagation: str = "Background",
         grace_seconds: int | None = None,
     ) -> None:
-        """Delete one object if it exists. With `uid`, raises `errors.Conflict` if another object has its name."""
+        """Delete one object if it exists.
+
+        With `uid`, raises `errors.Conflict` if another object has its name; with `resource_version`, if it has changed.
+        """
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
-        if uid is not None:
-            options["preconditions"] = {"uid": uid}
+        pinned = {"uid": uid, "resourceVersion": resource_version}
+        if preconditions := {name: value for name, value in pinned.items() if value is not None}:
+            options["preconditions"] = preconditions
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
         response = await self.transport.request("DELETE", resource.path(namespace, name), body=options)

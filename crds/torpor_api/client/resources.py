@@ -55,6 +55,11 @@ def _segment(name: str) -> str:
 
 WORKFLOWS = Resource(group=constants.GROUP, version=constants.VERSION, plural="workflows", kind="Workflow")
 TASKRUNS = Resource(group=constants.GROUP, version=constants.VERSION, plural="taskruns", kind="TaskRun")
+TEMPLATES = Resource(
+    group=constants.GROUP, version=constants.VERSION, plural="workflowtemplates", kind="WorkflowTemplate"
+)
+SCHEDULES = Resource(group=constants.GROUP, version=constants.VERSION, plural="schedules", kind="Schedule")
+BACKFILLS = Resource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")

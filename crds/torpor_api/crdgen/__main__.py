@@ -25,7 +25,14 @@ class _Dumper(yaml.SafeDumper):
 
 def documents() -> dict[str, str]:
     """Return the YAML of each CRD by file name."""
-    return {f"{crd['metadata']['name']}.yaml": _text(crd) for crd in (definitions.workflows(), definitions.taskruns())}
+    kinds = (
+        definitions.workflows(),
+        definitions.taskruns(),
+        definitions.workflow_templates(),
+        definitions.schedules(),
+        definitions.backfills(),
+    )
+    return {f"{crd['metadata']['name']}.yaml": _text(crd) for crd in kinds}
 
 
 def main() -> int:

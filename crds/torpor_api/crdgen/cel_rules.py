@@ -73,6 +73,12 @@ def taskrun_spec() -> list[Schema]:
             "self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow, then clear the task"
         ),
         _rule(_WITH_BODY, message="set exactly one of python, container and trigger, or trigger and python"),
+        _rule("has(self.workflow) != has(self.schedule)", message="set exactly one of workflow and schedule"),
+        _rule(
+            "!has(self.schedule) || (has(self.trigger) && !has(self.python))",
+            message="a TaskRun of a Schedule is a trigger",
+            path=".trigger",
+        ),
     ]
 
 
@@ -80,10 +86,82 @@ def workflow_spec() -> list[Schema]:
     """Workflow.spec: rules over several tasks."""
     return [
         _rule(
-            "has(self.image) || self.tasks.all(t, has(t.image) || (has(t.trigger) && !has(t.python)))",
+            "has(self.image) || !has(self.tasks)"
+            " || self.tasks.all(t, has(t.image) || (has(t.trigger) && !has(t.python)))",
             message="a task with a pod needs an image: set image of the task, or spec.image for all tasks",
             path=".image",
         ),
+    ]
+
+
+def template_or_tasks() -> list[Schema]:
+    """Workflow.spec: its tasks are given, or those of a template. The operator adds the latter to the spec."""
+    return [
+        _rule("has(self.tasks) || has(self.templateRef)", message="set tasks, or templateRef with params", path=".tasks")
+    ]
+
+
+def embedded_workflow() -> list[Schema]:
+    """The spec of a Workflow within a WorkflowTemplate or a Schedule."""
+    return [
+        _rule("has(self.tasks)", message="set tasks", path=".tasks"),
+        _rule(
+            "!has(self.templateRef) && !has(self.runOf)",
+            message="templateRef and runOf are fields of a run; remove them",
+        ),
+        _rule("!self.suspend && !self.stop && !self.cancel", message="suspend, stop and cancel are fields of a run"),
+    ]
+
+
+def parameter() -> list[Schema]:
+    """A parameter of a WorkflowTemplate."""
+    return [
+        _rule(
+            "!has(self.pattern) || self.type == 'string'",
+            message="pattern is for parameters of type string",
+            path=".pattern",
+        ),
+    ]
+
+
+def schedule_spec() -> list[Schema]:
+    """Schedule.spec: rules over several fields."""
+    return [
+        _rule("has(self.templateRef) != has(self.workflow)", message="set exactly one of templateRef and workflow"),
+        _rule(
+            "!has(self.allOf) || self.allOf.all(n, self.sources.exists(s, s.name == n))",
+            message="allOf names a source that does not exist",
+            path=".allOf",
+        ),
+        _rule("!has(self.within) || has(self.allOf)", message="within is for allOf", path=".within"),
+        _rule(
+            "!has(self.notBefore) || !has(self.notAfter)"
+            " || timestamp(self.notBefore) < timestamp(self.notAfter)",
+            message="notBefore must be before notAfter",
+            path=".notAfter",
+        ),
+    ]
+
+
+def schedule_source() -> list[Schema]:
+    """A source of a Schedule."""
+    return [
+        _rule("has(self.cron) != has(self.trigger)", message="a source is a cron expression or a trigger"),
+        _rule("!has(self.timezone) || has(self.cron)", message="timezone is for cron", path=".timezone"),
+    ]
+
+
+def backfill_spec() -> list[Schema]:
+    """Backfill.spec: the period cannot change."""
+    return [
+        _rule("timestamp(self.from) < timestamp(self.to)", message="from must be before to", path=".to"),
+        _rule(
+            "self.schedule == oldSelf.schedule && self.from == oldSelf.from && self.to == oldSelf.to"
+            " && self.reverse == oldSelf.reverse && self.rerun == oldSelf.rerun"
+            " && has(self.source) == has(oldSelf.source) && (!has(self.source) || self.source == oldSelf.source)",
+            message="only concurrency, suspend and cancel of a Backfill can change; create another one",
+        ),
+        _rule("!oldSelf.cancel || self.cancel", message="cancel cannot be reset; create another Backfill"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Builds the two CustomResourceDefinitions: names, printer columns, selectable fields, rules and schema.
+"""Builds the CustomResourceDefinitions: names, printer columns, selectable fields, rules and schema.
 
 The short names avoid those of Argo (wf, wfs, cwf, wftmpl, ...) and Tekton (tr, trs, pr, prs, ...). The category is
 `torpor` instead of `all`, so that `kubectl get all` does not list thousands of TaskRuns.
@@ -11,7 +11,7 @@ from torpor_wire import constants, state
 
 from torpor_api.crdgen import cel_rules
 from torpor_api.crdgen.openapi import Schema, structural
-from torpor_api.models import taskrun, workflow
+from torpor_api.models import backfill, schedule, taskrun, template, workflow
 from torpor_api.models.base import Model
 
 _API_VERSION = {
@@ -37,13 +37,14 @@ class Column(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """The properties in which the two kinds differ."""
+    """The properties in which the kinds differ."""
 
     name: str
     plural: str
     short: str
     columns: Sequence[Column]
     selectable: Sequence[str] = ()
+    has_status: bool = True
 
 
 _AGE = Column("Age", ".metadata.creationTimestamp", "Time since it was created.", "date")
@@ -55,7 +56,8 @@ _TASKRUN = Kind(
     selectable=(".spec.triggerPool", ".status.state", ".status.trigger.shard"),
     columns=(
         Column("Workflow", ".spec.workflow.name", "Workflow of the TaskRun."),
-        Column("Task", ".spec.task", "Task of the Workflow."),
+        Column("Schedule", ".spec.schedule.name", "Schedule of the TaskRun.", priority=1),
+        Column("Task", ".spec.task", "Task of the Workflow, or source of the Schedule."),
         # The whole array: kubectl prints it as [2,0], but only the first number of `[*]`.
         Column(
             "Group-Indexes",
@@ -93,6 +95,53 @@ _WORKFLOW = Kind(
             "Message of the condition Succeeded.",
             priority=1,
         ),
+        Column("Schedule", ".spec.runOf.schedule", "Schedule that started the run.", priority=1),
+    ),
+)
+
+_TEMPLATE = Kind(
+    name="WorkflowTemplate",
+    plural="workflowtemplates",
+    short="twt",
+    has_status=False,
+    columns=(
+        Column("Description", ".spec.description", "What the workflow does."),
+        _AGE,
+    ),
+)
+
+_SCHEDULE = Kind(
+    name="Schedule",
+    plural="schedules",
+    short="tsch",
+    columns=(
+        # A date column shows the age, so a time in the future has to be a string.
+        Column("Next", ".status.next", "The next tick."),
+        Column("Last", ".status.last", "Time since the last event.", "date"),
+        Column("Active", ".status.active", "Number of active runs.", "integer"),
+        Column("Suspended", ".spec.suspend", "Whether the Schedule is suspended.", "boolean"),
+        Column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether events start runs."),
+        _AGE,
+        Column("Queued", ".status.queued", "Number of queued runs.", "integer", 1),
+        Column("Missed", ".status.missed.count", "Number of missed ticks.", "integer", 1),
+        Column("Last-Run", ".status.lastRun.name", "The last run.", priority=1),
+        Column("Message", '.status.conditions[?(@.type=="Ready")].message', "Why it is not ready.", priority=1),
+    ),
+)
+
+_BACKFILL = Kind(
+    name="Backfill",
+    plural="backfills",
+    short="tbf",
+    columns=(
+        Column("Schedule", ".spec.schedule", "Schedule of the runs."),
+        Column("State", ".status.state", "State of the Backfill."),
+        Column("Progress", ".status.progress", "Finished ticks of all ticks."),
+        Column("Active", ".status.active", "Number of active runs.", "integer"),
+        Column("Failed", ".status.failed", "Number of failed runs.", "integer"),
+        _AGE,
+        Column("From", ".spec.from", "First time of the period.", priority=1),
+        Column("To", ".spec.to", "End of the period.", priority=1),
     ),
 )
 
@@ -113,14 +162,47 @@ def taskruns() -> Schema:
 def workflows() -> Schema:
     """Build the CRD of Workflow."""
     schema = _schema(workflow.Workflow, _WORKFLOW)
+    spec = _with_rules(schema["properties"]["spec"])
+    spec["x-kubernetes-validations"] += cel_rules.template_or_tasks()
+    return _crd(_WORKFLOW, schema)
+
+
+def workflow_templates() -> Schema:
+    """Build the CRD of WorkflowTemplate."""
+    schema = _schema(template.WorkflowTemplate, _TEMPLATE)
+    embedded = _with_rules(schema["properties"]["spec"]["properties"]["workflow"])
+    embedded["x-kubernetes-validations"] += cel_rules.embedded_workflow()
+    parameter = schema["properties"]["spec"]["properties"]["params"]["items"]
+    parameter["x-kubernetes-validations"] = cel_rules.parameter()
+    return _crd(_TEMPLATE, schema)
+
+
+def schedules() -> Schema:
+    """Build the CRD of Schedule."""
+    schema = _schema(schedule.Schedule, _SCHEDULE)
     spec = schema["properties"]["spec"]
+    spec["x-kubernetes-validations"] = cel_rules.schedule_spec()
+    embedded = _with_rules(spec["properties"]["workflow"])
+    embedded["x-kubernetes-validations"] += cel_rules.embedded_workflow()
+    spec["properties"]["sources"]["items"]["x-kubernetes-validations"] = cel_rules.schedule_source()
+    return _crd(_SCHEDULE, schema)
+
+
+def backfills() -> Schema:
+    """Build the CRD of Backfill."""
+    schema = _schema(backfill.Backfill, _BACKFILL)
+    schema["properties"]["spec"]["x-kubernetes-validations"] = cel_rules.backfill_spec()
+    return _crd(_BACKFILL, schema)
+
+
+def _with_rules(spec: Schema) -> Schema:
+    """The spec of a Workflow with its rules, as it is or within another kind."""
     spec["x-kubernetes-validations"] = cel_rules.workflow_spec()
     spec["properties"]["tasks"]["items"]["x-kubernetes-validations"] = cel_rules.workflow_task()
     task = spec["properties"]["tasks"]["items"]["properties"]
     task["python"]["x-kubernetes-validations"] = cel_rules.python_function()
     task["pod"]["properties"]["volumes"]["items"]["x-kubernetes-validations"] = cel_rules.volume()
-    del schema["properties"]["status"]["default"]
-    return _crd(_WORKFLOW, schema)
+    return spec
 
 
 def _schema(model: type[Model], kind: Kind) -> Schema:
@@ -133,6 +215,8 @@ def _schema(model: type[Model], kind: Kind) -> Schema:
         "metadata": {"type": "object"},
         **schema["properties"],
     }
+    if kind.has_status and kind is not _TASKRUN:
+        schema["properties"]["status"].pop("default", None)
     return schema
 
 
@@ -141,7 +225,7 @@ def _crd(kind: Kind, schema: Schema) -> Schema:
         "name": constants.VERSION,
         "served": True,
         "storage": True,
-        "subresources": {"status": {}},
+        **({"subresources": {"status": {}}} if kind.has_status else {}),
         "additionalPrinterColumns": [column.to_json() for column in kind.columns],
         "schema": {"openAPIV3Schema": schema},
     }

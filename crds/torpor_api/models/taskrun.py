@@ -38,11 +38,11 @@ from torpor_api.models.stored_result import StoredResult
 JsonText = Annotated[str, Field(max_length=constants.RESULT_MAX)]
 
 
-class WorkflowRef(Model):
-    """The Workflow a TaskRun belongs to."""
+class OwnerRef(Model):
+    """The Workflow or the Schedule that a TaskRun belongs to."""
 
-    name: Annotated[ObjectName, Field(description="Name of the Workflow.")]
-    uid: Annotated[str, Field(max_length=63, description="uid of the Workflow.")]
+    name: Annotated[ObjectName, Field(description="Name of the object.")]
+    uid: Annotated[str, Field(max_length=63, description="uid of the object.")]
 
 
 GroupIndexes = Annotated[
@@ -142,8 +142,12 @@ class TriggerCall(Model):
 class TaskRunSpec(Model):
     """What to run. Immutable."""
 
-    workflow: Annotated[WorkflowRef, Field(description="Workflow of this TaskRun.")]
-    task: Annotated[Identifier, Field(description="Task of the Workflow.")]
+    workflow: Annotated[OwnerRef | None, Field(description="Workflow of this TaskRun.")] = None
+    schedule: Annotated[
+        OwnerRef | None,
+        Field(description="Schedule of this TaskRun, instead of workflow: it waits for the events of a source."),
+    ] = None
+    task: Annotated[Identifier, Field(description="Task of the Workflow, or source of the Schedule.")]
     map_index: Annotated[
         int,
         Field(ge=-1, lt=constants.MAP_MAX, description="Index of the instance. Absent if the task is not mapped."),
@@ -194,6 +198,14 @@ class TaskRunSpec(Model):
         if self.map_index == constants.UNMAPPED:
             del body["mapIndex"]
         return body
+
+    @property
+    def owner(self) -> OwnerRef:
+        """The Workflow or the Schedule. Raises ValueError if the TaskRun names neither."""
+        owner = self.workflow or self.schedule
+        if owner is None:
+            raise ValueError("the TaskRun names neither a Workflow nor a Schedule")
+        return owner
 
     @property
     def frame(self) -> tuple[int, ...]:

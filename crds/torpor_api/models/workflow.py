@@ -23,12 +23,21 @@ from torpor_api.models.base import (
 )
 from torpor_api.models.history import WorkflowHistoryEntry
 from torpor_api.models.log_mode import LogMode
+from torpor_api.models.run_of import RunOf, TemplateRef
 from torpor_api.models.task import Group, Task, Value
 
 
 class WorkflowSpec(Model):
     """What to run. Only suspend, stop, cancel, parallelism, image, params, and image and pod of tasks may change."""
 
+    template_ref: Annotated[
+        TemplateRef | None,
+        Field(description="WorkflowTemplate of the run. The operator copies its spec when the run starts."),
+    ] = None
+    run_of: Annotated[
+        RunOf | None,
+        Field(description="The event of a Schedule that started the run. Only the operator can set it."),
+    ] = None
     params: Annotated[
         dict[str, Value],
         Field(max_length=64, description="Parameters of the run. Expressions read them as `params.name`."),
@@ -96,8 +105,12 @@ class WorkflowSpec(Model):
     ] = ()
     tasks: Annotated[
         tuple[Task, ...],
-        Field(min_length=1, max_length=500, description="Tasks of the graph.", json_schema_extra={"x-key": "name"}),
-    ]
+        Field(
+            max_length=500,
+            description="Tasks of the graph. Unset with templateRef, until the operator copies the template.",
+            json_schema_extra={"x-key": "name", "minItems": 1},
+        ),
+    ] = ()
 
 
 class TaskState(StrEnum):

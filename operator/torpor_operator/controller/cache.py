@@ -236,7 +236,7 @@ class ClusterCache:
 
     def _note_creation(self, run: TaskRun) -> None:
         """Note that an instance existed. The status says so up to a second later; a deletion before that is final."""
-        owner, position = run.spec.workflow, max(run.spec.map_index, 0)
+        owner, position = run.spec.owner, max(run.spec.map_index, 0)
         cached = self.workflows.get(_workflow_key(run))
         if cached is None or cached.metadata.uid != owner.uid:
             return
@@ -262,7 +262,7 @@ class ClusterCache:
 
 
 def _workflow_key(run: TaskRun) -> Key:
-    return Key(run.metadata.namespace, run.spec.workflow.name)
+    return Key(run.metadata.namespace, run.spec.owner.name)
 
 
 def _version(text: str | None) -> int:
@@ -275,4 +275,4 @@ def _by_workflow_and_pool(run: TaskRun) -> Iterable[str]:
         return ()
     # Terminal TaskRuns hold no slot and stay for days; counting the slots of a pool must not pass through them.
     pool = None if run.status.state in TERMINAL else run.spec.pool
-    return (run.spec.workflow.uid, *([] if pool is None else [index_key(PoolKey(run.metadata.namespace, pool))]))
+    return (run.spec.owner.uid, *([] if pool is None else [index_key(PoolKey(run.metadata.namespace, pool))]))

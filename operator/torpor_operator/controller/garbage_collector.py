@@ -108,7 +108,7 @@ class OrphanReporter:
                 yield run
 
     def _message(self, run: TaskRun) -> str:
-        owner, task = run.spec.workflow, run.spec.task
+        owner, task = run.spec.owner, run.spec.task
         workflow = self._cache.workflows.get(Key(run.metadata.namespace, owner.name))
         if workflow is None:
             problem = f"Workflow {owner.name} does not exist in this namespace"

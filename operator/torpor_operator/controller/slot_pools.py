@@ -241,9 +241,9 @@ class SlotAllocator:
                 case State.SCHEDULED if not self._has_pod(run):
                     pass  # it keeps its slot, or waits for one
                 case State.SCHEDULED | State.RUNNING:
-                    allocated.setdefault(name, _Slot(Key(pool.namespace, run.spec.workflow.name), now))
+                    allocated.setdefault(name, _Slot(Key(pool.namespace, run.spec.owner.name), now))
                 case State.DEFERRED if capacity is not None and capacity.deferred:
-                    allocated.setdefault(name, _Slot(Key(pool.namespace, run.spec.workflow.name), now))
+                    allocated.setdefault(name, _Slot(Key(pool.namespace, run.spec.owner.name), now))
                 case _:
                     allocated.pop(name, None)
         for name, slot in list(allocated.items()):

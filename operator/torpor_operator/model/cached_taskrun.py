@@ -28,7 +28,7 @@ def read(body: Any) -> TaskRun:
         _set(status.trigger, kwargs="{}")
     if status.next is not None:
         _set(status.next, kwargs="{}")
-    parts: tuple[Model | None, ...] = (run, run.metadata, spec, spec.workflow, spec.retries, spec.trigger)
+    parts: tuple[Model | None, ...] = (run, run.metadata, spec, spec.owner, spec.retries, spec.trigger)
     parts += (status, status.pod, status.trigger, status.next, status.stored)
     for part in parts:
         _drop_fields_set(part)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TaskRun, TaskRunSpec, WorkflowRef
+from torpor_api.models.taskrun import TaskRun, TaskRunSpec, OwnerRef
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path
@@ -30,7 +30,7 @@ def taskrun_name(workflow: Workflow, task: str, index: int, group_path: Path = (
 
 def is_named_for_its_spec(run: TaskRun) -> bool:
     """Whether the name follows from the spec. A second TaskRun of the same instance needs another name."""
-    owner, spec = run.spec.workflow, run.spec
+    owner, spec = run.spec.owner, run.spec
     return run.metadata.name == names.taskrun(owner.name, owner.uid, spec.task, spec.map_index, spec.frame)
 
 
@@ -43,7 +43,7 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
     """
     metadata = workflow.metadata
     spec = TaskRunSpec(
-        workflow=WorkflowRef(name=metadata.name, uid=metadata.uid),
+        workflow=OwnerRef(name=metadata.name, uid=metadata.uid),
         task=task.name,
         map_index=index,
         group_indexes=group_path or None,

@@ -92,9 +92,9 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
     spec = taskrun.spec
     return {
         constants.LABEL_TASKRUN_UID: taskrun.metadata.uid,
-        constants.LABEL_WORKFLOW_UID: spec.workflow.uid,
+        constants.LABEL_WORKFLOW_UID: spec.owner.uid,
         constants.LABEL_TASK: names.label(spec.task),
-        constants.LABEL_WORKFLOW: names.label(spec.workflow.name),
+        constants.LABEL_WORKFLOW: names.label(spec.owner.name),
         constants.LABEL_INDEX: instance_paths.written(spec.path) or "unmapped",
     }
 
@@ -146,7 +146,7 @@ def _identity(taskrun: TaskRun) -> list[dict[str, Any]]:
     """The identity of the instance, as `context()` returns it to a function."""
     metadata, spec, status = taskrun.metadata, taskrun.spec, taskrun.status
     values = {
-        constants.ENV_WORKFLOW: spec.workflow.name,
+        constants.ENV_WORKFLOW: spec.owner.name,
         constants.ENV_TASK: spec.task,
         constants.ENV_INDEX: instance_paths.written(spec.path),
         constants.ENV_TASKRUN: metadata.name,
