@@ -1,0 +1,1 @@
+"""Starts the runs of Schedules and Backfills: caches, reconcile loops and writes."""

@@ -1,0 +1,1 @@
+"""Decides which runs Schedules and Backfills start. Pure."""
