@@ -8,8 +8,9 @@ import logging
 import os
 import random
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
+from typing import Any
 
 import kopf
 from torpor_api import log_setup
@@ -32,6 +33,7 @@ from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.schedule_controller.controllers import ScheduleControllers
 from torpor_operator.settings import Settings
 
 _LEASE = "torpor-operator"
@@ -53,7 +55,7 @@ async def serve(settings: Settings) -> None:
     clock = SystemClock()
     async with http.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
-        queue = WorkQueue(clock)
+        queue, schedule_queue = WorkQueue(clock), WorkQueue(clock)
         orphaned_pods = OrphanedPods(api, clock)
         triggerer_pools = TriggererPools(api, settings.namespace)
         access = ArchiveAccess.build(
@@ -73,15 +75,30 @@ async def serve(settings: Settings) -> None:
             archive_endpoint=access.archive.endpoint,
             archive_outcome=access.uploads.outcome,
             on_drop=access.uploads.forget,
+            enqueue_schedule=schedule_queue.add,
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
         )
         namespaces = Namespaces(api, settings.namespace, in_use=cache.namespaces, on_change=cache.enqueue_namespace)
         leadership = Leadership(api, _lease_terms(settings))
+        resolver = QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get)
+        schedules = ScheduleControllers.build(
+            api,
+            cache,
+            resolver,
+            settings,
+            queue=schedule_queue,
+            jitter=random.random,
+            is_leader=leadership.holds,
+            on_forbidden=namespaces.check,
+            triggerer_pool=triggerer_pools.get,
+            archives=lambda: access.archive.endpoint() is not None,
+            why_not_ready=namespaces.why_not_ready,
+        )
         reconciler = Reconciler(
             clock=clock,
             queue=queue,
             cache=cache,
-            resolver=QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get),
+            resolver=resolver,
             executor=Executor(
                 api,
                 clock,
@@ -98,7 +115,7 @@ async def serve(settings: Settings) -> None:
 
         async def lead() -> None:
             await access.archive.discovered()
-            await _lead(cache, reconciler, clock)
+            await _lead(cache, clock, reconciler.run, schedules.run)
 
         # kopf cancels all tasks of the loop when it exits. Ours must end before that, or the Lease is not released.
         stop = partial(_cancel, background)
@@ -106,6 +123,7 @@ async def serve(settings: Settings) -> None:
             background += [
                 group.create_task(cache.taskruns.run()),
                 group.create_task(cache.pods.run()),
+                group.create_task(schedules.watch()),
                 group.create_task(triggerer_pools.run()),
                 group.create_task(namespaces.run()),
                 group.create_task(access.run()),
@@ -143,7 +161,7 @@ async def _watch_workflows(
     )
 
 
-async def _lead(cache: ClusterCache, reconciler: Reconciler, clock: Clock) -> None:
+async def _lead(cache: ClusterCache, clock: Clock, *loops: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Reconcile on lists that began after the Lease was acquired, so they contain all writes of the former leader.
 
     A watch may be seconds behind, and would not show a pod that the former leader has just created.
@@ -155,7 +173,9 @@ async def _lead(cache: ClusterCache, reconciler: Reconciler, clock: Clock) -> No
         except errors.ApiError as error:
             _LOG.warning("cannot list the cluster's objects: %s", error.message)
             await clock.sleep(_PAUSE)
-    await reconciler.run()
+    async with asyncio.TaskGroup() as group:
+        for loop in loops:
+            group.create_task(loop())
 
 
 if __name__ == "__main__":

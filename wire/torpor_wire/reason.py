@@ -67,3 +67,15 @@ class Reason(StrEnum):
     ARCHIVED = "Archived"  # the archive has stored the finished run
     ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the archive has not stored the finished run, which stays until then
     STATUS_INVALID = "StatusInvalid"
+    SUSPENDED = "Suspended"  # spec.suspend of a Schedule is set
+    COMPLETED = "Completed"  # spec.notAfter of a Schedule has passed
+    SOURCE_FAILED = "SourceFailed"  # a source of a Schedule cannot wait for events
+    RUNS_ACTIVE = "RunsActive"  # an event waits until a run of the Schedule ends
+    RUN_STARTED = "RunStarted"
+    RUN_QUEUED = "RunQueued"
+    RUN_REPLACED = "RunReplaced"  # a run was cancelled, because a newer one replaces it
+    RUN_REJECTED = "RunRejected"  # the API server rejects the run of an event
+    EVENT_SKIPPED = "EventSkipped"  # an event started no run: concurrencyPolicy, `when`, or `within`
+    EVENT_FAILED = "EventFailed"  # an event started no run because of an error
+    TICKS_MISSED = "TicksMissed"  # ticks were not run because they were too old
+    PAUSED_AFTER_FAILURES = "PausedAfterFailures"

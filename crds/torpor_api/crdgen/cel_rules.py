@@ -97,7 +97,9 @@ def workflow_spec() -> list[Schema]:
 def template_or_tasks() -> list[Schema]:
     """Workflow.spec: its tasks are given, or those of a template. The operator adds the latter to the spec."""
     return [
-        _rule("has(self.tasks) || has(self.templateRef)", message="set tasks, or templateRef with params", path=".tasks")
+        _rule(
+            "has(self.tasks) || has(self.templateRef)", message="set tasks, or templateRef with params", path=".tasks"
+        )
     ]
 
 
@@ -135,8 +137,7 @@ def schedule_spec() -> list[Schema]:
         ),
         _rule("!has(self.within) || has(self.allOf)", message="within is for allOf", path=".within"),
         _rule(
-            "!has(self.notBefore) || !has(self.notAfter)"
-            " || timestamp(self.notBefore) < timestamp(self.notAfter)",
+            "!has(self.notBefore) || !has(self.notAfter) || timestamp(self.notBefore) < timestamp(self.notAfter)",
             message="notBefore must be before notAfter",
             path=".notAfter",
         ),

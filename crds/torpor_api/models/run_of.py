@@ -39,7 +39,7 @@ class RunOf(Model):
     event: Annotated[
         str | None,
         Field(
-            max_length=constants.EVENT_MAX * 2,
+            max_length=constants.EVENT_MAX * 21,
             description="The event, as JSON text. With `allOf`, an object of the events by source.",
         ),
     ] = None

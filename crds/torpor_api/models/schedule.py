@@ -73,12 +73,14 @@ class Source(Model):
     trigger: Annotated[
         TriggerTask | None, Field(description="Trigger that waits for the event. It starts again after each event.")
     ] = None
-    pool: Annotated[
-        Name | None, Field(description="Triggerer pool of the source. Unset: the pool named default.")
-    ] = None
+    pool: Annotated[Name | None, Field(description="Triggerer pool of the source. Unset: the pool named default.")] = (
+        None
+    )
     service_account: Annotated[
         ObjectName | None,
-        Field(description="ServiceAccount that must be allowed to read the Secrets of the trigger. Unset: torpor-task."),
+        Field(
+            description="ServiceAccount that must be allowed to read the Secrets of the trigger. Unset: torpor-task."
+        ),
     ] = None
     cursor: Annotated[
         str | None,
@@ -171,7 +173,9 @@ class ScheduleSpec(Model):
     history: Annotated[Kept, Field(description="How many finished runs are kept.")] = Kept()
     deletion_policy: Annotated[
         DeletionPolicy,
-        Field(description="What happens to the runs when the Schedule is deleted: Orphan keeps them, Delete deletes them."),
+        Field(
+            description="What happens to the runs when the Schedule is deleted: Orphan keeps them, Delete deletes them."
+        ),
     ] = DeletionPolicy.ORPHAN
 
 
@@ -247,7 +251,9 @@ class ScheduleStatus(Model):
     active: Annotated[Count, Field(description="Number of active runs.")] = 0
     queued: Annotated[Count, Field(description="Number of queued runs.")] = 0
     skipped: Annotated[Count, Field(description="Number of events without a run: Forbid, or `when` was false.")] = 0
-    missed: Annotated[MissedTicks | None, Field(description="Ticks that were not run because they were too old.")] = None
+    missed: Annotated[MissedTicks | None, Field(description="Ticks that were not run because they were too old.")] = (
+        None
+    )
     failed_events: Annotated[
         tuple[FailedEvent, ...],
         Field(max_length=10, description="The last events that started no run because of an error."),

@@ -30,9 +30,9 @@ class Parameter(Model):
         Field(description="Type of the value: string, integer, number, boolean, array or object."),
     ] = ParameterType.STRING
     description: Annotated[str | None, Field(max_length=1024, description="What the parameter means.")] = None
-    required: Annotated[bool, Field(description="Whether a run must set it. A parameter with a default is optional.")] = (
-        False
-    )
+    required: Annotated[
+        bool, Field(description="Whether a run must set it. A parameter with a default is optional.")
+    ] = False
     default: Annotated[Value, Field(description="Value of a run that does not set it.")] = None
     enum: Annotated[
         tuple[Value, ...] | None, Field(max_length=100, description="The allowed values. Unset: any value of the type.")

@@ -41,8 +41,8 @@ class ClusterCache:
     """Workflows, TaskRuns and pods.
 
     `enqueue` takes the key of a Workflow that has changed, or an object of which has. `on_orphaned_pod` takes a pod
-    that our finalizer keeps although its TaskRun is not in the cache, `on_drop` the key of a Workflow that is gone. The
-    others are read for each snapshot.
+    that our finalizer keeps although its TaskRun is not in the cache, `on_drop` the key of a Workflow that is gone, and
+    `enqueue_schedule` that of a Schedule one of whose objects has changed. The others are read for each snapshot.
     """
 
     def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
@@ -57,9 +57,11 @@ class ClusterCache:
         why_not_ready: Callable[[str], str] = lambda _: "",
         archive_outcome: Callable[[Workflow], ArchiveOutcome | None] = lambda _: None,
         on_drop: Callable[[Key], None] = lambda _: None,
+        enqueue_schedule: Callable[[Key], None] = lambda _: None,
     ) -> None:
         self._api = api
         self._enqueue = enqueue
+        self._enqueue_schedule = enqueue_schedule
         self._on_orphaned_pod = on_orphaned_pod
         self._triggerer_pool = triggerer_pool
         self._archive_endpoint = archive_endpoint
@@ -67,6 +69,7 @@ class ClusterCache:
         self._archive_outcome = archive_outcome
         self._on_drop = on_drop
         self.workflows: dict[Key, Workflow] = {}
+        self._runs_of_schedules: defaultdict[str, set[Key]] = defaultdict(set)
         self.unconfirmed_pods: dict[str, str] = {}
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
         self.creation_errors: dict[str, str] = {}
@@ -123,6 +126,10 @@ class ClusterCache:
         cached = self.workflows.get(key)
         if cached is not None and cached.metadata.uid == workflow.metadata.uid:
             self._drop(key)
+
+    def runs_of(self, schedule_uid: str) -> list[Workflow]:
+        """The Workflows that a Schedule has started."""
+        return [self.workflows[key] for key in sorted(self._runs_of_schedules.get(schedule_uid, ()))]
 
     def namespaces(self) -> set[str]:
         """The namespaces that have Workflows."""
@@ -190,6 +197,9 @@ class ClusterCache:
         if dropped is not None:
             self._created.pop(dropped.metadata.uid, None)
             self.creation_errors.pop(dropped.metadata.uid, None)
+            if (run_of := dropped.spec.run_of) is not None:
+                self._runs_of_schedules[run_of.uid].discard(key)
+                self._enqueue_schedule(Key(key.namespace, run_of.schedule))
 
     def _parse_and_store(self, key: Key, body: Mapping[str, Any]) -> str | None:
         undecodable: str | None = body.get(UNREADABLE)
@@ -205,6 +215,9 @@ class ClusterCache:
         if cached is not None and cached.metadata.uid != workflow.metadata.uid:
             self._drop(key)
         self.workflows[key] = workflow
+        if (run_of := workflow.spec.run_of) is not None:
+            self._runs_of_schedules[run_of.uid].add(key)
+            self._enqueue_schedule(Key(key.namespace, run_of.schedule))
         return None
 
     def _is_current(self, key: Key, metadata: Mapping[str, Any]) -> bool:
@@ -219,13 +232,13 @@ class ClusterCache:
             _LOG.warning("cannot read TaskRun %s/%s: %s", change.namespace, change.name, change.message)
             readable = self.taskruns.store.get(change.namespace, change.name)
             if readable is not None:
-                self._enqueue(_workflow_key(readable))
+                self._enqueue_owner(readable)
             return
         if change.item is not None:
             self._note_creation(change.item)
         for run in (change.item, change.previous):
             if run is not None:
-                self._enqueue(_workflow_key(run))
+                self._enqueue_owner(run)
                 if run.spec.pool is not None:
                     self.slots.recount(PoolKey(run.metadata.namespace, run.spec.pool))
         if change.item is None and change.previous is not None:
@@ -234,10 +247,14 @@ class ClusterCache:
             for pod in self.pods.store.indexed(change.previous.metadata.uid):
                 self._check_orphaned(pod)
 
+    def _enqueue_owner(self, run: TaskRun) -> None:
+        key = Key(run.metadata.namespace, run.spec.owner.name)
+        (self._enqueue if run.spec.schedule is None else self._enqueue_schedule)(key)
+
     def _note_creation(self, run: TaskRun) -> None:
         """Note that an instance existed. The status says so up to a second later; a deletion before that is final."""
         owner, position = run.spec.owner, max(run.spec.map_index, 0)
-        cached = self.workflows.get(_workflow_key(run))
+        cached = self.workflows.get(Key(run.metadata.namespace, owner.name))
         if cached is None or cached.metadata.uid != owner.uid:
             return
         noted, task, scope = self._created[owner.uid], (run.spec.task, run.spec.clears), run.spec.frame
@@ -252,17 +269,13 @@ class ClusterCache:
         pod = change.item or change.previous
         run = self.taskruns.store.by_uid(pod.owner_uid) if pod is not None else None
         if run is not None:
-            self._enqueue(_workflow_key(run))
+            self._enqueue_owner(run)
         elif change.item is not None:
             self._check_orphaned(change.item)
 
     def _check_orphaned(self, pod: Pod) -> None:
         if pod.has_finalizer and pod.deleting:
             self._on_orphaned_pod(pod)
-
-
-def _workflow_key(run: TaskRun) -> Key:
-    return Key(run.metadata.namespace, run.spec.owner.name)
 
 
 def _version(text: str | None) -> int:

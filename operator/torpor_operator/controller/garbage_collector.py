@@ -104,7 +104,7 @@ class OrphanReporter:
             own = self._cache.taskruns.store.indexed(workflow.metadata.uid)
             covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.frame))
         for run in self._cache.taskruns.store.values():
-            if run.metadata.uid not in covered and _is_open(run):
+            if run.metadata.uid not in covered and run.spec.schedule is None and _is_open(run):
                 yield run
 
     def _message(self, run: TaskRun) -> str:

@@ -19,7 +19,9 @@ def read(body: Any) -> TaskRun:
     spec, status = run.spec, run.status
     _set(run.metadata, labels={}, annotations={})
     _set(spec, arguments=(), python=None, result=None, fail_when=None, display_name=None)
-    _set(status, event=None, log=None, conditions=())
+    _set(status, log=None, conditions=())
+    if spec.schedule is None:
+        _set(status, event=None)
     if spec.container is not None:
         _set(spec, container=_NO_COMMAND)
     if spec.trigger is not None and status.state in TERMINAL:

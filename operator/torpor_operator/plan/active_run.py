@@ -24,6 +24,15 @@ def add_finalizer(run: RunContext) -> Plan | None:
     return Plan(actions=(SetFinalizers(finalizers=(*metadata.finalizers, constants.FINALIZER)),))
 
 
+def hold_queued(run: RunContext) -> Plan | None:
+    """Do nothing for a queued run of a Schedule, which starts it when a former run has ended."""
+    workflow = run.workflow
+    is_queued = workflow.spec.suspend and constants.LABEL_QUEUED in workflow.metadata.labels
+    begun = workflow.status.start_time is not None
+    ends = workflow.spec.cancel or workflow.spec.stop or workflow.metadata.deletion_timestamp is not None
+    return None if begun or ends or not is_queued else Plan()
+
+
 def end_early(run: RunContext) -> Plan | None:
     """End all TaskRuns of a run that is deleted, cancelled, stopped or timed out; hooks follow the latter two."""
     end = early_end.early_end(run)

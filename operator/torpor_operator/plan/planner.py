@@ -17,6 +17,7 @@ DECISIONS: tuple[Decision, ...] = (
     invalid_run.fail_invalid_status,  # the status holds values that Torpor never writes
     clear_request.accept_or_refuse,  # the clear annotation asks to run instances again
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
+    active_run.hold_queued,  # a queued run of a Schedule: its timeout does not begin yet
     active_run.add_finalizer,  # the finalizer is missing: add it before anything is created
     invalid_run.fail_invalid_graph,  # the tasks have no order: end what runs, then fail
     active_run.end_early,  # the run is deleted, cancelled, stopped or timed out

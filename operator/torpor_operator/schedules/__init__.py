@@ -1,1 +1,1 @@
-"""Decides which runs Schedules and Backfills start. Pure."""
+"""Decides what a Schedule and a Backfill need: which runs to create, and which sources to arm. Pure."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TaskRun, TaskRunSpec, OwnerRef
+from torpor_api.models.taskrun import OwnerRef, TaskRun, TaskRunSpec
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path

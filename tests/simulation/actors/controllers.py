@@ -104,7 +104,7 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
     async def lead() -> None:
         if simulated.installed:
             await access.archive.discovered()
-        await operator_main._lead(cache, reconciler, clock)
+        await operator_main._lead(cache, clock, reconciler.run)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(cache.taskruns.run())

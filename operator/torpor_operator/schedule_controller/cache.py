@@ -1,0 +1,102 @@
+"""The Schedules, and what the plan of each reads: the TaskRuns of its sources and its runs."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torpor_api.cache.reflector import Notice, Reflector, Unreadable
+from torpor_api.client.api import Api
+from torpor_api.client.resources import SCHEDULES
+from torpor_api.models import schedule as schedules
+from torpor_api.models.schedule import Schedule
+from torpor_api.models.taskrun import TaskRun
+
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.workqueue import Key
+from torpor_operator.model.actions import Need
+from torpor_operator.model.snapshot import Answer, Pool
+from torpor_operator.schedules.snapshot import ScheduleSnapshot
+from torpor_operator.settings import Settings
+
+_LOG = logging.getLogger(__name__)
+
+
+class ScheduleCache:
+    """Schedules from a reflector, TaskRuns and runs from the cluster's cache.
+
+    `enqueue` takes the key of a Schedule that has changed. `triggerer_pool`, `archives` and `why_not_ready` are read
+    for each snapshot. `report_unreadable` takes a Schedule that cannot be read, and why.
+    """
+
+    def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
+        self,
+        api: Api,
+        cluster: ClusterCache,
+        *,
+        enqueue: Callable[[Key], None],
+        jitter: Callable[[], float],
+        triggerer_pool: Callable[[str], Pool] = lambda _: Pool(),
+        archives: Callable[[], bool] = lambda: False,
+        why_not_ready: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        self._cluster = cluster
+        self._enqueue = enqueue
+        self._triggerer_pool = triggerer_pool
+        self._archives = archives
+        self._why_not_ready = why_not_ready
+        self.schedules: Reflector[Schedule] = Reflector(
+            api, SCHEDULES, schedules.parse, on_change=self._on_schedule, jitter=jitter
+        )
+
+    def keys(self) -> list[Key]:
+        """The keys of all Schedules."""
+        return [_key(schedule) for schedule in self.schedules.store.values()]
+
+    def absorb(self, stored: dict[str, Any]) -> None:
+        """Take in the API server's answer to a write."""
+        self.schedules.store.absorb(stored)
+
+    def snapshot(
+        self, key: Key, known: Mapping[Need, Answer], refused: Mapping[str, str], settings: Settings, now: float
+    ) -> ScheduleSnapshot | None:
+        """The Schedule and its objects, or None if there is no such Schedule, or it cannot be read."""
+        schedule = self.schedules.store.get(*key)
+        if schedule is None or self.schedules.store.unreadable(*key) is not None:
+            return None
+        uid = schedule.metadata.uid
+        return ScheduleSnapshot(
+            schedule=schedule,
+            taskruns={run.spec.task: run for run in self._sources(key, uid)},
+            runs=tuple(
+                run
+                for run in self._cluster.runs_of(uid)
+                if run.metadata.namespace == key.namespace and run.spec.run_of and run.spec.run_of.backfill is None
+            ),
+            known=known,
+            settings=settings,
+            now=now,
+            pools=self._triggerer_pool,
+            archives=self._archives(),
+            not_ready=self._why_not_ready(key.namespace),
+            refused=refused,
+        )
+
+    def _sources(self, key: Key, uid: str) -> list[TaskRun]:
+        taskruns = self._cluster.taskruns.store
+        return [
+            run
+            for run in taskruns.indexed(uid)
+            if run.metadata.namespace == key.namespace
+            and run.spec.schedule is not None
+            and taskruns.unreadable(key.namespace, run.metadata.name) is None
+        ]
+
+    def _on_schedule(self, change: Notice[Schedule]) -> None:
+        if isinstance(change, Unreadable):
+            _LOG.warning("cannot read Schedule %s/%s: %s", change.namespace, change.name, change.message)
+            return
+        self._enqueue(Key(change.namespace, change.name))
+
+
+def _key(schedule: Schedule) -> Key:
+    return Key(schedule.metadata.namespace, schedule.metadata.name)

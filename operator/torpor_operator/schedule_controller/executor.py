@@ -1,0 +1,217 @@
+"""Executes the actions of a Schedule's plan. Each action is one write, and another writer may have been faster."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, assert_never
+
+from torpor_api.client import errors, events
+from torpor_api.client.api import Api, Object
+from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_api.models.base import Metadata
+from torpor_api.models.schedule import Schedule, ScheduleStatus
+from torpor_wire import constants
+
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.model.actions import PatchTaskRun, RemoveAnnotation, SetFinalizers
+from torpor_operator.schedule_controller.cache import ScheduleCache
+from torpor_operator.schedules.actions import (
+    Action,
+    CancelRun,
+    CreateRun,
+    CreateSource,
+    DeleteRun,
+    DeleteSource,
+    Notice,
+    StartQueued,
+    Suspend,
+)
+
+T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
+_CONTROLLER = f"{constants.GROUP}/operator"
+_ORIGIN = ("uid", "source", "attempt", "segment", "backfill")
+"""Fields of spec.runOf by which the run of an event is found again."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Applied:
+    """What became of the actions. `refused`: by name of the run, why the API server rejects it."""
+
+    complete: bool = True
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+class ScheduleExecutor:
+    """Executes actions. `is_leader` is checked before each write: a suspended process may wake up as a former leader.
+
+    `on_forbidden` takes a namespace in which a write was refused for lack of a role.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cluster: ClusterCache,
+        cache: ScheduleCache,
+        *,
+        is_leader: Callable[[], bool] = lambda: True,
+        on_forbidden: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._api = api
+        self._cluster = cluster
+        self._cache = cache
+        self._is_leader = is_leader
+        self._on_forbidden = on_forbidden
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def apply(self, schedule: Schedule, actions: Sequence[Action]) -> Applied:
+        """Execute all actions at the same time. Failures are logged."""
+        applied = Applied()
+        async with asyncio.TaskGroup() as group:
+            for action in actions:
+                group.create_task(self._try(schedule, action, applied))
+        return applied
+
+    async def write_status(self, schedule: Schedule, wanted: ScheduleStatus) -> bool:
+        """Store the status unless the Schedule has changed. Returns whether it was stored."""
+        if not self._is_leader():
+            return False
+        ops = [*_preconditions(schedule.metadata), {"op": "add", "path": "/status", "value": wanted.to_json()}]
+        try:
+            stored = await self._finish(self._api.patch(SCHEDULES, *_key(schedule.metadata), ops, subresource="status"))
+        except (errors.NotFound, errors.LostRace):
+            return False
+        self._cache.absorb(stored)
+        return True
+
+    async def post(self, schedule: Schedule, notices: Iterable[Notice]) -> None:
+        """Post Events. One that cannot be posted is logged and lost."""
+        metadata = schedule.metadata
+        about = events.reference(SCHEDULES, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
+        for notice in notices:
+            body = events.build(
+                about,
+                reason=notice.reason,
+                message=notice.message,
+                type="Warning" if notice.warning else "Normal",
+                reporting_controller=_CONTROLLER,
+                now=self._api.clock.now(),
+            )
+            try:
+                await events.post(self._api, body)
+            except errors.ApiError as error:
+                _LOG.warning("%s/%s: cannot post an Event: %s", *_key(metadata), error.message)
+
+    async def drain(self) -> None:
+        """Wait until no write is running, so that the next leader's lists contain all of them."""
+        while self._running:
+            await asyncio.wait(set(self._running))
+
+    async def _finish(self, write: Coroutine[Any, Any, T]) -> T:
+        """Shield a write from cancellation: the API server may carry out a request that was cut short."""
+        task = asyncio.create_task(write)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _try(self, schedule: Schedule, action: Action, applied: Applied) -> None:
+        if not self._is_leader():
+            applied.complete = False
+            return
+        try:
+            await self._finish(self._apply(schedule, action))
+        except (errors.LostRace, errors.NotFound, errors.Conflict):
+            applied.complete = False  # the watch brings the newer version
+        except errors.ApiError as error:
+            applied.complete = False
+            self._note_failure(schedule, action, error, applied)
+
+    def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
+        _LOG.warning("%s/%s: %s: %s", *_key(schedule.metadata), type(action).__name__, error.message)
+        if isinstance(error, errors.Forbidden) and "cannot create resource" in error.message:
+            self._on_forbidden(schedule.metadata.namespace)
+        elif isinstance(action, CreateRun) and not isinstance(error, errors.Unavailable):
+            applied.refused[action.body["metadata"]["name"]] = error.message
+
+    async def _apply(self, schedule: Schedule, action: Action) -> None:  # noqa: C901 - a case an action
+        match action:
+            case CreateSource():
+                await self._create_source(schedule, action.body)
+            case DeleteSource():
+                about = action.taskrun.metadata
+                await self._api.delete(TASKRUNS, *_key(about), uid=about.uid, resource_version=about.resource_version)
+            case PatchTaskRun():
+                stored = await self._api.patch(
+                    TASKRUNS, *_key(action.taskrun.metadata), action.patch, subresource="status"
+                )
+                self._cluster.taskruns.store.absorb(stored)
+            case CreateRun():
+                await self._create_run(schedule, action.body)
+            case StartQueued():
+                label = constants.LABEL_QUEUED.replace("/", "~1")
+                await self._patch_run(
+                    action.run.metadata,
+                    {"op": "add", "path": "/spec/suspend", "value": False},
+                    {"op": "remove", "path": f"/metadata/labels/{label}"},
+                )
+            case CancelRun():
+                await self._patch_run(action.run.metadata, {"op": "add", "path": "/spec/cancel", "value": True})
+            case DeleteRun():
+                await self._api.delete(WORKFLOWS, *_key(action.run.metadata), uid=action.run.metadata.uid)
+            case Suspend():
+                await self._patch(schedule, {"op": "add", "path": "/spec/suspend", "value": True})
+            case SetFinalizers():
+                value = list(action.finalizers)
+                await self._patch(schedule, {"op": "add", "path": "/metadata/finalizers", "value": value})
+            case RemoveAnnotation():
+                path = f"/metadata/annotations/{action.name.replace('/', '~1')}"
+                value_test = {"op": "test", "path": path, "value": action.value}
+                await self._patch(schedule, value_test, {"op": "remove", "path": path}, at_version=False)
+            case _:
+                assert_never(action)
+
+    async def _create_source(self, schedule: Schedule, body: Object) -> None:
+        namespace, name = schedule.metadata.namespace, body["metadata"]["name"]
+        try:
+            stored = await self._api.create(TASKRUNS, namespace, body)
+        except errors.AlreadyExists:
+            stored = await self._api.get(TASKRUNS, namespace, name)
+        self._cluster.taskruns.store.absorb(stored)
+
+    async def _create_run(self, schedule: Schedule, body: Object) -> None:
+        namespace, name = schedule.metadata.namespace, body["metadata"]["name"]
+        try:
+            stored = await self._api.create(WORKFLOWS, namespace, body)
+        except errors.AlreadyExists:
+            stored = await self._api.get(WORKFLOWS, namespace, name)
+            if _origin(stored) != _origin(body):
+                raise errors.AlreadyExists(
+                    f"a Workflow named {name} exists that is not the run of this event"
+                ) from None
+        self._cluster.store_workflow(stored)
+
+    async def _patch_run(self, about: Metadata, *ops: Object) -> None:
+        patch = [*_preconditions(about), *ops]
+        self._cluster.store_workflow(await self._api.patch(WORKFLOWS, *_key(about), patch))
+
+    async def _patch(self, schedule: Schedule, *ops: Object, at_version: bool = True) -> None:
+        pinned = _preconditions(schedule.metadata)
+        patch = [*(pinned if at_version else pinned[:1]), *ops]
+        self._cache.absorb(await self._api.patch(SCHEDULES, *_key(schedule.metadata), patch))
+
+
+def _origin(workflow: Object) -> list[Any]:
+    run_of = workflow["spec"].get("runOf") or {}
+    return [run_of.get(name) for name in _ORIGIN]
+
+
+def _preconditions(metadata: Metadata) -> list[Object]:
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
+    ]
+
+
+def _key(metadata: Metadata) -> tuple[str, str]:
+    return metadata.namespace, metadata.name

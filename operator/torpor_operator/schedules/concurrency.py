@@ -1,0 +1,109 @@
+"""Which events of a Schedule start a run now: `concurrencyPolicy`, `maxActive` and `maxQueued`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from torpor_api.models.schedule import ConcurrencyPolicy, ScheduleSpec
+from torpor_api.models.workflow import Workflow
+from torpor_wire import constants
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start the run now, or create it queued."""
+
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Take the event without a run."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Leave the event at its source. `replaced` is cancelled to make room."""
+
+    message: str
+    replaced: Workflow | None = None
+
+
+Admission = Start | Skip | Wait
+
+
+@dataclass(slots=True, kw_only=True)
+class Room:
+    """The active and the queued runs, with those that this pass creates."""
+
+    policy: ConcurrencyPolicy
+    max_active: int | None
+    max_queued: int
+    active: list[Workflow]
+    queued: list[Workflow]
+    created: int = 0
+    created_queued: int = 0
+
+    @classmethod
+    def of(cls, spec: ScheduleSpec, runs: Iterable[Workflow]) -> Self:
+        """The room that these runs leave."""
+        open_runs = sorted((run for run in runs if not has_ended(run)), key=_order)
+        unset = None if spec.concurrency_policy is ConcurrencyPolicy.ALLOW else 1
+        return cls(
+            policy=spec.concurrency_policy,
+            max_active=spec.max_active or unset,
+            max_queued=spec.max_queued,
+            active=[run for run in open_runs if not is_queued(run)],
+            queued=[run for run in open_runs if is_queued(run)],
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further run may be active."""
+        return self.max_active is not None and len(self.active) + self.created >= self.max_active
+
+    def start_queued(self) -> list[Workflow]:
+        """The queued runs that start now, the oldest event first."""
+        started: list[Workflow] = []
+        while self.queued and not self.is_full:
+            run = self.queued.pop(0)
+            self.active.append(run)
+            started.append(run)
+        return started
+
+    def admit(self) -> Admission:
+        """What becomes of the next event. The caller creates the run at once."""
+        if not self.is_full and not self.queued and not self.created_queued:
+            self.created += 1
+            return Start()
+        names = ", ".join(run.metadata.name for run in self.active[:3]) or "a run of the same moment"
+        match self.policy:
+            case ConcurrencyPolicy.FORBID:
+                return Skip(f"Forbid, {names} still {'runs' if len(self.active) <= 1 else 'run'}")
+            case ConcurrencyPolicy.REPLACE:
+                oldest = next((run for run in self.active if not run.spec.cancel), None)
+                waits = sum(run.spec.cancel for run in self.active)
+                return Wait(f"Replace, {names} must end first", None if waits else oldest)
+            case ConcurrencyPolicy.QUEUE if len(self.queued) + self.created_queued < self.max_queued:
+                self.created_queued += 1
+                return Start(queued=True)
+            case ConcurrencyPolicy.QUEUE:
+                return Wait(f"the queue has {self.max_queued} runs, as many as maxQueued")
+            case _:
+                return Wait(f"{len(self.active)} runs are active, as many as maxActive")
+
+
+def has_ended(run: Workflow) -> bool:
+    """Whether the run has ended."""
+    return run.status.completion_time is not None
+
+
+def is_queued(run: Workflow) -> bool:
+    """Whether the run waits for another one to end."""
+    return run.spec.suspend and constants.LABEL_QUEUED in run.metadata.labels and run.status.start_time is None
+
+
+def _order(run: Workflow) -> tuple[str, str]:
+    return (run.spec.run_of.at if run.spec.run_of else run.metadata.creation_timestamp, run.metadata.name)

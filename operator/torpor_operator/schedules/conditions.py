@@ -1,0 +1,46 @@
+"""The conditions of a Schedule: Ready and Suspended."""
+
+from torpor_api.models.base import Condition
+from torpor_wire import constants, times
+from torpor_wire.reason import Reason
+from torpor_wire.text import printable
+
+from torpor_operator.schedules import source_step
+from torpor_operator.schedules.draft import Draft
+
+READY = "Ready"
+SUSPENDED = "Suspended"
+
+
+def of(draft: Draft) -> tuple[Condition, ...]:
+    """The conditions after this pass."""
+    ready, reason, message = _ready(draft)
+    suspended = draft.snapshot.schedule.spec.suspend
+    return (
+        _condition(draft, READY, ready, reason, message),
+        _condition(draft, SUSPENDED, suspended, Reason.SUSPENDED if suspended else Reason.WAITING, ""),
+    )
+
+
+def _ready(draft: Draft) -> tuple[bool, str, str]:
+    snapshot = draft.snapshot
+    if snapshot.schedule.spec.suspend:
+        return False, Reason.SUSPENDED, "spec.suspend is set"
+    if snapshot.not_ready:
+        return False, Reason.NAMESPACE_NOT_READY, snapshot.not_ready
+    problem = next((one for one in draft.sources.values() if one.reason is not None), None)
+    if problem is not None:
+        return False, Reason.SOURCE_FAILED, problem.message or ""
+    if source_step.is_over(snapshot.schedule, snapshot.now):
+        return False, Reason.COMPLETED, "spec.notAfter has passed"
+    if draft.held:
+        return True, Reason.RUNS_ACTIVE, next(iter(draft.held.values()))
+    return True, Reason.WAITING, ""
+
+
+def _condition(draft: Draft, kind: str, value: bool, reason: str, message: str) -> Condition:
+    status = "True" if value else "False"
+    former = next((one for one in draft.snapshot.schedule.status.conditions if one.type == kind), None)
+    since = former.last_transition_time if former and former.status == status else times.rfc3339(draft.snapshot.now)
+    text = printable(message)[: constants.MESSAGE_MAX]
+    return Condition(type=kind, status=status, reason=reason, message=text, last_transition_time=since)

@@ -1,0 +1,62 @@
+"""The ticks of a cron source: where it continues, which ticks it passes over, and the next one."""
+
+from torpor_api.models.schedule import Source
+from torpor_wire import times
+
+from torpor_operator.schedules import source as sources
+from torpor_operator.schedules.draft import Draft
+from torpor_operator.schedules.event import Event
+from torpor_operator.schedules.missed import CatchUp, catch_up
+from torpor_operator.schedules.ticks import Ticks
+
+
+def ticks_of(source: Source) -> Ticks:
+    """The ticks of the source. Raises ValueError for an invalid expression or time zone."""
+    return Ticks.parse(source.cron or "", source.timezone)
+
+
+def cursor_of(draft: Draft, source: Source) -> float:
+    """The last tick that was run or passed over; at first the creation of the Schedule, or `notBefore`."""
+    stored = draft.sources[source.name].cursor or source.cursor
+    if stored is not None:
+        return times.epoch(stored)
+    schedule = draft.snapshot.schedule
+    begin = schedule.spec.not_before
+    created = times.epoch(schedule.metadata.creation_timestamp)
+    return max(created, times.epoch(begin) - 1) if begin else created
+
+
+def missed(draft: Draft, source: Source) -> CatchUp:
+    """The ticks after the cursor that are too late to be run."""
+    snapshot = draft.snapshot
+    return catch_up(
+        ticks_of(source),
+        cursor=cursor_of(draft, source),
+        now=snapshot.now,
+        policy=snapshot.schedule.spec.missed,
+        delay=sources.delay_of(snapshot.schedule),
+    )
+
+
+def passed_over(draft: Draft, source: Source, event: Event) -> CatchUp | None:
+    """The ticks to pass over instead of running the tick of an event; None if the tick is run."""
+    tick, cursor = times.epoch(event.at), cursor_of(draft, source)
+    caught_up = missed(draft, source)
+    if tick <= caught_up.cursor:
+        return caught_up
+    not_after = draft.snapshot.schedule.spec.not_after
+    if not_after is not None and tick > times.epoch(not_after):
+        return CatchUp(cursor=max(tick, cursor), missed=0, last=None)
+    return None
+
+
+def next_tick(draft: Draft, source: Source) -> str | None:
+    """The next tick; None if there is none, or the Schedule is suspended."""
+    schedule = draft.snapshot.schedule
+    if schedule.spec.suspend:
+        return None
+    tick = ticks_of(source).next(cursor_of(draft, source))
+    not_after = schedule.spec.not_after
+    if tick is None or (not_after is not None and tick > times.epoch(not_after)):
+        return None
+    return times.rfc3339(tick)

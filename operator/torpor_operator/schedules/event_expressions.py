@@ -1,0 +1,74 @@
+"""`when` and `params` of a Schedule, evaluated over one event: `event`, `at`, `previous` and `source`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torpor_cel import errors, references, template
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON, Value
+from torpor_wire import json_types
+
+from torpor_operator.model.actions import Evaluate, Need
+from torpor_operator.model.snapshot import Answer
+
+ROOTS = frozenset({"event", "at", "previous", "source"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The needs that must be answered first."""
+
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventScope:
+    """What the expressions see. `version` identifies the event, so that an answer is found again."""
+
+    values: Mapping[str, JSON]
+    version: str
+    known: Mapping[Need, Answer]
+
+    def evaluate(self, expression: str) -> Value | ExpressionError | Unanswered:
+        """The value of an expression."""
+        refs = references.of(expression, roots=ROOTS)
+        if isinstance(refs, ExpressionError):
+            return refs
+        need = Evaluate(expression, (("event", self.version),), {root: self.values[root] for root in refs.roots})
+        match self.known.get(need):
+            case Value() | ExpressionError() as answer:
+                return answer
+            case _:
+                return Unanswered((need,))
+
+    def is_true(self, expression: str) -> bool | ExpressionError | Unanswered:
+        """Whether `when` holds. Any value but a boolean is an error."""
+        parsed = template.parse(expression)
+        single = parsed.single if isinstance(parsed, template.Template) else None
+        match self.evaluate(single or expression):
+            case Value(json=bool(value)):
+                return value
+            case Value(json=value):
+                return errors.failed(f"when is {json_types.described(value)}; it must be true or false")
+            case other:
+                return other
+
+    def resolve(self, value: JSON) -> Value | ExpressionError | Unanswered:
+        """The value with every `${...}` in its strings replaced."""
+        found = template.expressions(value)
+        if isinstance(found, ExpressionError):
+            return found
+        results: dict[str, JSON] = {}
+        needs: list[Need] = []
+        for expression in found:
+            match self.evaluate(expression):
+                case Value(json=json):
+                    results[expression] = json
+                case Unanswered(more):
+                    needs += more
+                case error:
+                    return error
+        if needs:
+            return Unanswered(tuple(needs))
+        rendered = template.substitute(value, results)
+        return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)

@@ -1,0 +1,53 @@
+"""Deletes finished runs beyond `spec.history`, and suspends a Schedule whose runs fail in a row."""
+
+from collections.abc import Sequence
+
+from torpor_api.models.workflow import Workflow
+from torpor_wire.reason import Reason
+
+from torpor_operator.plan.retention import archival
+from torpor_operator.schedules import concurrency
+from torpor_operator.schedules.actions import DeleteRun, Suspend
+from torpor_operator.schedules.draft import Draft
+
+
+def delete_old(draft: Draft) -> None:
+    """Delete the oldest finished runs; with an archive only after it has stored them."""
+    kept, failures = draft.snapshot.schedule.spec.history, draft.snapshot.schedule.spec.pause_after_failures or 0
+    ended = _ended(draft.snapshot.runs)
+    succeeded = [run for run in ended if _succeeded(run)]
+    failed = [run for run in ended if not _succeeded(run)]
+    for run in (*succeeded[kept.succeeded :], *failed[max(kept.failed, failures) :]):
+        if run.metadata.deletion_timestamp is None and (not draft.snapshot.archives or archival.is_archived(run)):
+            draft.actions.append(DeleteRun(run=run))
+
+
+def pause_after_failures(draft: Draft) -> None:
+    """Suspend the Schedule after so many failed runs in a row. A cancelled run does not count."""
+    spec, resumed = draft.snapshot.schedule.spec, draft.status.resumed_time or ""
+    if spec.pause_after_failures is None or spec.suspend:
+        return
+    ended = [run for run in _ended(draft.snapshot.runs) if run.metadata.creation_timestamp >= resumed]
+    failed = 0
+    for run in ended:
+        if _succeeded(run):
+            break
+        failed += not _cancelled(run)
+    if failed >= spec.pause_after_failures:
+        draft.actions.append(Suspend())
+        message = f"suspended: the last {failed} runs failed; set spec.suspend to false to go on"
+        draft.notify(Reason.PAUSED_AFTER_FAILURES, message, f"paused/{ended[0].metadata.name}", warning=True)
+
+
+def _ended(runs: Sequence[Workflow]) -> list[Workflow]:
+    """The finished runs, the latest end first."""
+    ended = [run for run in runs if concurrency.has_ended(run)]
+    return sorted(ended, key=lambda run: (run.status.completion_time or "", run.metadata.name), reverse=True)
+
+
+def _succeeded(run: Workflow) -> bool:
+    return run.status.state == "Succeeded"
+
+
+def _cancelled(run: Workflow) -> bool:
+    return any(one.type == "Succeeded" and one.reason == Reason.CANCELLED for one in run.status.conditions)

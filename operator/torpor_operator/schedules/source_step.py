@@ -1,0 +1,156 @@
+"""What one source needs: its TaskRun, an outcome for its event, and the next trigger.
+
+An event is handled in this order: create its run, store the outcome in the status of the Schedule, arm the TaskRun
+again. Each step finds out from the objects whether the one before it was done, so any leader can go on.
+"""
+
+from torpor_api.models.schedule import Schedule, Source
+from torpor_api.models.taskrun import TaskRun
+from torpor_wire import times
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL, State
+
+from torpor_operator.model.actions import PatchTaskRun
+from torpor_operator.schedules import cron_source, start
+from torpor_operator.schedules import event as events
+from torpor_operator.schedules import source as sources
+from torpor_operator.schedules.actions import CreateSource, DeleteSource
+from torpor_operator.schedules.concurrency import Room
+from torpor_operator.schedules.draft import Draft
+from torpor_operator.taskrun import transitions
+from torpor_operator.taskrun.step import TaskRunView
+
+RECREATE_AFTER = 300.0
+"""Seconds after which the TaskRun of a source that has failed is created again."""
+
+
+def advance(draft: Draft, room: Room, source: Source) -> None:
+    """Advance one source. An invalid one is reported in the status, and does not affect the others."""
+    draft.update_source(source.name, reason=None, message=None)
+    try:
+        if source.cron is not None:
+            draft.update_source(source.name, next=cron_source.next_tick(draft, source))
+        _advance(draft, room, source)
+    except ValueError as error:
+        draft.update_source(source.name, reason=Reason.TRIGGER_INVALID, message=f"source {source.name}: {error}")
+
+
+def is_open(schedule: Schedule, now: float) -> bool:
+    """Whether the sources of the Schedule wait for events."""
+    spec = schedule.spec
+    too_early = spec.not_before is not None and now < times.epoch(spec.not_before)
+    return not spec.suspend and not too_early and not is_over(schedule, now)
+
+
+def is_over(schedule: Schedule, now: float) -> bool:
+    """Whether `notAfter` has passed."""
+    return schedule.spec.not_after is not None and now > times.epoch(schedule.spec.not_after)
+
+
+def _advance(draft: Draft, room: Room, source: Source) -> None:
+    snapshot = draft.snapshot
+    schedule, taskrun = snapshot.schedule, snapshot.taskruns.get(source.name)
+    if taskrun is None:
+        if is_open(schedule, snapshot.now):
+            draft.actions.append(CreateSource(body=sources.build(schedule, source)))
+        return
+    if taskrun.metadata.deletion_timestamp is not None:
+        return
+    match taskrun.status.state:
+        case State.SCHEDULED if has_event(taskrun) and not draft.is_handled(source.name, taskrun):
+            _handle(draft, room, source, taskrun)
+        case _ if not sources.fits(schedule, source, taskrun):
+            _replace(draft, source, taskrun)
+        case State.SCHEDULED:
+            _arm(draft, source, taskrun)
+        case State.DEFERRED if not is_open(schedule, snapshot.now):
+            draft.actions.append(DeleteSource(taskrun=taskrun))
+        case state if state in TERMINAL:
+            _recreate(draft, source, taskrun)
+        case _:
+            _follow(draft, source, taskrun)
+
+
+def has_event(taskrun: TaskRun) -> bool:
+    """Whether the trigger of a source has fired."""
+    return taskrun.status.state is State.SCHEDULED and taskrun.status.event is not None
+
+
+def _handle(draft: Draft, room: Room, source: Source, taskrun: TaskRun) -> None:
+    """Find an outcome for the event of a source."""
+    schedule, event = draft.snapshot.schedule, events.of_source(draft.snapshot.schedule, source, taskrun)
+    if schedule.spec.suspend:
+        return
+    if event.is_tick and (passed := cron_source.passed_over(draft, source, event)) is not None:
+        former = draft.sources[source.name].cursor
+        draft.handle(event, taskrun)
+        draft.update_source(source.name, cursor=former)
+        draft.pass_over(source.name, passed)
+    elif source.name in schedule.spec.all_of:
+        draft.handle(event, taskrun)
+        draft.set_pending(source.name, event)
+    elif start.decide(draft, room, event):
+        draft.handle(event, taskrun)
+    if source.cron is not None:
+        draft.update_source(source.name, next=cron_source.next_tick(draft, source))
+
+
+def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+    snapshot = draft.snapshot
+    if not is_open(snapshot.schedule, snapshot.now):
+        return
+    if source.cron is None:
+        cursor = draft.sources[source.name].cursor
+        draft.actions.append(sources.arm(taskrun, source.cursor if cursor is None else cursor, snapshot.now))
+        return
+    caught_up = cron_source.missed(draft, source)
+    if caught_up.missed:
+        draft.pass_over(source.name, caught_up)
+        draft.update_source(source.name, next=cron_source.next_tick(draft, source))
+    elif cron_source.next_tick(draft, source) is not None:
+        draft.actions.append(sources.arm(taskrun, times.rfc3339(caught_up.cursor), snapshot.now))
+
+
+def _replace(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+    """Delete a TaskRun of another spec. Ticks of the new expression count from now."""
+    draft.actions.append(DeleteSource(taskrun=taskrun))
+    if source.cron is not None:
+        now = times.rfc3339(draft.snapshot.now)
+        draft.update_source(source.name, cursor=max(now, draft.sources[source.name].cursor or now))
+
+
+def _recreate(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+    """Create the TaskRun of a source that has failed again, after a pause."""
+    _explain(draft, source, taskrun)
+    ended = taskrun.status.completion_time
+    due = (times.epoch(ended) if ended else draft.snapshot.now) + RECREATE_AFTER
+    if draft.snapshot.now < due:
+        draft.wait_until([due])
+    else:
+        draft.actions.append(DeleteSource(taskrun=taskrun))
+
+
+def _follow(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+    """Apply the rules of every TaskRun that waits or is retried."""
+    snapshot = draft.snapshot
+    view = TaskRunView(
+        taskrun=taskrun,
+        pods=(),
+        unclear=None,
+        pool=snapshot.pools(taskrun.spec.trigger_pool),
+        known=snapshot.known,
+        settings=snapshot.settings,
+        now=snapshot.now,
+    )
+    step = transitions.next_step(view)
+    draft.actions += [action for action in step.actions if isinstance(action, PatchTaskRun)]
+    draft.needs += step.needs
+    draft.wait_until([step.again_at])
+    if taskrun.status.state is State.UP_FOR_RETRY or taskrun.status.reason == Reason.POOL_UNSERVED:
+        _explain(draft, source, taskrun)
+
+
+def _explain(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+    status = taskrun.status
+    message = f"source {source.name}: {status.message or status.reason or status.state}"
+    draft.update_source(source.name, reason=status.reason or Reason.SOURCE_FAILED, message=message[:1024])

@@ -1,0 +1,110 @@
+"""Decides what follows from an event: a run, a queued run, no run, or waiting at its source."""
+
+from typing import assert_never
+
+from torpor_api.models.run_of import PreviousRun
+from torpor_cel.errors import ExpressionError
+from torpor_cel.value import JSON
+from torpor_wire import constants, names
+from torpor_wire.reason import Reason
+
+from torpor_operator.schedules import concurrency, run_builder
+from torpor_operator.schedules.actions import CancelRun, CreateRun
+from torpor_operator.schedules.concurrency import Room, Skip, Start, Wait
+from torpor_operator.schedules.draft import Draft
+from torpor_operator.schedules.event import Event
+from torpor_operator.schedules.event_expressions import EventScope, Unanswered
+
+
+def decide(draft: Draft, room: Room, event: Event) -> bool:
+    """Add to the draft what follows from the event. Returns False if the event has no outcome yet."""
+    schedule = draft.snapshot.schedule
+    previous = previous_run(draft)
+    scope = EventScope(values=values(event, previous), version=event.key, known=draft.snapshot.known)
+    match _applies(schedule.spec.when, scope):
+        case Unanswered(needs):
+            draft.needs += needs
+            return False
+        case ExpressionError(reason=reason, message=message):
+            draft.fail(event, reason, f"when: {message}")
+            return True
+        case False:
+            draft.skip(event, "`when` is false")
+            return True
+        case _:
+            pass
+    params = scope.resolve(dict(schedule.spec.params))
+    if isinstance(params, Unanswered):
+        draft.needs += params.needs
+        return False
+    if isinstance(params, ExpressionError):
+        draft.fail(event, params.reason, f"params: {params.message}")
+        return True
+    resolved = params.json if isinstance(params.json, dict) else {}
+    return _admit(draft, room, event, {**resolved, **event.params}, previous)
+
+
+def create(
+    draft: Draft, event: Event, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
+) -> None:
+    """Create the run of an event."""
+    schedule = draft.snapshot.schedule
+    name = names.run(schedule.metadata.name, event.key)
+    run_of = event.run_of(schedule, previous)
+    labels = {constants.LABEL_QUEUED: "true"} if queued else {}
+    body = run_builder.build_run(schedule, name=name, run_of=run_of, params=params, labels=labels, suspend=queued)
+    draft.actions.append(CreateRun(body=body))
+    draft.start(name, run_of, queued=queued)
+
+
+def previous_run(draft: Draft) -> PreviousRun | None:
+    """The run that was started last, with its present state."""
+    last = draft.status.last_run
+    if last is None:
+        return None
+    run = next((run for run in draft.snapshot.runs if run.metadata.name == last.name), None)
+    return PreviousRun(name=last.name, at=last.at, state=run.status.state if run else None)
+
+
+def _admit(draft: Draft, room: Room, event: Event, params: dict[str, JSON], previous: PreviousRun | None) -> bool:
+    name = names.run(draft.snapshot.schedule.metadata.name, event.key)
+    if (refusal := draft.snapshot.refused.get(name)) is not None:
+        draft.fail(event, Reason.RUN_REJECTED, refusal)
+        return True
+    if any(run.metadata.name == name for run in draft.snapshot.runs):
+        create(draft, event, params, previous)  # the former leader created it, and did not store the outcome
+        return True
+    match room.admit():
+        case Start(queued=queued):
+            create(draft, event, params, previous, queued=queued)
+            return True
+        case Skip(message=message):
+            draft.skip(event, message)
+            return True
+        case Wait(message=message, replaced=replaced):
+            _wait(draft, event, message, replaced)
+            return False
+        case unexpected:
+            assert_never(unexpected)
+
+
+def _wait(draft: Draft, event: Event, message: str, replaced: concurrency.Workflow | None) -> None:
+    draft.held[event.source or ""] = f"{event.title} waits: {message}"
+    if replaced is not None:
+        draft.actions.append(CancelRun(run=replaced))
+        text = f"cancelled {replaced.metadata.name}: {event.title} replaces it"
+        draft.notify(Reason.RUN_REPLACED, text, f"replaced/{replaced.metadata.name}")
+
+
+def _applies(when: str | None, scope: EventScope) -> bool | ExpressionError | Unanswered:
+    return True if when is None else scope.is_true(when)
+
+
+def values(event: Event, previous: PreviousRun | None) -> dict[str, JSON]:
+    """What `when` and `params` see."""
+    return {
+        "event": event.value,
+        "at": event.at,
+        "previous": None if previous is None else previous.to_json(),
+        "source": event.source,
+    }
