@@ -1,0 +1,198 @@
+"""The ticks of cron expressions: each once, in order, in any time zone."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from torpor_operator.schedules.jitter import delay_of
+from torpor_operator.schedules.ticks import NAMES, SEARCH_MAX, Ticks
+from torpor_wire import times
+
+BERLIN = "Europe/Berlin"
+DAY = 86_400.0
+
+expressions = st.sampled_from(
+    [
+        "* * * * *",
+        "*/7 1-3 * * *",
+        "0 */5 * * *",
+        "0,30 2 * * *",
+        "30 1,2,3 * * *",
+        "15 0 * * *",
+        "45 23 * * SAT,SUN",
+        "0 0 L * *",
+        "*/20 30 */2 * * *",
+        "0 30 1,2 * * *",
+        "@daily",
+        "@hourly",
+    ]
+)
+# They change at 01:00, 02:00, 03:00 and at midnight, in both hemispheres; one repeats the last hour of a day.
+zones = st.sampled_from(
+    [
+        None,
+        BERLIN,
+        "America/New_York",
+        "America/Havana",
+        "America/Santiago",
+        "America/St_Johns",
+        "Atlantic/Azores",
+        "Asia/Beirut",
+        "Antarctica/Troll",
+    ]
+)
+instants = st.one_of(
+    st.floats(times.epoch("2026-01-01T00:00:00Z"), times.epoch("2027-01-01T00:00:00Z")),
+    # Hours around the changes of Berlin and of New York, and of the other zones in these weeks.
+    *(
+        st.integers(0, 60 * 60).map(lambda minutes, day=day: times.epoch(day) + 60.0 * minutes)
+        for day in ("2026-03-28T00:00:00Z", "2026-10-24T00:00:00Z", "2026-03-07T00:00:00Z", "2026-10-31T00:00:00Z")
+    ),
+)
+
+
+def at(text: str) -> float:
+    return times.epoch(text)
+
+
+def shown(moments: list[float]) -> list[str]:
+    return [datetime.fromtimestamp(moment, UTC).strftime("%m-%dT%H:%M") for moment in moments]
+
+
+@pytest.mark.parametrize(
+    ("expression", "timezone", "after", "ticks"),
+    [
+        ("30 2 * * *", BERLIN, "2026-03-28T12:00:00Z", ["03-29T01:00", "03-30T00:30"]),
+        ("0,30 2 * * *", BERLIN, "2026-03-28T12:00:00Z", ["03-29T01:00", "03-30T00:00"]),
+        ("30 2 * * *", BERLIN, "2026-10-24T12:00:00Z", ["10-25T00:30", "10-26T01:30"]),
+        ("30 2 * * *", BERLIN, "2026-10-25T01:10:00Z", ["10-26T01:30", "10-27T01:30"]),
+        ("30 * * * *", BERLIN, "2026-10-25T00:00:00Z", ["10-25T00:30", "10-25T01:30"]),
+        ("0 0 29 2 *", None, "2026-11-20T08:00:00Z", ["02-29T00:00", "02-29T00:00"]),
+        ("*/30 0 0 1 1 *", None, "2026-11-20T08:00:00Z", ["01-01T00:00", "01-01T00:00"]),
+        ("@weekly", None, "2026-11-20T08:00:00Z", ["11-22T00:00", "11-29T00:00"]),
+        (" @Daily ", "UTC", "2026-11-20T08:00:00Z", ["11-21T00:00", "11-22T00:00"]),
+    ],
+)
+def test_ticks_follow_the_rules_of_cron(expression: str, timezone: str | None, after: str, ticks: list[str]) -> None:
+    assert shown(Ticks.parse(expression, timezone).between(at(after), at(after) + 9e9, 2)) == ticks
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_name_is_an_expression(name: str) -> None:
+    assert Ticks.parse(name, None) == Ticks.parse(NAMES[name], "UTC")
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("", 'cron "" has 0 fields; it must have five (minute, hour, day of month, month, day of week), or six'),
+        ("0 6 * *", "has 4 fields"),
+        ("0 0 6 * * * *", "has 7 fields"),
+        ("61 * * * *", 'cron "61 * * * *": 61 is not valid for the minute'),
+        ("* 24 * * *", "24 is not valid for the hour"),
+        ("60 * * * * *", "60 is not valid for the second"),
+        ("0 0 0 * *", "0 is not valid for the day of month"),
+        ("0 0 * MAI *", "MAI is not valid for the month"),
+        ("0 0 * * FRI-MON", "FRI-MON is not valid for the day of week"),
+        ("*/0 * * * *", "*/0 is not valid for the minute"),
+        ("0 0 L-3 * *", "L-3 is not valid for the day of month"),
+        ("0 0 ? * *", "? is not valid for the day of month"),
+        ("٣ * * * *", "٣ is not valid for the minute"),
+        ("0 0 31 2 *", 'cron "0 0 31 2 *" never ticks'),
+        ("@reboot", 'cron "@reboot": the name is unknown; use one of @yearly,'),
+    ],
+)
+def test_an_invalid_expression_is_rejected_with_a_sentence(expression: str, message: str) -> None:
+    with pytest.raises(ValueError, match=r"^cron ") as caught:
+        Ticks.parse(expression, None)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("timezone", ["Europe/Berln", "", "../UTC", "/etc/passwd", "Europe", "Europe/Berlin\x00", "é"])
+def test_an_unknown_time_zone_is_rejected_with_a_sentence(timezone: str) -> None:
+    with pytest.raises(ValueError, match="is unknown; use an IANA name such as Europe/Berlin"):
+        Ticks.parse("@daily", timezone)
+
+
+@given(expressions, zones, instants)
+def test_each_tick_is_found_once_from_every_start(expression: str, timezone: str | None, after: float) -> None:
+    ticks = Ticks.parse(expression, timezone)
+    found, until = [], after + 2 * DAY
+    position = after
+    while len(found) < 200 and (tick := ticks.next(position)) is not None and tick <= until:
+        found.append(tick)
+        position = tick
+    assert all(earlier < later for earlier, later in pairwise([after, *found]))
+    assert ticks.between(after, until, 200) == found
+    assert ticks.count(after, until, 200) == len(found)
+
+
+@given(expressions, zones, instants)
+def test_the_previous_tick_is_the_last_of_the_ticks_before(expression: str, timezone: str | None, until: float) -> None:
+    ticks = Ticks.parse(expression, timezone)
+    previous = ticks.previous(until)
+    assert previous is not None
+    assert previous <= until
+    assert ticks.previous(previous) == previous
+    assert ticks.next(previous - 1) == previous
+    later = ticks.next(previous)
+    assert later is not None
+    assert later > until
+
+
+@given(expressions, instants)
+def test_ticks_after_a_shift_by_half_an_hour_stay_in_order(expression: str, after: float) -> None:
+    found = Ticks.parse(expression, "Australia/Lord_Howe").between(after, after + 400 * DAY, 100)
+    assert all(earlier < later for earlier, later in pairwise([after, *found]))
+
+
+def test_a_repeated_day_is_searched_within_the_bound() -> None:
+    ticks = Ticks.parse(f"{','.join(map(str, range(60)))} {','.join(map(str, range(24)))} * * *", "Pacific/Kwajalein")
+    change = at("1969-09-30T13:00:00Z")
+    for after in (change - 1, change, change + 3600, change + 11 * 3600):
+        tick = ticks.next(after)
+        assert tick is not None
+        assert after < tick <= after + DAY
+    assert SEARCH_MAX > 24 * 60
+
+
+def test_a_limit_bounds_what_is_returned() -> None:
+    ticks = Ticks.parse("* * * * * *", BERLIN)
+    start = at("1976-01-01T00:00:00Z")
+    assert len(ticks.between(start, start + 50 * 365 * DAY, 1_000)) == 1_000
+    assert ticks.count(start, start + 50 * 365 * DAY, 1_000) == 1_000
+    assert ticks.between(start, start + DAY, 0) == []
+    assert ticks.between(start, start, 10) == []
+    assert ticks.between(start, start - 5, 10) == []
+
+
+@pytest.mark.parametrize("moment", [-1e11, 253_402_300_799.0, 1e18, float("inf"), float("nan")])
+def test_times_at_the_ends_of_the_calendar_have_no_further_tick(moment: float) -> None:
+    ticks = Ticks.parse("0 0 29 2 *", BERLIN)
+    assert ticks.next(moment) is None or moment < 0
+    assert ticks.previous(moment) is None or moment > 0
+    assert ticks.between(253_402_300_799.0, 1e18, 5) == []
+
+
+def test_a_fifth_monday_in_february_is_found_after_twenty_eight_years() -> None:
+    ticks = Ticks.parse("0 0 * 2 MON#5", None)
+    assert ticks.next(at("2026-01-01T00:00:00Z")) == at("2044-02-29T00:00:00Z")
+    assert ticks.previous(at("2026-01-01T00:00:00Z")) == at("2016-02-29T00:00:00Z")
+
+
+@given(st.uuids().map(str), st.floats(0, 1e6))
+def test_the_delay_is_fixed_for_a_uid_and_shorter_than_the_jitter(uid: str, jitter: float) -> None:
+    delay = delay_of(uid, jitter)
+    assert delay == delay_of(uid, jitter)
+    assert delay == int(delay)
+    assert 0 <= delay < jitter or delay == 0
+
+
+def test_delays_are_spread_evenly() -> None:
+    delays = [delay_of(f"5b5c3a52-0000-4000-8000-{number:012}", 60) for number in range(6_000)]
+    counts = [delays.count(second) for second in range(60)]
+    assert sum(counts) == 6_000
+    assert min(counts) > 50
+    assert max(counts) < 150
