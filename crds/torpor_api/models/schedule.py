@@ -63,8 +63,8 @@ class Source(Model):
         Field(
             min_length=1,
             max_length=200,
-            description="Cron expression: five fields (minute, hour, day of month, month, day of week), six with seconds "
-            "first, or a name such as @daily.",
+            description="Cron expression: five fields (minute, hour, day of month, month, day of week), six with "
+            "seconds first, or a name such as @daily.",
         ),
     ] = None
     timezone: Annotated[
@@ -86,8 +86,8 @@ class Source(Model):
         str | None,
         Field(
             max_length=constants.CURSOR_MAX,
-            description="Position at which the source begins, for triggers with a cursor. Unset: as the trigger decides. "
-            "status.sources has the present one.",
+            description="Position at which the source begins, for triggers with a cursor. Unset: as the trigger "
+            "decides. status.sources has the present one.",
         ),
     ] = None
 
@@ -135,8 +135,8 @@ class ScheduleSpec(Model):
         dict[str, Value],
         Field(
             max_length=64,
-            description="Parameters of each run. Strings may contain `${...}` expressions over `event`, `at`, `previous` "
-            "and `source`.",
+            description="Parameters of each run. Strings may contain `${...}` expressions over `event`, `at`, "
+            "`previous` and `source`.",
         ),
     ] = Field(default_factory=dict)
     when: Annotated[

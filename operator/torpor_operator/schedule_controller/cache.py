@@ -48,7 +48,7 @@ class ScheduleCache:
             api, SCHEDULES, schedules.parse, on_change=self._on_schedule, jitter=jitter
         )
 
-    def keys(self) -> list[Key]:
+    def all_keys(self) -> list[Key]:
         """The keys of all Schedules."""
         return [_key(schedule) for schedule in self.schedules.store.values()]
 

@@ -102,7 +102,7 @@ class ScheduleReconciler:
     async def _resync(self) -> Never:
         """Enqueue every Schedule now, and from time to time."""
         while True:
-            for key in self._cache.keys():
+            for key in self._cache.all_keys():
                 self._queue.add(key)
             await self._clock.sleep(self._settings.resync)
 

@@ -35,6 +35,7 @@ def missed(draft: Draft, source: Source) -> CatchUp:
         now=snapshot.now,
         policy=snapshot.schedule.spec.missed,
         delay=sources.delay_of(snapshot.schedule),
+        not_after=_not_after(draft),
     )
 
 
@@ -44,8 +45,8 @@ def passed_over(draft: Draft, source: Source, event: Event) -> CatchUp | None:
     caught_up = missed(draft, source)
     if tick <= caught_up.cursor:
         return caught_up
-    not_after = draft.snapshot.schedule.spec.not_after
-    if not_after is not None and tick > times.epoch(not_after):
+    not_after = _not_after(draft)
+    if not_after is not None and tick > not_after:
         return CatchUp(cursor=max(tick, cursor), missed=0, last=None)
     return None
 
@@ -55,8 +56,12 @@ def next_tick(draft: Draft, source: Source) -> str | None:
     schedule = draft.snapshot.schedule
     if schedule.spec.suspend:
         return None
-    tick = ticks_of(source).next(cursor_of(draft, source))
-    not_after = schedule.spec.not_after
-    if tick is None or (not_after is not None and tick > times.epoch(not_after)):
+    tick, not_after = ticks_of(source).next(cursor_of(draft, source)), _not_after(draft)
+    if tick is None or (not_after is not None and tick > not_after):
         return None
     return times.rfc3339(tick)
+
+
+def _not_after(draft: Draft) -> float | None:
+    text = draft.snapshot.schedule.spec.not_after
+    return None if text is None else times.epoch(text)

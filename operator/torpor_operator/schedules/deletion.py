@@ -1,4 +1,4 @@
-"""The plan of a Schedule that is being deleted: its queued runs go, and with `deletionPolicy: Delete` all of its runs."""
+"""The plan of a Schedule that is being deleted: delete its queued runs, or by `deletionPolicy: Delete` all of them."""
 
 from torpor_api.models.schedule import DeletionPolicy
 from torpor_wire import constants

@@ -3,12 +3,13 @@
 from typing import assert_never
 
 from torpor_api.models.run_of import PreviousRun
+from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
 from torpor_wire import constants, names
 from torpor_wire.reason import Reason
 
-from torpor_operator.schedules import concurrency, run_builder
+from torpor_operator.schedules import run_builder
 from torpor_operator.schedules.actions import CancelRun, CreateRun
 from torpor_operator.schedules.concurrency import Room, Skip, Start, Wait
 from torpor_operator.schedules.draft import Draft
@@ -88,7 +89,7 @@ def _admit(draft: Draft, room: Room, event: Event, params: dict[str, JSON], prev
             assert_never(unexpected)
 
 
-def _wait(draft: Draft, event: Event, message: str, replaced: concurrency.Workflow | None) -> None:
+def _wait(draft: Draft, event: Event, message: str, replaced: Workflow | None) -> None:
     draft.held[event.source or ""] = f"{event.title} waits: {message}"
     if replaced is not None:
         draft.actions.append(CancelRun(run=replaced))
