@@ -10,6 +10,7 @@ import typing
 from collections.abc import Mapping, Sequence
 
 from pydantic_settings import BaseSettings
+from torpor.triggers.cursors import Unset
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
 from torpor_operator import settings as operator
@@ -101,7 +102,7 @@ def _default(parameter: inspect.Parameter) -> str:
     match parameter.default:
         case parameter.empty:
             return "required"
-        case None:
+        case None | Unset():
             return "none"
         case float() as seconds:
             return f"`{seconds:g}s`"
@@ -114,7 +115,7 @@ def _type(annotation: typing.Any) -> str:
     if annotation == _SECRET_REF:
         return "secretRef"
     if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
-        parts = [part for part in typing.get_args(annotation) if part is not type(None)]
+        parts = [part for part in typing.get_args(annotation) if part not in {type(None), Unset}]
         name = " | ".join(_python_name(part) for part in parts)
         return _NAMES.get(name) or " or ".join(map(_type, parts))
     if typing.get_origin(annotation) is typing.Literal:

@@ -25,6 +25,13 @@ CURSORS = frozenset({"cron"})
 SEVERAL = frozenset({"any_of", "all_of"})
 """Classes that contain other triggers: `triggers` is a list of `{class, kwargs}`."""
 
+CURSOR = "cursor"
+"""The argument with the position after the last event. With it, the event is an object that contains the next one."""
+CURSORS = frozenset({"cron"})
+"""Classes with the argument `cursor` (adr/0035)."""
+_FROM_NOW = frozenset({"cron", "workflow"})
+"""Classes that begin at the deferral if `cursor` is null. The others begin with what exists."""
+
 SEALED = "encrypted__"
 _SUMMARY_MAX = 100
 _SHOWN_FIRST = ("url", "kind", "name", "host", "path", "list", "stream")
@@ -103,11 +110,14 @@ def absolute(
 ) -> tuple[str, Mapping[str, canonical.Json]]:
     """Return the trigger with absolute times, so that another triggerer that takes over does not restart them.
 
-    A `duration` becomes a `time`; a `cron` gets the time of the deferral as `after`.
+    A `duration` becomes a `time`. A `cron` without a cursor gets the time of the deferral as `after`. A null cursor of
+    `cron` and `workflow` becomes the time of the deferral.
     """
     match class_name:
         case "duration":
             return _ending(kwargs, now)
+        case _ if class_name in _FROM_NOW and CURSOR in kwargs:
+            return class_name, {**kwargs, CURSOR: times.rfc3339(now)} if kwargs[CURSOR] is None else kwargs
         case "cron":
             return class_name, {**kwargs, "after": kwargs.get("after", times.rfc3339(now))}
         case "any_of" | "all_of" if parts := _parts(kwargs):
@@ -234,7 +244,11 @@ def shard(wait: str) -> int:
 
 
 def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
-    """Return one short line that describes the trigger for `kubectl get taskruns`, without sealed values."""
+    """Return one short line that describes the trigger for `kubectl get taskruns`.
+
+    Sealed values and positions are not shown.
+    """
+    kwargs = {name: value for name, value in kwargs.items() if name != CURSOR}
     match class_name:
         case "time":
             return in_one_line("until", str(kwargs.get("at")))
@@ -243,7 +257,7 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             parts = [(name in SEVERAL, describe(name, inner)) for name, inner in _named(kwargs)]
             return in_one_line(word.join(f"({words})" if several else words for several, words in parts))
         case "cron":
-            kwargs = {name: value for name, value in kwargs.items() if name != "after"}
+            kwargs = {name: value for name, value in kwargs.items() if name not in {"after", "delay"}}
         case "approval" if kwargs.get("approvers"):
             who = (f"by {found.shown()}" for found in _approvers(class_name, kwargs))
             question = {name: value for name, value in kwargs.items() if name != "approvers"}

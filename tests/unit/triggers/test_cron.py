@@ -4,15 +4,18 @@ import asyncio
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from cronsim import CronSim
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torpor.triggers import Cron
 from torpor_wire import times, trigger
 
+from tests.support.fake_api import VirtualClock
 from tests.support.fake_services import services
 from tests.support.triggerer_world import world
 
@@ -22,8 +25,15 @@ BERLIN = "Europe/Berlin"
 def tick(expression: str, after: str, timezone: str = "UTC") -> str:
     waiting = Cron(expression, timezone=timezone, after=after)
     waiting.bind(services())
-    assert waiting.due() == times.epoch(waiting.payload())
-    return waiting.payload().replace(":00.000Z", "Z")
+    payload = str(waiting.payload())
+    assert waiting.due() == times.epoch(payload)
+    return payload.replace(":00.000Z", "Z")
+
+
+def armed(expression: str, cursor: str, timezone: str = "UTC", **given: Any) -> Cron:
+    waiting = Cron(expression, timezone=timezone, cursor=cursor, **given)
+    waiting.bind(services())
+    return waiting
 
 
 @pytest.mark.parametrize(
@@ -36,6 +46,15 @@ def tick(expression: str, after: str, timezone: str = "UTC") -> str:
         ("0 0 29 2 *", "2026-11-20T08:00:00Z", "2028-02-29T00:00Z"),
         ("0 0 L * *", "2026-11-20T08:00:00Z", "2026-11-30T00:00Z"),
         ("0 12 * * sun#1", "2026-11-20T08:00:00+01:00", "2026-12-06T12:00Z"),
+        ("*/20 * * * * *", "2026-11-20T08:00:40Z", "2026-11-20T08:01Z"),
+        ("0 30 6 * * MON", "2026-11-20T08:00:00Z", "2026-11-23T06:30Z"),
+        ("@hourly", "2026-11-20T08:00:00Z", "2026-11-20T09:00Z"),
+        (" @Daily ", "2026-11-20T08:00:00Z", "2026-11-21T00:00Z"),
+        ("@midnight", "2026-11-20T08:00:00Z", "2026-11-21T00:00Z"),
+        ("@weekly", "2026-11-20T08:00:00Z", "2026-11-22T00:00Z"),
+        ("@monthly", "2026-11-20T08:00:00Z", "2026-12-01T00:00Z"),
+        ("@yearly", "2026-11-20T08:00:00Z", "2027-01-01T00:00Z"),
+        ("@annually", "2026-11-20T08:00:00Z", "2027-01-01T00:00Z"),
     ],
 )
 def test_it_fires_at_the_first_tick_after_the_deferral(expression: str, after: str, due: str) -> None:
@@ -79,6 +98,67 @@ def test_a_tick_is_after_its_deferral_and_one_that_the_expression_names(
         assert due - after <= timedelta(minutes=1)
 
 
+@given(
+    st.sampled_from(
+        ["30 2 * * *", "*/7 1-3 * * *", "0 2,3 * * *", "0 */5 * * *", "0 30 2 * * *", "*/30 */20 2 * * *", "@hourly"]
+    ),
+    st.sampled_from(["UTC", BERLIN, "America/New_York", "Australia/Lord_Howe"]),
+    st.sampled_from(["2026-03-28", "2026-10-24", "2026-03-07", "2026-10-31", "2026-04-04", "2026-10-03"]),
+)
+@settings(deadline=None)
+def test_each_tick_of_cronsim_comes_once_if_each_wait_begins_at_the_tick_before(
+    expression: str, timezone: str, day: str
+) -> None:
+    start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(timezone))
+    expected = [one.timestamp() for one in islice(CronSim(times.cron_fields(expression), start), 30)]
+    expected = [one for number, one in enumerate(expected) if one > max(expected[:number], default=0.0)]
+    cursor, found = times.rfc3339(start.timestamp()), []
+    for _ in expected:
+        payload = armed(expression, cursor, timezone).payload()
+        assert isinstance(payload, dict)
+        assert payload["at"] == payload["cursor"]
+        cursor = payload["cursor"]
+        found.append(times.epoch(cursor))
+    assert found == expected
+
+
+def test_a_clock_that_jumps_back_does_not_fire_a_tick_twice() -> None:
+    clock = VirtualClock()
+    waiting = Cron("0 * * * *", cursor=times.rfc3339(clock.now() + 86_400))
+    waiting.bind(services(clock=clock))
+    assert waiting.due() > clock.now() + 86_400
+
+
+def test_the_delay_moves_the_time_of_firing_and_not_the_tick() -> None:
+    waiting = armed("0 6 * * *", "2026-11-20T06:00:00Z", delay="90s")
+    assert waiting.payload() == {"at": "2026-11-21T06:00:00.000Z", "cursor": "2026-11-21T06:00:00.000Z"}
+    assert waiting.due() == times.epoch("2026-11-21T06:01:30Z")
+    assert Cron("0 6 * * *", delay=timedelta(seconds=90)).serialize()[1]["delay"] == 90.0
+
+
+def test_a_delay_longer_than_the_period_loses_no_tick() -> None:
+    first = armed("* * * * *", "2026-11-20T06:00:00Z", delay=150)
+    second = armed("* * * * *", "2026-11-20T06:01:00Z", delay=150)
+    assert second.due() - first.due() == 60.0
+
+
+def test_a_null_cursor_begins_at_the_deferral_and_is_kept_otherwise() -> None:
+    kwargs = Cron("0 * * * *", cursor=None).serialize()[1]
+    assert kwargs == {"expression": "0 * * * *", "cursor": None}
+    made = trigger.build("cron", kwargs, namespace="ns", pool="p", now=1_700_000_000.5)
+    assert trigger.parse(made.kwargs) == {"expression": "0 * * * *", "cursor": "2023-11-14T22:13:20.500Z"}
+    again = trigger.absolute("cron", trigger.parse(made.kwargs), 1_800_000_000.0)
+    assert again == ("cron", trigger.parse(made.kwargs))
+
+
+@pytest.mark.parametrize(
+    "expression", ["0 0 * * MON#1", "0 0 LW * *", "5/15 * * jan-MAR *", "0 0 * * 5L", "1 2 3 4 5 6"]
+)
+def test_a_pod_accepts_whatever_cronsim_accepts(expression: str) -> None:
+    CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC))
+    assert Cron(expression).serialize() == ("cron", {"expression": expression})
+
+
 def test_ticks_do_not_drift() -> None:
     at, ticks = "2026-11-20T08:03:27.25Z", []
     for _ in range(100):
@@ -116,14 +196,21 @@ async def test_a_triggerer_fires_it_at_its_tick_and_runs_nothing_until_then() ->
     ("kwargs", "error", "words"),
     [
         ({"expression": 7}, TypeError, "expression must be text"),
-        ({"expression": "0 0 * *"}, ValueError, "has 4 fields; it must have five: minute, hour, day of month"),
-        ({"expression": "0 0 0 * * *"}, ValueError, "has 6 fields"),
-        ({"expression": "@daily"}, ValueError, "has 1 fields"),
+        ({"expression": "0 0 * *"}, ValueError, r"has 4 fields; it must have five \(minute, hour, day of month"),
+        ({"expression": "0 0 0 * * * *"}, ValueError, "has 7 fields"),
+        ({"expression": "@reboot"}, ValueError, "has 1 fields; .* or be one of @yearly, .*, @daily"),
+        ({"expression": "? 0 0 * * *"}, ValueError, "'\\?' is not valid for the second"),
         ({"expression": "0 6 ? * *"}, ValueError, "'\\?' is not valid for the day of month"),
         ({"timezone": "Europe/Berlinn"}, ValueError, "'Europe/Berlinn' is unknown"),
         ({"timezone": "../etc/passwd"}, ValueError, "not a name such as Europe/Berlin"),
         ({"timezone": "Europe"}, ValueError, "not a name such as|is unknown"),
         ({"after": "now"}, ValueError, "after: "),
+        ({"delay": -1}, ValueError, "delay is -1 seconds"),
+        ({"delay": "soon"}, ValueError, "delay: 'soon' is not a duration"),
+        ({"cursor": "now"}, ValueError, "cursor: "),
+        ({"cursor": "2026-11-20T08:00:00"}, ValueError, "cursor: .* has no offset"),
+        ({"cursor": 7}, TypeError, "cursor must be text or null"),
+        ({"cursor": "2026-11-20T08:00:00Z", "after": "2026-11-20T08:00:00Z"}, ValueError, "either after or cursor"),
     ],
 )
 def test_what_makes_no_sense_is_refused_where_it_is_written(kwargs: Any, error: type[Exception], words: str) -> None:

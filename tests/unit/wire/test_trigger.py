@@ -115,6 +115,30 @@ def test_what_is_relative_inside_of_several_is_made_absolute_too() -> None:
     assert made.waits_for == f"(until {until} and http a) or http a"
 
 
+@pytest.mark.parametrize("class_name", sorted(trigger.CURSORS))
+def test_a_cursor_is_part_of_the_key_and_not_of_the_description(class_name: str) -> None:
+    without, null, first, second = (
+        build(class_name, {"path": "x", **given})
+        for given in (
+            {},
+            {"cursor": None},
+            {"cursor": "2026-11-20T08:00:00.000Z"},
+            {"cursor": "2026-11-21T08:00:00.000Z"},
+        )
+    )
+    assert len({without.key, null.key, first.key, second.key}) == 4
+    assert first.waits_for == without.waits_for == f"{class_name} x"
+    inner = build("any_of", {"triggers": [{"class": class_name, "kwargs": {"path": "x", "cursor": "7"}}]})
+    assert inner.waits_for == f"{class_name} x"
+
+
+@pytest.mark.parametrize("class_name", ["cron", "workflow"])
+def test_a_null_cursor_of_a_class_of_time_becomes_the_deferral(class_name: str) -> None:
+    assert trigger.absolute(class_name, {"cursor": None}, NOW) == (class_name, {"cursor": times.rfc3339(NOW)})
+    assert trigger.absolute(class_name, {"cursor": "x"}, NOW) == (class_name, {"cursor": "x"})
+    assert trigger.absolute("sql", {"cursor": None}, NOW) == ("sql", {"cursor": None})
+
+
 @pytest.mark.parametrize("triggers", [None, "http", [1], [{}], [{"class": 1}], [{"class": "cron", "kwargs": 1}]])
 def test_several_of_what_is_no_trigger_are_left_for_the_class_to_refuse(triggers: Json) -> None:
     made = build("any_of", {"triggers": triggers})

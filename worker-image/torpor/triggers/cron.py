@@ -1,89 +1,103 @@
 """Waits for the next tick of a cron expression in a time zone.
 
-`after` is the time of the deferral and is stored on the TaskRun, so each triggerer computes the same tick. The
-triggerer computes it with cronsim (Debian's cron rules for daylight saving). A task pod only checks the syntax.
+`after` or `cursor` is stored on the TaskRun, so each triggerer computes the same tick, also after its clock has jumped.
+The triggerer computes it with cronsim (Debian's cron rules for daylight saving). A task pod only checks the syntax.
 """
 
-import re
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from torpor_wire import times
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.cursors import UNSET, Cursor
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments
-
-FIELDS = ("minute", "hour", "day of month", "month", "day of week")
-_FIELD = re.compile(r"[0-9A-Za-z*/,#-]+")
 
 
 class Cron(BaseTrigger):
     """Fires at the next tick of a cron expression. The event is that time in UTC, as text.
 
+    With `cursor`, the event is `{at, cursor}`, both the tick.
+
         Cron("30 6 * * MON-FRI", timezone="Europe/Berlin")
 
     Args:
-        expression: Five fields: minute, hour, day of month, month, day of week.
+        expression: Five fields (minute, hour, day of month, month, day of week), six with seconds first, or a name such
+            as `@daily`.
         timezone: A name of the IANA time zone database.
         after: RFC 3339 time; the tick is the first after it. By default the time of the deferral.
+        delay: The trigger fires so long after the tick: a timedelta, seconds, or text such as `30s`.
+        cursor: The tick that fired last; the tick is the first after it. Excludes `after`.
     """
 
     requires = ("cronsim",)
     extra = "torpor[cron]"
 
-    def __init__(self, expression: str, *, timezone: str = "UTC", after: str | None = None) -> None:
+    def __init__(
+        self,
+        expression: str,
+        *,
+        timezone: str = "UTC",
+        after: str | None = None,
+        delay: timedelta | float | str = 0.0,
+        cursor: Cursor = UNSET,
+    ) -> None:
         self.expression = _expression(expression)
         self.timezone = arguments.text(timezone, "timezone", most=100)
-        self.after = None if after is None else _moment(after)
+        self.after = None if after is None else _moment(after, "after")
+        self.delay = arguments.seconds(delay, "delay")
+        self.cursor = _moment(cursor, "cursor") if isinstance(cursor, str) else cursors.cursor(cursor)
+        if self.after is not None and isinstance(self.cursor, str):
+            raise ValueError("give either after or cursor")
         self._zone = _zone(self.timezone)
-        self._due = 0.0
+        self._tick = 0.0
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {"expression": self.expression, "timezone": self.timezone, "after": self.after}
-        return "cron", arguments.differing(given, {"timezone": "UTC"})
+        given = {"expression": self.expression, "timezone": self.timezone, "after": self.after, "delay": self.delay}
+        return "cron", arguments.differing(given, {"timezone": "UTC", "delay": 0.0}) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Compute the tick. Raises ValueError for an expression without a tick and for an unknown time zone."""
         super().bind(services)
         if self._zone is None:
             raise ValueError(f"timezone {self.timezone!r}: no time zone database; install tzdata")
-        self._due = _tick(
-            self.expression, self._zone, services.now() if self.after is None else times.epoch(self.after)
-        )
+        start = self.cursor if isinstance(self.cursor, str) else self.after
+        self._tick = _tick(self.expression, self._zone, services.now() if start is None else times.epoch(start))
 
     def due(self) -> float:
-        """Return the tick, in seconds since the epoch."""
-        return self._due
+        """Return when the trigger fires, in seconds since the epoch: the tick and the delay."""
+        return self._tick + self.delay
 
-    def payload(self) -> str:
+    def payload(self) -> str | dict[str, Any]:
         """Return the event."""
-        return times.rfc3339(self._due)
+        tick = times.rfc3339(self._tick)
+        return tick if self.cursor is UNSET else cursors.with_cursor({"at": tick}, self.cursor, tick)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Sleep until the tick; for triggers that run others."""
-        self.last_look = f"the next tick is at {self.payload()}"
-        await self.services.sleep(max(0.0, self._due - self.services.now()))
+        self.last_look = f"the next tick is at {times.rfc3339(self._tick)}"
+        await self.services.sleep(max(0.0, self.due() - self.services.now()))
         yield TriggerEvent(self.payload())
 
 
 def _expression(value: object) -> str:
-    fields = arguments.text(value, "expression", most=200).split()
-    if len(fields) != len(FIELDS):
-        raise ValueError(f"expression {value!r} has {len(fields)} fields; it must have five: {', '.join(FIELDS)}")
-    for name, field in zip(FIELDS, fields, strict=True):
-        if not _FIELD.fullmatch(field):
-            raise ValueError(f"expression {value!r}: {field!r} is not valid for the {name}")
-    return " ".join(fields)
-
-
-def _moment(value: object) -> str:
+    text = " ".join(arguments.text(value, "expression", most=200).split())
     try:
-        return times.rfc3339(times.epoch(arguments.text(value, "after")))
+        times.cron_fields(text)
+    except ValueError as error:
+        raise ValueError(f"expression {error}") from error
+    return text
+
+
+def _moment(value: object, name: str) -> str:
+    try:
+        return times.rfc3339(times.epoch(arguments.text(value, name)))
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"after: {error}") from error
+        raise ValueError(f"{name}: {error}") from error
 
 
 def _zone(name: str) -> tzinfo | None:
@@ -107,7 +121,7 @@ def _tick(expression: str, zone: tzinfo, after: float) -> float:
     from cronsim import CronSim, CronSimError  # noqa: PLC0415 - not needed in a task pod
 
     try:
-        ticks = CronSim(expression, datetime.fromtimestamp(after, zone))
+        ticks = CronSim(times.cron_fields(expression), datetime.fromtimestamp(after, zone))
         return next(moment for moment in map(datetime.timestamp, ticks) if moment > after)
     except CronSimError as error:
         raise ValueError(f"expression {expression!r}: {error}") from error
