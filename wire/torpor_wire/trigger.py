@@ -19,9 +19,6 @@ APPROVAL = "approval"
 ALONE = frozenset({APPROVAL, "webhook"})
 """Classes whose event or effect belongs to one TaskRun, so they are never shared."""
 
-CURSORS = frozenset({"cron"})
-"""Classes with the argument `cursor`: the position after which they fire. Their event contains the next one."""
-
 SEVERAL = frozenset({"any_of", "all_of"})
 """Classes that contain other triggers: `triggers` is a list of `{class, kwargs}`."""
 

@@ -17,6 +17,8 @@ from tests.support.fake_api.history import Address, History, Object, cloned, col
 
 FRESH_STATUS: dict[str, Object | None] = {
     "Workflow": None,
+    "Schedule": None,
+    "Backfill": None,
     "TaskRun": {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []},
     "Pod": {"phase": "Pending"},
 }
@@ -131,6 +133,10 @@ class Objects:
         uid = (options.get("preconditions") or {}).get("uid")
         if uid and uid != meta["uid"]:
             message = f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']})"
+            raise DeniedError(HTTPStatus.CONFLICT, "Conflict", message)
+        version = (options.get("preconditions") or {}).get("resourceVersion")
+        if version and version != meta["resourceVersion"]:
+            message = f"the ResourceVersion in the precondition ({version}) does not match that in record"
             raise DeniedError(HTTPStatus.CONFLICT, "Conflict", message)
         if options.get("propagationPolicy") == "Foreground" and self._dependents(meta["uid"]):
             meta = meta | {"finalizers": [*meta.get("finalizers", []), FOREGROUND]}

@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, LEASES, PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_api.client.resources import (
+    BACKFILLS,
+    CONFIG_MAPS,
+    EVENTS,
+    LEASES,
+    PODS,
+    SCHEDULES,
+    TASKRUNS,
+    TEMPLATES,
+    WORKFLOWS,
+    Resource,
+)
 
 from tests.support.fake_api.history import Object
 from tests.support.fake_api.objects import DeniedError, missing
@@ -35,7 +46,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
-        for resource in (WORKFLOWS, TASKRUNS, PODS, CONFIG_MAPS, EVENTS, LEASES):
+        for resource in (WORKFLOWS, TASKRUNS, TEMPLATES, SCHEDULES, BACKFILLS, PODS, CONFIG_MAPS, EVENTS, LEASES):
             self.serve(resource)
 
     def serve(self, resource: Resource) -> None:

@@ -1,0 +1,188 @@
+"""The controller of Schedules with an API server in memory, in virtual time. Tests fire the sources and end the runs.
+
+A cron source fires by itself when its tick is due, as a triggerer would let it. Reflectors report the Workflows instead
+of kopf, and nothing runs them.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from torpor_api.cache.reflector import Notice, Reflector
+from torpor_api.cache.store import Unreadable
+from torpor_api.client.api import Api
+from torpor_api.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_api.models import taskrun as taskruns
+from torpor_api.models.taskrun import TaskRun
+from torpor_cel.evaluator import InProcess
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.schedule_controller.controllers import ScheduleControllers
+from torpor_operator.schedules.ticks import Ticks
+from torpor_operator.settings import Settings
+from torpor_wire import constants, names, times, transitions
+from torpor_wire.state import State
+
+from tests.support.builders import NAMESPACE, Body
+from tests.support.fake_api import FakeApi, Request, VirtualClock, settle
+
+TASKS = {"image": "i", "tasks": [{"name": "a", "python": "m:f"}]}
+
+
+class ScheduleHarness:
+    """One leader and its API server. `restart` replaces the leader."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.clock = VirtualClock()
+        self.fake = FakeApi(self.clock)
+        self.settings = settings or Settings()
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def create(self, name: str, *sources: Body, **spec: Any) -> None:
+        """Create a Schedule of a one-task Workflow."""
+        metadata = {"name": name, "namespace": NAMESPACE}
+        body = {"metadata": metadata, "spec": {"sources": list(sources), "workflow": TASKS, **spec}}
+        self.fake.put(SCHEDULES, body)
+
+    def edit(self, name: str, **spec: Any) -> None:
+        """Change fields of the spec."""
+        self.fake.edit(SCHEDULES, NAMESPACE, name, {"spec": spec})
+
+    def schedule(self, name: str) -> Body:
+        """The Schedule."""
+        found = self.fake.get(SCHEDULES, NAMESPACE, name)
+        assert found is not None
+        return found
+
+    def status(self, name: str) -> Body:
+        """Its status."""
+        status: Body = self.schedule(name).get("status", {})
+        return status
+
+    def condition(self, name: str, kind: str) -> Body:
+        """One of its conditions."""
+        return next(one for one in self.status(name)["conditions"] if one["type"] == kind)
+
+    def taskrun(self, schedule: str, source: str) -> TaskRun:
+        """The TaskRun of a source."""
+        name = names.taskrun(schedule, self.schedule(schedule)["metadata"]["uid"], source)
+        found = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert found is not None, f"no TaskRun of source {source}"
+        return taskruns.parse(found)
+
+    def runs(self, schedule: str) -> list[Body]:
+        """The runs of a Schedule, the oldest event first."""
+        uid = self.schedule(schedule)["metadata"]["uid"]
+        found = [run for run in self.fake.all(WORKFLOWS) if run["spec"].get("runOf", {}).get("uid") == uid]
+        return sorted(found, key=lambda run: (run["spec"]["runOf"]["at"], run["metadata"]["name"]))
+
+    def events(self, reason: str) -> list[str]:
+        """The messages of the Events with a reason."""
+        return [event["note"] for event in self.fake.all(EVENTS) if event["reason"] == reason]
+
+    def writes(self, method: str, kind: str) -> list[Request]:
+        """The requests with a method about a kind."""
+        return [one for one in self.fake.writes() if one.method == method and f"/{kind}" in one.path]
+
+    def cursor(self, schedule: str, source: str) -> str | None:
+        """The cursor with which a source is armed."""
+        waiting = self.taskrun(schedule, source).status.trigger
+        assert waiting is not None, "not armed"
+        found: str | None = json.loads(waiting.kwargs).get("cursor")
+        return found
+
+    def fire(self, schedule: str, source: str, event: Any = None) -> None:
+        """Fire the trigger of a source."""
+        run = self.taskrun(schedule, source)
+        assert run.status.state is State.DEFERRED, f"source {source} is {run.status.state}"
+        self._patch(run, transitions.fire(run.pin(), json.dumps(event), deferred=0.0, now=self.clock.now()))
+
+    def fail(self, schedule: str, source: str, patch: transitions.Patch) -> None:
+        """Patch the status of a source's TaskRun."""
+        self._patch(self.taskrun(schedule, source), patch)
+
+    def end(self, run: str, state: str = "Succeeded", reason: str = "") -> None:
+        """End a run."""
+        now = times.rfc3339(self.clock.now())
+        condition = {
+            "type": "Succeeded",
+            "status": "True" if state == "Succeeded" else "False",
+            "reason": reason or state,
+            "lastTransitionTime": now,
+        }
+        status = {"state": state, "startTime": now, "completionTime": now, "conditions": [condition]}
+        self.fake.edit(WORKFLOWS, NAMESPACE, run, {"status": status})
+
+    async def advance(self, seconds: float) -> None:
+        """Advance the clock second by second; due ticks fire."""
+        for _ in range(round(seconds)):
+            await self.clock.advance(1.0)
+            self.fire_due()
+            await settle()
+
+    def fire_due(self) -> None:
+        """Fire every cron source whose tick is due."""
+        for run in map(taskruns.parse, self.fake.all(TASKRUNS)):
+            if run.status.state is State.DEFERRED and run.status.trigger and run.status.trigger.class_name == "cron":
+                kwargs = json.loads(run.status.trigger.kwargs)
+                ticks = Ticks.parse(kwargs["expression"], kwargs["timezone"])
+                tick = ticks.next(times.epoch(kwargs["cursor"]))
+                if tick is not None and tick + kwargs.get("delay", 0.0) <= self.clock.now():
+                    at = times.rfc3339(tick)
+                    event = json.dumps({"at": at, "cursor": at})
+                    self._patch(run, transitions.fire(run.pin(), event, deferred=0.0, now=self.clock.now()))
+
+    async def start(self) -> None:
+        """Start a leader."""
+        api = Api(self.fake, self.clock, jitter=lambda: 0.5)
+        queue, ignored = WorkQueue(self.clock), WorkQueue(self.clock)
+        cache = ClusterCache(
+            api,
+            enqueue=ignored.add,
+            on_orphaned_pod=lambda _: None,
+            jitter=lambda: 0.5,
+            enqueue_schedule=queue.add,
+        )
+        resolver = QueryResolver(api, cache, InProcess())
+        controllers = ScheduleControllers.build(api, cache, resolver, self.settings, queue=queue, jitter=lambda: 0.5)
+
+        def saw(change: Notice[Body]) -> None:
+            assert not isinstance(change, Unreadable)
+            body = change.item or change.previous
+            if body is not None:
+                cache.store_workflow(body, deleted=change.item is None)
+
+        workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=saw, jitter=lambda: 0.5)
+        watched = (cache.taskruns.run(), workflows.run(), controllers.watch())
+        self._tasks = [asyncio.create_task(one) for one in watched]
+        await settle()
+        self._tasks.append(asyncio.create_task(controllers.run()))
+        await settle()
+
+    async def stop(self) -> None:
+        """Stop the leader, in the middle of whatever it does."""
+        ended = [task for task in self._tasks if task.done()]
+        assert not ended, [task.exception() for task in ended]
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["ScheduleHarness"]:
+        """Run a leader."""
+        await self.start()
+        try:
+            yield self
+        finally:
+            await self.stop()
+
+    def _patch(self, run: TaskRun, patch: transitions.Patch) -> None:
+        address = self.fake.objects.address(TASKRUNS, NAMESPACE, run.metadata.name)
+        self.fake.objects.patch(TASKRUNS, address, list(patch), "status")
+        self.fake.bookmark()
+
+
+QUEUED = constants.LABEL_QUEUED
