@@ -79,7 +79,7 @@ class Ticks:
             yield tick
 
     def _after(self, after: float) -> Iterator[float]:
-        """Each tick once: cronsim repeats an instant if two ticks fall into one skipped hour."""
+        """Each tick once: in the second pass of a repeated hour, cronsim returns ticks of the first pass again."""
         last, skipped = after, 0
         try:
             for moment in CronSim(self.expression, datetime.fromtimestamp(after, self.zone)):

@@ -142,6 +142,24 @@ def test_the_previous_tick_is_the_last_of_the_ticks_before(expression: str, time
     assert later > until
 
 
+@pytest.mark.parametrize(
+    ("expression", "until", "previous"),
+    [
+        # 02:15 of the second pass: 02:45 of the first pass is before it.
+        ("45 2 * * *", "2026-10-25T01:15:00Z", "10-25T00:45"),
+        ("0,30 2 * * *", "2026-10-25T01:15:00Z", "10-25T00:30"),
+        ("*/10 * * * *", "2026-10-25T01:15:00Z", "10-25T01:10"),
+        ("30 2 * * *", "2026-03-29T00:59:59Z", "03-28T01:30"),
+        ("30 2 * * *", "2026-03-29T01:00:00Z", "03-29T01:00"),
+        ("* * * * * *", "2026-03-29T01:00:00.999Z", "03-29T01:00"),
+    ],
+)
+def test_the_previous_tick_respects_the_change_of_the_clocks(expression: str, until: str, previous: str) -> None:
+    tick = Ticks.parse(expression, BERLIN).previous(at(until))
+    assert tick is not None
+    assert shown([tick]) == [previous]
+
+
 @given(expressions, instants)
 def test_ticks_after_a_shift_by_half_an_hour_stay_in_order(expression: str, after: float) -> None:
     found = Ticks.parse(expression, "Australia/Lord_Howe").between(after, after + 400 * DAY, 100)
