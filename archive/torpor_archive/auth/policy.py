@@ -50,6 +50,7 @@ class TaskRunView:
 
     uid: str
     workflow: str
+    """Its uid; empty for the source of a Schedule."""
     state: str
     pod_uid: str
     launch: tuple[int, int, int] = (0, 0, 0)
@@ -77,7 +78,7 @@ def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunView:
     status = taskrun.get("status") or {}
     return TaskRunView(
         uid=taskrun["metadata"]["uid"],
-        workflow=taskrun["spec"]["workflow"]["uid"],
+        workflow=(taskrun["spec"].get("workflow") or {}).get("uid", ""),
         state=status.get("state", ""),
         pod_uid=(status.get("pod") or {}).get("uid") or "",
         pool=taskrun["spec"].get("triggerPool") or constants.DEFAULT_POOL,
@@ -103,7 +104,9 @@ def check_put_result(caller: Caller, name: str, taskrun: TaskRunView) -> Refusal
 
 
 def check_put_event(name: str, taskrun: TaskRunView) -> Refusal | None:
-    """Refuse an upload of the TaskRun's event unless it is Deferred."""
+    """Refuse an upload of the TaskRun's event unless it is Deferred, and belongs to a Workflow."""
+    if not taskrun.workflow:
+        return errors.forbidden(f"TaskRun {name} belongs to no Workflow; the archive keeps values by Workflow")
     if taskrun.state != State.DEFERRED:
         return errors.forbidden(f"TaskRun {name} is {taskrun.state}; uploading an event requires Deferred")
     return None

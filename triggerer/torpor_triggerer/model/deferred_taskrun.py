@@ -53,9 +53,9 @@ class EndExpressions(NamedTuple):
 class Wait:
     """One wait. Times are seconds since the epoch; `deferred_before` is seconds of earlier waits of the attempt.
 
-    `resumes`: a pod continues after the event, else the task ends. `on_timeout`: a pod also continues after a timeout.
-    `timeout_is_final`: no attempt follows a timeout. `account`: the ServiceAccount that must be allowed to read the
-    Secrets.
+    `resumes`: a pod or the Schedule continues after the event, else the task ends. `of_schedule`: it is the source of a
+    Schedule. `on_timeout`: a pod also continues after a timeout. `timeout_is_final`: no attempt follows a timeout.
+    `account`: the ServiceAccount that must be allowed to read the Secrets.
     """
 
     namespace: str
@@ -71,6 +71,7 @@ class Wait:
     deadline_is_attempts: bool
     cancelled: bool
     resumes: bool
+    of_schedule: bool = False
     on_timeout: bool
     timeout_is_final: bool
     expressions: EndExpressions | None
@@ -127,7 +128,8 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         deadline=deadline,
         deadline_is_attempts=is_attempt_deadline(deadline, limit),
         cancelled=status.cancel is not None,
-        resumes=spec.python is not None,
+        resumes=spec.python is not None or spec.schedule is not None,
+        of_schedule=spec.schedule is not None,
         on_timeout=status.next is not None and status.next.on_timeout is not None,
         timeout_is_final=status.next is not None and bool(status.next.timeout_is_final),
         expressions=_end_expressions(spec),

@@ -26,8 +26,11 @@ async def evaluate_event(
 ) -> Fired | Done | Failed:
     """Return the outcome of an event: as the task's pod decodes it, or the result of a task without a pod.
 
-    An event that ends the task is its result, which is plain JSON.
+    An event that ends the task is its result, which is plain JSON. The source of a Schedule does not end: such an event
+    is one like any other. Expressions read the events of a Schedule, so they are plain JSON, too.
     """
+    if wait.of_schedule:
+        return _of_schedule(ended, wait_log)
     if isinstance(ended, Done):
         return Done(result=ended.result and outcome.plain(ended.result, wait_log))
     fired = outcome.shorten_error(ended, wait_log)
@@ -39,6 +42,11 @@ async def evaluate_event(
         if wait.expressions is None
         else await apply_expressions(evaluate, wait.namespace, wait.expressions, plain)
     )
+
+
+def _of_schedule(ended: Fired | Done, wait_log: RedactingLog) -> Fired:
+    fired = Fired(event=ended.result or "null") if isinstance(ended, Done) else ended
+    return outcome.without_types(outcome.shorten_error(fired, wait_log), wait_log)
 
 
 async def apply_expressions(

@@ -57,8 +57,8 @@ class LogSender:
         self.dropped = 0
 
     def add(self, wait: Wait, outcome: Outcome, wait_log: WaitLog) -> None:
-        """Queue the lines of a wait that ended."""
-        if self._client is None or not wait_log.records:
+        """Queue the lines of a wait that ended. The archive keeps logs by run, and a Schedule's source has none."""
+        if self._client is None or wait.of_schedule or not wait_log.records:
             return
         if sum(map(len, self._queues.values())) >= QUEUE:
             self.dropped += 1

@@ -1,7 +1,8 @@
 """Stores what is too large for its TaskRun in the archive, before the outcome is written (adr/0024).
 
 An event is stored as the encoded text that the task's pod decodes. The event of a task without a pod is its result and
-is stored as any result. If it cannot be stored, the wait fails with its size and the reason.
+is stored as any result. If it cannot be stored, the wait fails with its size and the reason. The event of a Schedule's
+source is never stored here: the operator reads it, and the archive keeps values by Workflow.
 """
 
 import json
@@ -27,6 +28,7 @@ ATTEMPTS = 7
 """About a minute, which covers a restart of the archive's database."""
 _AGAIN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _FIELDS = ("size", "digest", "type", "length", "keys")
+_SOURCE = "a Schedule's source; store the data and return its location"
 _NONE = "and no archive is installed for larger ones; store the data and return its location"
 
 log = logging.getLogger(__name__)
@@ -55,6 +57,8 @@ class Archive:
     async def store_large(self, wait: Wait, outcome: Outcome) -> Outcome:
         """Return the outcome as it fits on the TaskRun."""
         match outcome:
+            case Fired(event=event) if wait.of_schedule and _size(event) > constants.EVENT_MAX:
+                return Failed(reason=Reason.EVENT_INVALID, message=f"{_too_large(event)} on the TaskRun of {_SOURCE}")
             case Fired(event=event) if wait.resumes and _size(event) > constants.EVENT_MAX:
                 return await self._event(wait, event)
             case Fired(event=text) if not wait.resumes and _size(text) > constants.RESULT_MAX:
@@ -65,7 +69,7 @@ class Archive:
                 return outcome
 
     async def _event(self, wait: Wait, event: str) -> Fired | Failed:
-        prefix = f"the event is {_size(event)} bytes of JSON and {constants.EVENT_MAX} fit"
+        prefix = _too_large(event)
         headers = {"Content-Type": "application/octet-stream", "Torpor-Type": "bytes"}
         stored = await self._send(wait, "event", headers, event.encode())
         match stored:
@@ -120,6 +124,10 @@ def _not_stored(prefix: str, cause: str | None, *, without_archive: Reason) -> F
     if cause is None:
         return Failed(reason=without_archive, message=f"{prefix}, {_NONE}")
     return Failed(reason=Reason.RESULT_NOT_STORED, message=f"{prefix}; the archive did not store it: {cause}")
+
+
+def _too_large(event: str) -> str:
+    return f"the event is {_size(event)} bytes of JSON and {constants.EVENT_MAX} fit"
 
 
 def _size(text: str) -> int:

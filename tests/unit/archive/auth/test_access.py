@@ -82,6 +82,15 @@ def test_uploading_an_event_requires_deferred(state: str) -> None:
     assert state in refused.message
 
 
+def test_the_source_of_a_schedule_may_not_upload_because_its_values_would_belong_to_no_run() -> None:
+    spec = {"schedule": {"name": "nightly", "uid": "s"}}
+    taskrun = policy.parse_taskrun({"metadata": {"uid": "t"}, "spec": spec, "status": {"state": "Deferred"}})
+    assert taskrun.workflow == ""
+    refused = policy.check_put_event("load", taskrun)
+    assert refused is not None
+    assert "belongs to no Workflow" in refused.message
+
+
 def test_a_taskrun_without_a_pool_uses_the_default_pool() -> None:
     spec = {"workflow": {"uid": "w"}}
     assert policy.parse_taskrun({"metadata": {"uid": "u"}, "spec": spec}).pool == "default"
