@@ -26,6 +26,9 @@ def test_only_what_differs_from_the_defaults_is_stored() -> None:
     [
         {"url": SECRET, "list": "jobs", "count": 3, "index": -1, "interval": 1.0},
         {"url": URL, "stream": "events", "after": "1700000000000-3"},
+        {"url": URL, "stream": "events", "after": "3", "cursor": "1700000000000-3"},
+        {"url": URL, "stream": "events", "cursor": None},
+        {"url": URL, "list": "jobs", "cursor": None},
     ],
 )
 def test_it_reads_back_what_it_wrote(kwargs: dict[str, Any]) -> None:
@@ -54,6 +57,9 @@ def test_it_reads_back_what_it_wrote(kwargs: dict[str, Any]) -> None:
         ({"list": None, "stream": "events", "count": 2}, ValueError, "count and index need a list"),
         ({"list": None, "stream": "events", "after": "$"}, ValueError, "'\\$' would mean another moment"),
         ({"list": None, "stream": "events", "after": 17}, TypeError, "after must be the id"),
+        ({"cursor": "1-1"}, ValueError, "cursor needs a stream"),
+        ({"list": None, "stream": "events", "cursor": "$"}, ValueError, "cursor is '\\$'"),
+        ({"list": None, "stream": "events", "cursor": 17}, TypeError, "cursor must be text or null"),
         ({"interval": 0}, ValueError, "interval is 0 seconds"),
     ],
 )

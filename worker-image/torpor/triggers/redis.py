@@ -10,7 +10,9 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.cursors import UNSET, Cursor
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments, event_size, polling, redis_pool, secret_refs
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
@@ -39,6 +41,8 @@ class Redis(BaseTrigger):
         stream: The key of a stream.
         after: The id of an entry of the stream; the event is the first entry after it.
         interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
+        cursor: The id of the last entry of the stream; the event is the first entry after it. It replaces `after`, and
+            null is no position. A list has no position: it fires as long as it has enough elements.
     """
 
     requires = ("redis",)
@@ -54,13 +58,15 @@ class Redis(BaseTrigger):
         stream: str | None = None,
         after: str = START,
         interval: timedelta | float | str = polling.INTERVAL,
+        cursor: Cursor = UNSET,
     ) -> None:
         self.url = _url(url)
         self.list = None if list is None else arguments.text(list, "list")
         self.count = arguments.count(count, "count")
         self.index = arguments.count(index, "index", least=-_INDEX_MAX)
         self.stream = None if stream is None else arguments.text(stream, "stream")
-        self.after = _id(after)
+        self.after = _id(after, "after")
+        self.cursor = _id(cursor, "cursor") if isinstance(cursor, str) else cursors.cursor(cursor)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         if (self.list is None) == (self.stream is None):
             raise ValueError("give either list or stream, the key to poll")
@@ -68,14 +74,15 @@ class Redis(BaseTrigger):
             raise ValueError("count and index need a list; use after with a stream")
         if self.list is not None and self.after != START:
             raise ValueError("after needs a stream; use count and index with a list")
+        if self.list is not None and isinstance(self.cursor, str):
+            raise ValueError("cursor needs a stream; a list has no position")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
         names = ("url", "list", "count", "index", "stream", "after", "interval")
         given = {name: getattr(self, name) for name in names}
-        return "redis", arguments.differing(
-            given, {"count": 1, "index": 0, "after": START, "interval": polling.INTERVAL}
-        )
+        defaults = {"count": 1, "index": 0, "after": START, "interval": polling.INTERVAL}
+        return "redis", arguments.differing(given, defaults) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Parse the URL."""
@@ -122,11 +129,13 @@ class Redis(BaseTrigger):
 
     async def _entry(self, client: "Client") -> dict[str, Any] | None:
         name = str(self.stream)
-        found = await redis_pool.entry(client, name, self.after, self.services.answer_bytes)
-        self.last_look = f"stream {name} has {'no' if found is None else 'an'} entry after {self.after}"
+        after = self.cursor if isinstance(self.cursor, str) else self.after
+        found = await redis_pool.entry(client, name, after, self.services.answer_bytes)
+        self.last_look = f"stream {name} has {'no' if found is None else 'an'} entry after {after}"
         if found is None:
             return None
-        return event_size.mapped({"stream": name, "id": found.id}, "fields", found.fields)
+        event = cursors.with_cursor({"stream": name, "id": found.id}, self.cursor, found.id)
+        return event_size.mapped(event, "fields", found.fields)
 
     def _shown(self, error: OSError) -> str:
         """Return the text of an error without values from a Secret, the host included."""
@@ -146,12 +155,12 @@ def _url(url: object) -> "str | Reference":
     return url if isinstance(url, Revealed) else str(url)
 
 
-def _id(after: object) -> str:
+def _id(after: object, name: str) -> str:
     if not isinstance(after, str):
-        raise TypeError(f"after must be the id of an entry as text, not {type(after).__name__}")
+        raise TypeError(f"{name} must be the id of an entry as text, not {type(after).__name__}")
     if not _ID.fullmatch(after):
         raise ValueError(
-            f"after is {after[:50]!r}; it must be an id such as 1700000000000-0, or 0 for all entries; "
+            f"{name} is {after[:50]!r}; it must be an id such as 1700000000000-0, or 0 for all entries; "
             "'$' would mean another moment each time that the wait moves to another triggerer"
         )
     return after
