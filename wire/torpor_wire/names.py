@@ -39,6 +39,15 @@ def run(schedule: str, key: str) -> str:
     return _label(schedule)[: constants.NAME_MAX - len(tail)].rstrip("-.") + tail
 
 
+def manual_run_key(uid: str, value: str) -> str:
+    """Return the key for `run` of a run that the annotation `torpor.dev/run` of the Schedule with this uid starts.
+
+    `value` is the value of the annotation: the same value starts one run. The empty part is where the keys of events
+    have the name of a source, so that no value is equal to a key of an event.
+    """
+    return f"{uid}//{value}"
+
+
 def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
     """Return `<taskrun>-a<attempt>-s<segment>[-l<launch>]`."""
     return f"{taskrun_name}-a{attempt}-s{segment}" + (f"-l{launch}" if launch else "")

@@ -112,3 +112,8 @@ def test_the_numbers_in_the_name_of_a_pod(numbers: tuple[int, int, int]) -> None
 )
 def test_a_name_of_another_form_has_no_numbers(name: str) -> None:
     assert names.pod_numbers(name) is None
+
+
+def test_the_key_of_a_run_that_a_user_starts_never_changes() -> None:
+    assert names.manual_run_key("u1", "x") == "u1//x"
+    assert names.run("nightly", names.manual_run_key("u1", "x")) == "nightly-3a13fd67b8"
