@@ -1,5 +1,6 @@
 """Runs at ticks: one for each, with the policies for concurrency and missed ticks."""
 
+import itertools
 from datetime import UTC, datetime
 
 import pytest
@@ -27,7 +28,7 @@ async def test_each_tick_starts_one_run(harness: ScheduleHarness) -> None:
         harness.create("s", MINUTELY, concurrencyPolicy="Allow", history={"succeeded": 10})
         await harness.advance(180)
         ticks = [datetime.fromisoformat(one) for one in at(harness)]
-        assert [(b - a).seconds for a, b in zip(ticks, ticks[1:], strict=False)] == [60, 60]
+        assert [(b - a).seconds for a, b in itertools.pairwise(ticks)] == [60, 60]
         assert len(ticks) == 3
         assert harness.status("s")["started"] == 3
         assert times.epoch(harness.status("s")["next"]) == ticks[-1].astimezone(UTC).timestamp() + 60
