@@ -20,12 +20,12 @@ def read(body: Any) -> TaskRun:
     _set(run.metadata, labels={}, annotations={})
     _set(spec, arguments=(), python=None, result=None, fail_when=None, display_name=None)
     _set(status, log=None, conditions=())
-    if spec.schedule is None:
+    if spec.schedule is None:  # the event of a Schedule's source is read by its plan, as is the trigger
         _set(status, event=None)
+        if spec.trigger is not None and status.state in TERMINAL:
+            _set(spec.trigger, kwargs="{}")
     if spec.container is not None:
         _set(spec, container=_NO_COMMAND)
-    if spec.trigger is not None and status.state in TERMINAL:
-        _set(spec.trigger, kwargs="{}")
     if status.trigger is not None:
         _set(status.trigger, kwargs="{}")
     if status.next is not None:

@@ -1,0 +1,258 @@
+"""Runs of events: cursors, `when`, `params`, `allOf`, errors, manual runs, and the deletion of the Schedule."""
+
+import json
+
+import pytest
+from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_wire import constants, retry, times, transitions
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from tests.support.builders import NAMESPACE
+from tests.support.fake_api import Fault
+from tests.support.schedule_harness import ScheduleHarness
+
+STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
+HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
+
+
+def entry(number: int) -> dict[str, object]:
+    return {"id": f"{number}-0", "fields": {"n": number}, "cursor": f"{number}-0"}
+
+
+@pytest.fixture
+def harness() -> ScheduleHarness:
+    return ScheduleHarness()
+
+
+async def test_the_source_is_armed_with_the_cursor_of_the_last_event(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        assert harness.cursor("s", "orders") is None
+        for number in (1, 2):
+            harness.fire("s", "orders", entry(number))
+            await harness.advance(1)
+        assert harness.cursor("s", "orders") == "2-0"
+        (status,) = harness.status("s")["sources"]
+        assert (status["cursor"], status["events"]) == ("2-0", 2)
+        assert [json.loads(run["spec"]["runOf"]["event"])["id"] for run in harness.runs("s")] == ["1-0", "2-0"]
+
+
+async def test_the_first_cursor_is_that_of_the_spec(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM | {"cursor": "7-0"})
+        await harness.advance(1)
+        assert harness.cursor("s", "orders") == "7-0"
+
+
+async def test_a_source_without_a_cursor_gets_none(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK)
+        await harness.advance(1)
+        waiting = harness.taskrun("s", "hook").status.trigger
+        assert waiting is not None
+        assert "cursor" not in json.loads(waiting.kwargs)
+
+
+async def test_params_are_evaluated_over_the_event(harness: ScheduleHarness) -> None:
+    params = {"n": "${event.fields.n}", "name": "run-${event.fields.n}-${source}", "last": "${previous}", "x": [1]}
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow", params=params)
+        await harness.advance(1)
+        for number in (1, 2):
+            harness.fire("s", "orders", entry(number))
+            await harness.advance(1)
+        first, second = harness.runs("s")
+        assert first["spec"]["params"] == {"n": 1, "name": "run-1-orders", "last": None, "x": [1]}
+        assert second["spec"]["params"]["last"]["name"] == first["metadata"]["name"]
+        assert second["spec"]["runOf"]["previous"]["name"] == first["metadata"]["name"]
+
+
+async def test_when_false_takes_the_event_without_a_run(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow", when="event.fields.n > 1")
+        await harness.advance(1)
+        for number in (1, 2):
+            harness.fire("s", "orders", entry(number))
+            await harness.advance(1)
+        assert len(harness.runs("s")) == 1
+        assert harness.status("s")["skipped"] == 1
+        assert harness.cursor("s", "orders") == "2-0"
+
+
+@pytest.mark.parametrize("spec", [{"params": {"x": "${event.fields.missing}"}}, {"when": "event.fields.n"}])
+async def test_an_expression_that_fails_keeps_the_event_and_the_schedule_goes_on(
+    harness: ScheduleHarness, spec: dict[str, object]
+) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow", **spec)
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(1))
+        await harness.advance(1)
+        (failed,) = harness.status("s")["failedEvents"]
+        assert failed["source"] == "orders"
+        assert failed["reason"].startswith("Expression")
+        assert json.loads(failed["event"])["id"] == "1-0"
+        assert harness.cursor("s", "orders") == "1-0"
+        assert len(harness.events("EventFailed")) == 1
+
+
+async def test_a_run_that_the_api_server_rejects_is_a_failed_event(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        message = "param n must be an integer"
+        harness.fake.inject(Fault(status=422, reason="Invalid", causes=True, message=message, path="workflows"))
+        harness.fire("s", "orders", entry(1))
+        await harness.advance(5)
+        (failed,) = harness.status("s")["failedEvents"]
+        assert (failed["reason"], message in failed["message"]) == ("RunRejected", True)
+        harness.fire("s", "orders", entry(2))
+        await harness.advance(1)
+        assert len(harness.runs("s")) == 1
+
+
+async def test_a_lost_answer_makes_no_second_run(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        harness.fake.inject(Fault(commit=True, method="POST", path="workflows"))
+        harness.fire("s", "hook", {"n": 1})
+        await harness.advance(10)
+        assert len(harness.runs("s")) == 1
+        assert harness.status("s")["started"] == 1
+        assert harness.taskrun("s", "hook").status.state is State.DEFERRED
+
+
+async def test_all_of_starts_one_run_when_each_source_has_an_event(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, HOOK, allOf=["orders", "hook"], concurrencyPolicy="Allow")
+        await harness.advance(1)
+        for number in (1, 2):
+            harness.fire("s", "orders", entry(number))
+            await harness.advance(1)
+        assert harness.runs("s") == []
+        harness.fire("s", "hook", "go")
+        await harness.advance(2)
+        (run,) = harness.runs("s")
+        event = json.loads(run["spec"]["runOf"]["event"])
+        assert (event["orders"]["id"], event["hook"]) == ("2-0", "go")
+        harness.fire("s", "hook", "again")
+        await harness.advance(2)
+        assert len(harness.runs("s")) == 1
+
+
+async def test_an_event_of_all_of_that_is_too_old_starts_no_run(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, HOOK, allOf=["orders", "hook"], within="1m")
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(1))
+        await harness.advance(120)
+        harness.fire("s", "hook", "go")
+        await harness.advance(2)
+        assert harness.runs("s") == []
+        harness.fire("s", "orders", entry(2))
+        await harness.advance(2)
+        assert len(harness.runs("s")) == 1
+
+
+async def test_a_source_whose_trigger_fails_is_reported_and_retried(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM)
+        await harness.advance(1)
+        run = harness.taskrun("s", "orders")
+        policy = retry.Policy(100, 5.0, 2, 600.0)
+        now = harness.clock.now()
+        harness.fail(
+            "s",
+            "orders",
+            transitions.fail(run.pin(), policy, reason=Reason.TRIGGER_FAILED, message="no route to host", now=now),
+        )
+        await harness.advance(1)
+        ready = harness.condition("s", "Ready")
+        assert (ready["status"], "no route to host" in ready["message"]) == ("False", True)
+        await harness.advance(10)
+        assert harness.taskrun("s", "orders").status.state is State.DEFERRED
+        assert harness.condition("s", "Ready")["status"] == "True"
+
+
+async def test_a_source_that_failed_for_good_is_created_again_with_its_cursor(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(3))
+        await harness.advance(1)
+        run = harness.taskrun("s", "orders")
+        patch = transitions.fail(
+            run.pin(), retry.Policy(), reason=Reason.TRIGGER_INVALID, message="bad", now=harness.clock.now()
+        )
+        harness.fail("s", "orders", patch)
+        await harness.advance(299)
+        assert harness.taskrun("s", "orders").metadata.uid == run.metadata.uid
+        await harness.advance(5)
+        assert harness.taskrun("s", "orders").metadata.uid != run.metadata.uid
+        assert harness.cursor("s", "orders") == "3-0"
+
+
+async def test_a_deleted_taskrun_is_created_again_with_the_cursor(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(3))
+        await harness.advance(1)
+        harness.fake.remove(TASKRUNS, NAMESPACE, harness.taskrun("s", "orders").metadata.name)
+        await harness.advance(1)
+        assert harness.cursor("s", "orders") == "3-0"
+
+
+async def test_the_annotation_starts_a_run_while_others_are_active(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK, params={"a": 1, "b": 2}, suspend=True)
+        await harness.advance(1)
+        for value in ("1", json.dumps({"id": "x", "params": {"b": 3}})):
+            harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: value}}})
+            await harness.advance(2)
+        params = [run["spec"]["params"] for run in harness.runs("s")]
+        assert sorted(one["b"] for one in params) == [2, 3]
+        assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
+
+
+@pytest.mark.parametrize(("policy", "kept"), [("Orphan", 1), ("Delete", 0)])
+async def test_deletion_removes_queued_runs_and_by_policy_all(harness: ScheduleHarness, policy: str, kept: int) -> None:
+    async with harness.running():
+        harness.create("s", HOOK, concurrencyPolicy="Queue", deletionPolicy=policy)
+        for number in (1, 2):
+            await harness.advance(1)
+            harness.fire("s", "hook", number)
+        await harness.advance(1)
+        assert len(harness.runs("s")) == 2
+        address = harness.fake.objects.address(SCHEDULES, NAMESPACE, "s")
+        harness.fake.objects.delete(address, {})
+        harness.fake.bookmark()
+        await harness.advance(3)
+        assert harness.fake.get(SCHEDULES, NAMESPACE, "s") is None
+        assert len(harness.fake.all(WORKFLOWS)) == kept
+
+
+async def test_no_run_before_and_after_the_period(harness: ScheduleHarness) -> None:
+    now = harness.clock.now()
+    period = {"notBefore": times.rfc3339(now + 600), "notAfter": times.rfc3339(now + 900)}
+    async with harness.running():
+        harness.create("s", {"name": "tick", "cron": "* * * * *"}, concurrencyPolicy="Allow", **period)
+        await harness.advance(595)
+        assert harness.runs("s") == []
+        await harness.advance(600)
+        assert len(harness.runs("s")) == 5
+        assert harness.condition("s", "Ready")["reason"] == "Completed"
+
+
+async def test_an_invalid_source_does_not_stop_the_others(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", {"name": "bad", "cron": "61 * * * *"}, HOOK, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        harness.fire("s", "hook", 1)
+        await harness.advance(1)
+        assert len(harness.runs("s")) == 1
+        ready = harness.condition("s", "Ready")
+        assert (ready["status"], "source bad" in ready["message"]) == ("False", True)
