@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor.triggers import Redis
+from torpor.triggers import Redis, Sql
 from torpor.triggers.support.secret_refs import Revealed
 
+from tests.integration.triggers.servers.postgres import Postgres
 from tests.integration.triggers.servers.redis_server import RedisServer
 from tests.support import trigger_services
 
@@ -55,3 +56,66 @@ async def test_entries_of_a_stream_fire_once_each_in_their_order(redis: RedisSer
         assert (event["cursor"], event["fields"], event["truncated"]) == (large, {"small": "1"}, True)
     finally:
         await client.aclose()
+
+
+SINCE = "coalesce(CAST(:cursor AS timestamptz), '-infinity')"
+NEXT = {
+    "int": "SELECT id, id AS cursor FROM {} WHERE id > CAST(coalesce(:cursor, '0') AS int) ORDER BY id",
+    "time": f"SELECT id, CAST(at AS text) AS cursor FROM {{}} WHERE at > {SINCE} ORDER BY at",
+    "time as it is": f"SELECT id, at AS cursor FROM {{}} WHERE at > {SINCE} ORDER BY at",
+}
+
+
+@pytest.mark.parametrize("name", NEXT)
+async def test_rows_fire_once_each_in_the_order_of_the_query(postgres: Postgres, key: str, name: str) -> None:
+    table = f"t_{key[4:]}"
+
+    def arm(cursor: str | None) -> Sql:
+        return Sql(Revealed(postgres.url), NEXT[name].format(table), interval=0.1, cursor=cursor)
+
+    added = (
+        "INSERT INTO {} SELECT i, TIMESTAMPTZ '2026-11-20 08:00+01' + i * INTERVAL '1 microsecond' FROM generate_series"
+    )
+    await postgres.execute(f"CREATE TABLE {table} (id int, at timestamptz)", added.format(table) + "(1, 12) AS i")
+    events = await drained(arm, ends="no row", count=12)
+    assert [one["rows"][0]["id"] for one in events] == list(range(1, 13))
+    await postgres.execute(added.format(table) + "(13, 14) AS i")
+    events = await drained(arm, events[-1]["cursor"], ends="no row", count=2)
+    assert [one["rows"][0]["id"] for one in events] == [13, 14]
+
+
+async def test_waits_with_different_cursors_share_a_query_and_get_each_its_own_row(
+    postgres: Postgres, key: str
+) -> None:
+    table = f"t_{key[4:]}"
+    await postgres.execute(f"CREATE TABLE {table} (id int)", f"INSERT INTO {table} SELECT generate_series(1, 40)")
+    backends = trigger_services.backends()
+    waits = [
+        Sql(Revealed(postgres.url), NEXT["int"].format(table), interval=0.1, cursor=cursor)
+        for cursor in (None, *map(str, range(41)))
+    ]
+    for one in waits:
+        one.bind(trigger_services.services(backends))
+    assert len({one.source for one in waits}) == 2
+    tasks = [asyncio.create_task(trigger_services.first(one)) for one in waits]
+    try:
+        events = await asyncio.gather(*tasks[:-1])
+        assert [one["rows"][0]["id"] for one in events] == [1, *range(1, 41)]
+        await trigger_services.looked(waits[-1], "no row")
+        await postgres.execute(f"INSERT INTO {table} VALUES (41)")
+        assert await tasks[-1] == {"count": 1, "rows": [{"id": 41, "cursor": 41}], "cursor": "41"}
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await backends.pollers.ended()
+        await backends.clients.closed()
+
+
+async def test_a_query_that_fails_for_the_next_cursor_fails_for_none(postgres: Postgres, key: str) -> None:
+    table = f"t_{key[4:]}"
+    await postgres.execute(f"CREATE TABLE {table} (id int)")
+    for cursor in (None, "1"):
+        trigger = Sql(Revealed(postgres.url), f"SELECT id AS cursor FROM {table} WHERE id > :cursor", cursor=cursor)
+        with pytest.raises(ValueError, match="operator does not exist"):
+            await trigger_services.event(trigger)

@@ -40,6 +40,15 @@ def test_it_reads_back_what_it_wrote() -> None:
     assert Sql(**json.loads(json.dumps(kwargs))).serialize() == (name, kwargs)
 
 
+@pytest.mark.parametrize("cursor", [None, "", "17", "2026-11-20T08:00:00+00:00"])
+def test_a_cursor_is_stored_and_bound_as_text(cursor: str | None) -> None:
+    given = Sql(URL, "SELECT :cursor AS cursor", params={"day": "x"}, cursor=cursor)
+    assert given.bound == {"day": "x", "cursor": cursor}
+    name, kwargs = given.serialize()
+    assert kwargs["cursor"] == cursor
+    assert Sql(**json.loads(json.dumps(kwargs))).serialize() == (name, kwargs)
+
+
 @pytest.mark.parametrize(
     ("kwargs", "error", "words"),
     [
@@ -66,6 +75,11 @@ def test_it_reads_back_what_it_wrote() -> None:
         ({"condition": True}, TypeError, "condition must be a CEL expression"),
         ({"interval": 0}, ValueError, "interval is 0 seconds"),
         ({"timeout": "2m"}, ValueError, "60 are allowed"),
+        ({"cursor": "1"}, ValueError, "query must contain :cursor"),
+        ({"cursor": None}, ValueError, "query must contain :cursor"),
+        ({"query": "SELECT :cursor", "cursor": 1}, TypeError, "cursor must be text or null"),
+        ({"query": "SELECT :cursor", "cursor": "x" * 1025}, ValueError, "cursor has 1025 characters"),
+        ({"query": "SELECT :cursor", "cursor": "1", "params": {"cursor": 2}}, ValueError, "params: cursor is the name"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[Exception], words: str) -> None:

@@ -186,3 +186,43 @@ async def test_what_any_of_waits_for_is_asked_for_with_the_others(file: Path) ->
             await stack.enter_async_context(trigger_services.waiting(one, given))
         await trigger_services.looked(triggers[4], "no row")
         assert len(given.pollers) == 1
+
+
+async def test_each_row_fires_once_with_the_cursor_of_the_row_before(file: Path) -> None:
+    query = (
+        "SELECT name, rowid AS cursor FROM jobs WHERE rowid > CAST(coalesce(:cursor, '0') AS integer) ORDER BY rowid"
+    )
+    for number in range(5):
+        add(file, f"job {number}")
+    cursor, names = None, []
+    for _ in range(5):
+        event = await trigger_services.event(sql(file, query, cursor=cursor), folders=(str(file.parent),))
+        names.append(event["rows"][0]["name"])
+        cursor = event["cursor"]
+        assert event == {"count": 1, "rows": [{"name": names[-1], "cursor": int(cursor)}], "cursor": cursor}
+    assert names == [f"job {number}" for number in range(5)]
+    last = sql(file, query, cursor=cursor)
+    async with trigger_services.waiting(last, folders=(str(file.parent),)) as wait:
+        await trigger_services.looked(last, "the query returns no row")
+        add(file, "late")
+        assert (await wait)["cursor"] == "6"
+
+
+@pytest.mark.parametrize(
+    ("query", "condition", "words"),
+    [
+        ("SELECT name FROM jobs WHERE :cursor = :cursor", None, "must return a column `cursor`"),
+        ("SELECT NULL AS cursor FROM jobs WHERE :cursor = :cursor", None, "must return a column `cursor`"),
+        ("SELECT 1.5 AS cursor FROM jobs WHERE :cursor = :cursor", None, "is a float or too long"),
+        ("SELECT printf('%2000d', 1) AS cursor FROM jobs WHERE :cursor = :cursor", None, "is a str or too long"),
+        ("SELECT rowid AS cursor FROM jobs WHERE rowid >= CAST(:cursor AS integer)", None, "would fire again"),
+        ("SELECT rowid AS cursor FROM jobs WHERE rowid > :cursor + 9", "size(rows) == 0", "true without a row"),
+    ],
+)
+async def test_a_query_without_a_next_cursor_fails_and_says_so(
+    file: Path, query: str, condition: str | None, words: str
+) -> None:
+    add(file, "mine")
+    trigger = sql(file, query, condition=condition, cursor="1")
+    with pytest.raises(ValueError, match=words):
+        await trigger_services.event(trigger, folders=(str(file.parent),))

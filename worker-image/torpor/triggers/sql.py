@@ -8,9 +8,11 @@ from collections.abc import Coroutine, Hashable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from torpor_wire import canonical
+from torpor_wire import canonical, constants, trigger
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.cursors import UNSET, Cursor
 from torpor.triggers.services import Services
 from torpor.triggers.support import (
     arguments,
@@ -43,6 +45,8 @@ _JUDGED_MAX = 1024**2
 class Sql(BaseTrigger):
     """Fires when a query finds a row, or when a condition on its rows is true. The event is `{count, rows}`.
 
+    With `cursor`, the event has the first row only, and `cursor`.
+
         Sql("postgresql://reader@db/lake", "SELECT id FROM batch WHERE day = :day", params={"day": "2026-11-21"})
 
     Args:
@@ -53,6 +57,7 @@ class Sql(BaseTrigger):
             is enough.
         interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
         timeout: The limit of one query, up to one minute.
+        cursor: The value of the parameter `:cursor`, as text. The column `cursor` of the first row is the next one.
     """
 
     poll_at_once = 5000
@@ -68,6 +73,7 @@ class Sql(BaseTrigger):
         condition: str | None = None,
         interval: timedelta | float | str = INTERVAL,
         timeout: timedelta | float | str = TIMEOUT,
+        cursor: Cursor = UNSET,
     ) -> None:
         self.url = _url(url)
         self.query = _query(query)
@@ -77,6 +83,8 @@ class Sql(BaseTrigger):
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
         if self.timeout > TIMEOUT_MAX:
             raise ValueError(f"timeout is {self.timeout:g} seconds; {TIMEOUT_MAX:g} are allowed for a query")
+        self.cursor = _cursor(cursor, self.query, self.params)
+        self.bound = self.params | cursors.stored(self.cursor)
         self._seen: tuple[int, str] | None = None
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
@@ -89,7 +97,9 @@ class Sql(BaseTrigger):
             "interval": self.interval,
             "timeout": self.timeout,
         }
-        return "sql", arguments.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT})
+        return "sql", arguments.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT}) | cursors.stored(
+            self.cursor
+        )
 
     def bind(self, services: Services) -> None:
         """Check the condition, and that an SQLite file is in an allowed folder. Raises ValueError."""
@@ -103,7 +113,7 @@ class Sql(BaseTrigger):
     @property
     def source(self) -> Hashable:  # type: ignore[override]
         """The database and the query, without the values of the parameters."""
-        kinds = frozenset((name, isinstance(value, str)) for name, value in self.params.items())
+        kinds = frozenset((name, isinstance(value, str)) for name, value in self.bound.items())
         return self.database, tuple(self.services.folders), self.query, kinds, self.timeout
 
     @classmethod
@@ -124,7 +134,7 @@ class Sql(BaseTrigger):
 
     async def ask(self, engine: "AsyncEngine", waits: "Sequence[Sql]") -> Sequence[TriggerEvent | Exception | None]:
         """Return the result of each deferral on this source."""
-        given, most = [one.params for one in waits], self.services.answer_bytes
+        given, most = [one.bound for one in waits], self.services.answer_bytes
         found = await sql_batch.ask(engine, self.query, given, seconds=self.timeout, most=most)
         return await polling.gather_results([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
 
@@ -142,7 +152,31 @@ class Sql(BaseTrigger):
         rows = [sql_values.row(one) for one in found]
         if not await self._meets(rows):
             return None
-        return TriggerEvent(event_size.listed({"count": len(rows)}, "rows", rows))
+        return TriggerEvent(self._event(rows))
+
+    def _event(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Return the event; with a cursor only the first row, because the cursor after it is that of the event."""
+        if self.cursor is UNSET:
+            return event_size.listed({"count": len(rows)}, "rows", rows)
+        if not rows:
+            raise ValueError("condition is true without a row, but the next cursor is a column of the first row")
+        event = cursors.with_cursor({"count": 1}, self.cursor, self._next(rows[0]))
+        return event_size.listed(event, "rows", rows[:1])
+
+    def _next(self, row: Mapping[str, Any]) -> str:
+        match row.get(trigger.CURSOR):
+            case bool() | None:
+                raise ValueError("the query must return a column `cursor` with a text or an integer")
+            case str() | int() as found if len(str(found)) <= constants.CURSOR_MAX:
+                after = str(found)
+            case found:
+                raise ValueError(
+                    f"the column `cursor` is a {type(found).__name__} or too long: it must be text of up to "
+                    f"{constants.CURSOR_MAX} characters; write CAST(... AS text) AS cursor"
+                )
+        if after == self.cursor:
+            raise ValueError("the column `cursor` is the cursor itself, so the row would fire again: compare with >")
+        return after
 
     async def _meets(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         if self.condition is None:
@@ -213,6 +247,15 @@ def _params(params: object) -> dict[str, Any]:
         elif not isinstance(value, bool | int | float | str | None):
             raise TypeError(f"params: {name} is a {type(value).__name__}; it must be text, a number, a boolean or null")
     return dict(params)
+
+
+def _cursor(value: object, query: str, params: Mapping[str, Any]) -> Cursor:
+    found = cursors.cursor(value)
+    if found is not UNSET and trigger.CURSOR in params:
+        raise ValueError("params: cursor is the name of the argument `cursor`; use another")
+    if found is not UNSET and f":{trigger.CURSOR}" not in query:
+        raise ValueError("query must contain :cursor, because the trigger has a cursor")
+    return found
 
 
 def _counted(number: int) -> str:

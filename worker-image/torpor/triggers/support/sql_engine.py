@@ -12,6 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from torpor_wire import trigger
+
 from torpor.triggers.services import Services
 from torpor.triggers.support import file_access, metering
 from torpor.triggers.support.database_url import File, Server
@@ -157,10 +159,16 @@ def _size(cells: Iterable[Any]) -> int:
 
 
 def words(params: Mapping[str, Any]) -> list[Any]:
-    """Bind text as text. The driver would expect a date for a date column, and JSON has none."""
+    """Bind text as text. The driver would expect a date for a date column, and JSON has none.
+
+    A null cursor is text, too, so that a query that accepts it also accepts the next one.
+    """
     from sqlalchemy import String, bindparam
 
-    return [bindparam(name, type_=String()) for name, value in params.items() if isinstance(value, str)]
+    texts = [
+        name for name, value in params.items() if isinstance(value, str) or (name, value) == (trigger.CURSOR, None)
+    ]
+    return [bindparam(name, type_=String()) for name in texts]
 
 
 async def _held_to_reading(connection: "AsyncConnection", seconds: float) -> "AsyncConnection":
