@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor.triggers import Redis, Sql
+from aiohttp import web
+from torpor.triggers import Http, Redis, Sql
 from torpor.triggers.support.secret_refs import Revealed
 
+from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.integration.triggers.servers.postgres import Postgres
 from tests.integration.triggers.servers.redis_server import RedisServer
-from tests.support import trigger_services
+from tests.integration.triggers.site import ReceivedRequest, Site, site
+from tests.support import fake_services, trigger_services
 
 
 @pytest.fixture
@@ -119,3 +122,74 @@ async def test_a_query_that_fails_for_the_next_cursor_fails_for_none(postgres: P
         trigger = Sql(Revealed(postgres.url), f"SELECT id AS cursor FROM {table} WHERE id > :cursor", cursor=cursor)
         with pytest.raises(ValueError, match="operator does not exist"):
             await trigger_services.event(trigger)
+
+
+class Page:
+    """A page with versions, of a server with ETags or without."""
+
+    def __init__(self, *, tags: bool, padding: int = 0) -> None:
+        self.version = 1
+        self._padding = "x" * padding
+        self._tags = tags
+
+    def __call__(self, asked: ReceivedRequest) -> web.Response:
+        headers = {"ETag": f'"v{self.version}"'} if self._tags else {}
+        if self._tags and asked.headers.get("if-none-match") == headers["ETag"]:
+            return web.Response(status=304, headers=headers)
+        return web.json_response({"padding": self._padding, "version": self.version}, headers=headers)
+
+
+async def version(at: Site, cursor: str | None, **given: Any) -> Any:
+    """The event of one wait. Raises NeverError if it does not fire."""
+    trigger = Http(at.url, cursor=cursor, **given)
+    trigger.bind(fake_services.services(web=at.client, clock=PassingClock(limit=5)))
+    return await trigger_services.first(trigger)
+
+
+@pytest.mark.parametrize(("tags", "padding"), [(True, 0), (False, 0), (False, 20_000)])
+async def test_each_version_of_a_page_fires_once(tags: bool, padding: int) -> None:
+    page = Page(tags=tags, padding=padding)
+    async with site(page) as at:
+        cursor, found = None, []
+        for number in (1, 2, 5):
+            page.version = number
+            event = await version(at, cursor)
+            cursor = event["cursor"]
+            found.append(event["json"]["version"] if not padding else number)
+            with pytest.raises(NeverError):
+                await version(at, cursor)
+        assert found == [1, 2, 5]
+        assert cursor == '"v5"' if tags else str(cursor).startswith("sha256:")
+
+
+async def test_a_wait_whose_cursor_is_an_etag_asks_for_a_change_from_its_first_request_on() -> None:
+    async with site(Page(tags=True)) as at:
+        cursor = (await version(at, None))["cursor"]
+        with pytest.raises(NeverError):
+            await version(at, cursor)
+        assert [one.headers.get("if-none-match") for one in at.asked] == [None, *['"v1"'] * (len(at.asked) - 1)]
+
+
+async def test_a_version_that_does_not_match_is_not_the_cursor_until_one_does() -> None:
+    page = Page(tags=True)
+    async with site(page) as at:
+        page.version = 2
+        with pytest.raises(NeverError):
+            await version(at, '"v1"', body_condition="response.json.version > 2")
+        page.version = 3
+        event = await version(at, '"v1"', body_condition="response.json.version > 2")
+        assert event["cursor"] == '"v3"'
+
+
+async def test_waits_with_different_cursors_share_requests() -> None:
+    page = Page(tags=True)
+    page.version = 2
+    async with site(page) as at:
+        given = fake_services.services(web=at.client, clock=PassingClock(limit=5))
+        waits = [Http(at.url, cursor=cursor) for cursor in (None, '"v1"', '"v2"')]
+        for one in waits:
+            one.bind(given)
+        assert len({one.source for one in waits}) == 1
+        answers = await Http.poll_many(waits, given)
+        assert [one and one.payload["cursor"] for one in answers] == ['"v2"', '"v2"', None]
+        assert len(at.asked) == 1

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor.triggers import Http
-from torpor.triggers.http import payload
+from torpor.triggers.cursors import UNSET
+from torpor.triggers.http import SHOWN_HEADERS, payload
 from torpor.triggers.services import Answer
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_wire import canonical
@@ -34,6 +35,30 @@ def test_it_reads_back_what_it_wrote() -> None:
     name, kwargs = given.serialize()
     assert kwargs["status"] == ["200-299", 404]
     assert Http(**json.loads(json.dumps(kwargs))).serialize() == (name, kwargs)
+
+
+@pytest.mark.parametrize("cursor", [None, '"v1"', 'W/"v1"', "sha256:0"])
+def test_a_cursor_is_stored(cursor: str | None) -> None:
+    name, kwargs = Http("http://x/", cursor=cursor).serialize()
+    assert kwargs == {"url": "http://x/", "cursor": cursor}
+    assert Http(**kwargs).serialize() == (name, kwargs)
+
+
+@pytest.mark.parametrize(
+    ("given", "headers"),
+    [
+        ({"cursor": '"v1"'}, {"If-None-Match": '"v1"'}),
+        ({"cursor": 'W/"v1"'}, {"If-None-Match": 'W/"v1"'}),
+        ({"cursor": None}, {}),
+        ({"cursor": "sha256:0"}, {}),
+        ({"cursor": '"v1\r\nX: y"'}, {}),
+        ({"cursor": '"ü"'}, {}),
+        ({"cursor": '"v1"', "method": "POST"}, {}),
+        ({"cursor": '"v1"', "headers": {"If-Match": "x"}}, {}),
+    ],
+)
+def test_the_first_request_is_conditional_on_a_cursor_that_is_an_etag(given: Any, headers: dict[str, str]) -> None:
+    assert Http("http://x/", **given).known == headers
 
 
 @pytest.mark.parametrize(
@@ -63,6 +88,7 @@ def test_it_reads_back_what_it_wrote() -> None:
         ({"url": {"secretRef": {"name": "s"}}}, ValueError, "url: a secretRef must be"),
         ({"url": Revealed("ftp://user:s3cret@x/")}, ValueError, "^the url is not a URL"),
         ({"headers": {"Cookie": Revealed("a\nb")}}, ValueError, "^headers: the value of Cookie must be printable"),
+        ({"cursor": 1}, TypeError, "cursor must be text or null"),
         ({"method": "DELETE"}, ValueError, "GET, HEAD, POST"),
         ({"status": []}, ValueError, "status is empty"),
         ({"status": "2xx"}, ValueError, "neither a code"),
@@ -87,13 +113,25 @@ def test_a_header_and_an_address_may_stand_in_a_secret() -> None:
     Http(Revealed("https://user:s3cret@x/"), headers={"Authorization": Revealed("Bearer s3cret")})
 
 
-@given(st.binary(max_size=9000), st.dictionaries(st.sampled_from(["etag", "location", "x"]), st.text(max_size=5000)))
-def test_an_event_is_within_its_limit_whatever_is_answered(body: bytes, headers: dict[str, str]) -> None:
-    event = payload(Answer(200, headers, body, False), None)
+@given(
+    st.binary(max_size=9000),
+    st.dictionaries(st.sampled_from(["etag", "location", "x"]), st.text(max_size=5000)),
+    st.sampled_from([UNSET, '"v1"', "x" * 256]),
+)
+def test_an_event_is_within_its_limit_whatever_is_answered(body: bytes, headers: dict[str, str], cursor: Any) -> None:
+    event = payload(Answer(200, headers, body, False), None, cursor=cursor)
     assert len(canonical.plain(event).encode()) <= 4096
+    assert event.get("cursor", UNSET) == cursor
     assert event["status"] == 200
     assert body.decode(errors="replace").startswith(event["text"])
     assert event.get("truncated", False) == (event["text"] != body.decode(errors="replace"))
+
+
+def test_headers_that_do_not_fit_are_left_out() -> None:
+    headers = dict.fromkeys(SHOWN_HEADERS, "\N{SLEEPING FACE}" * 200)
+    event = payload(Answer(200, headers, b"x" * 9000, False), None, cursor='"' + "v" * 254 + '"')
+    assert len(canonical.plain(event).encode()) <= 4096
+    assert (event["headers"], event["truncated"]) == ({}, True)
 
 
 def test_a_large_document_is_left_out_and_said_to_be() -> None:

@@ -5,6 +5,7 @@ Retry-After. With ETag or Last-Modified, polls are conditional requests, so an u
 Deferrals that send the same request share one poll.
 """
 
+import hashlib
 import json
 from collections.abc import Coroutine, Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -12,7 +13,9 @@ from typing import Any
 
 from torpor_wire import canonical, constants
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.cursors import UNSET, Cursor
 from torpor.triggers.services import Answer, Request, Services
 from torpor.triggers.support import arguments, http_request, polling
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
@@ -25,6 +28,7 @@ _HEADER_SHOWN = 200
 _TEXT_SHOWN = 2048
 _SMALL, _LARGE = 16 * 1024, 1024**2
 """Bytes of a body: the limit of a first read, and that of a second read with reserved memory."""
+_TAG_MAX = 256
 _VALUES = 100_000
 """Values of a JSON document. Each needs about 25 times its size as text."""
 
@@ -46,6 +50,8 @@ class Http(BaseTrigger):
             the body is not JSON) and text (up to 1 MB).
         interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
         timeout: The limit of one request.
+        cursor: The version that fired last: the ETag, or the SHA-256 of the body of a server without ETags. Fires if
+            the version differs.
     """
 
     poll_at_once = 100_000
@@ -60,6 +66,7 @@ class Http(BaseTrigger):
         body_condition: str | None = None,
         interval: timedelta | float | str = http_request.INTERVAL,
         timeout: timedelta | float | str = http_request.TIMEOUT,
+        cursor: Cursor = UNSET,
     ) -> None:
         self.url = http_request.url(url)
         self.method = http_request.method(method, METHODS)
@@ -68,8 +75,9 @@ class Http(BaseTrigger):
         self.body_condition = polling.condition_text(body_condition, "body_condition")
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
         self.timeout = arguments.seconds(timeout, "timeout", least=polling.INTERVAL_MIN)
-        self.known: Mapping[str, str] = {}
-        self.seen = ""
+        self.cursor = cursors.cursor(cursor)
+        self.known: Mapping[str, str] = self._of_cursor()
+        self.seen = f"{http_request.display_url(self.url)} has not changed"
         self.is_large = False
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
@@ -83,7 +91,7 @@ class Http(BaseTrigger):
             "interval": None if self.interval == http_request.INTERVAL else self.interval,
             "timeout": None if self.timeout == http_request.TIMEOUT else self.timeout,
         }
-        return "http", {name: value for name, value in given.items() if value is not None}
+        return "http", {name: value for name, value in given.items() if value is not None} | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check the condition and the request timeout. Raises ValueError."""
@@ -158,12 +166,25 @@ class Http(BaseTrigger):
     def judge(self, page: "_Page") -> "Coroutine[Any, Any, TriggerEvent | None] | None":
         """Return the event if the response matches; a coroutine if the condition must be evaluated."""
         self.last_look = f"{http_request.display_url(self.url)} answered {page.answer.status}"
-        return self._judged(page) if http_request.in_ranges(self.status, page.answer.status) else None
+        if not http_request.in_ranges(self.status, page.answer.status):
+            return None
+        if isinstance(self.cursor, str) and http_request.is_same_version(self.cursor, page.version):
+            self.last_look += "; it has not changed"
+            return None
+        return self._judged(page)
 
     def note(self, answer: Answer) -> None:
         """Make the next request conditional on this response, if the server supports it."""
-        can_compare = self.method != "POST" and not http_request.has_conditions(self.headers)
-        self.known, self.seen = http_request.conditional_headers(answer) if can_compare else {}, self.last_look
+        self.known = http_request.conditional_headers(answer) if self._can_compare() else {}
+        self.seen = self.last_look
+
+    def _can_compare(self) -> bool:
+        return self.method != "POST" and not http_request.has_conditions(self.headers)
+
+    def _of_cursor(self) -> Mapping[str, str]:
+        """Return the headers of a first request that is conditional on the cursor, if that is an ETag."""
+        tag = self.cursor if isinstance(self.cursor, str) and http_request.is_tag(self.cursor) else None
+        return {"If-None-Match": tag} if tag is not None and self._can_compare() else {}
 
     async def _judged(self, page: "_Page") -> TriggerEvent | None:
         if self.body_condition is not None:
@@ -177,7 +198,7 @@ class Http(BaseTrigger):
             self.last_look += f"; {verdict.words}"
             if not verdict.holds:
                 return None
-        return TriggerEvent(page.event())
+        return TriggerEvent(page.event() if self.cursor is UNSET else page.event_with_cursor())
 
 
 class _Page:
@@ -188,6 +209,7 @@ class _Page:
         self.has_too_many_values = _values(answer.body) > _VALUES
         self._document = None if self.has_too_many_values else _document(answer)
         self._event: dict[str, Any] | None = None
+        self._version: str | None = None
         self.variables = {
             "response": {
                 "status": answer.status,
@@ -203,13 +225,29 @@ class _Page:
             self._event = payload(self.answer, self._document)
         return self._event
 
+    def event_with_cursor(self) -> dict[str, Any]:
+        """Return the event of a deferral with a cursor."""
+        return payload(self.answer, self._document, cursor=self.version)
 
-def payload(answer: Answer, document: Any) -> dict[str, Any]:
+    @property
+    def version(self) -> str:
+        """The cursor after this response."""
+        if self._version is None:
+            tag = self.answer.headers.get("etag", "")
+            modified = self.answer.headers.get("last-modified", "")  # all that distinguishes responses to HEAD
+            digest = hashlib.sha256(self.answer.body or modified.encode()).hexdigest()
+            self._version = tag if http_request.is_tag(tag) and len(tag) <= _TAG_MAX else f"sha256:{digest}"
+        return self._version
+
+
+def payload(answer: Answer, document: Any, *, cursor: Cursor = UNSET) -> dict[str, Any]:
     """Return the event within its size limit, with `truncated` if something is missing."""
     headers = {name: answer.headers[name][:_HEADER_SHOWN] for name in SHOWN_HEADERS if name in answer.headers}
-    event: dict[str, Any] = {"status": answer.status, "headers": headers}
+    event: dict[str, Any] = {"status": answer.status, "headers": headers, **cursors.stored(cursor)}
     if document is not None and _fits(event | {"json": document}):
         return event | {"json": document}
+    if not _fits(event | {"text": "", "truncated": True}):
+        event["headers"] = {}
     whole = answer.body.decode(errors="replace")
     shown = whole[:_TEXT_SHOWN]
     while not _fits(event | {"text": shown, "truncated": True}):

@@ -154,6 +154,16 @@ def has_conditions(names: Iterable[str]) -> bool:
     return any(name.lower() in _CONDITIONS for name in names)
 
 
+def is_tag(version: str) -> bool:
+    """Return whether a text is an ETag that a request can contain."""
+    return version.startswith(('"', 'W/"')) and version.isascii() and version.isprintable()
+
+
+def is_same_version(first: str, second: str) -> bool:
+    """Return whether two ETags, or two digests of bodies, are of the same version (RFC 9110, 8.8.3.2: weakly)."""
+    return first.removeprefix("W/") == second.removeprefix("W/")
+
+
 def conditional_headers(answer: Answer) -> Mapping[str, str]:
     """Return the headers of a conditional request; none if the response does not allow it."""
     if answer.status != _OK or answer.truncated or not _is_settled(answer):
