@@ -10,7 +10,6 @@ limits the number of ticks that it gets. A tick costs about 10 microseconds.
 """
 
 import math
-import re
 import zoneinfo
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,23 +18,12 @@ from itertools import islice
 from typing import Self
 
 from cronsim import CronSim, CronSimError
+from torpor_wire import times
 
-# What cronsim does not know: the names of Debian's cron. `@reboot` has no meaning here.
-NAMES = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-FIELDS = ("second", "minute", "hour", "day of month", "month", "day of week")
 # In a repeated hour cronsim may return ticks again that are not after the start: at most one a minute of a day, because
 # no zone repeats more than a day, and only expressions of five fields are affected.
 SEARCH_MAX = 24 * 60 + 2
-_FIELD = re.compile(r"[0-9A-Z*/,#-]+")
-_MINUTES_AND_UP = 5
+FIELDS = ("second", "minute", "hour", "day of month", "month", "day of week")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,31 +99,22 @@ def _repeated(local: datetime) -> timedelta:
 
 
 def _expression(text: str) -> str:
-    name = text.strip().lower()
-    if name.startswith("@"):
-        if name in NAMES:
-            return NAMES[name]
-        raise ValueError(f'cron "{text}": the name is unknown; use one of {", ".join(NAMES)}')
-    fields = text.upper().split()
-    if len(fields) not in (_MINUTES_AND_UP, len(FIELDS)):
-        raise ValueError(
-            f'cron "{text}" has {len(fields)} fields; it must have five ({", ".join(FIELDS[1:])}), or six with '
-            f"the second first"
-        )
-    for field, kind in zip(fields, FIELDS[len(FIELDS) - len(fields) :], strict=True):
+    try:
+        fields = times.cron_fields(text).upper().split()
+    except ValueError as error:
+        raise ValueError(f"cron {error}") from error
+    for field, kind in zip(fields, FIELDS[-len(fields) :], strict=True):
         if not _is_valid(field, kind):
-            raise ValueError(f'cron "{text}": {field} is not valid for the {kind}')
+            raise ValueError(f"cron {text!r}: {field!r} is not valid for the {kind}")
     try:
         CronSim(" ".join(fields), datetime(2000, 1, 1, tzinfo=UTC))
     except CronSimError as error:  # the fields are valid one by one, such as 31 and FEB
-        raise ValueError(f'cron "{text}" never ticks: none of its months has such a day') from error
+        raise ValueError(f"cron {text!r} never ticks: none of its months has such a day") from error
     return " ".join(fields)
 
 
 def _is_valid(field: str, kind: str) -> bool:
     """Whether cronsim accepts one field beside five fields of `*`."""
-    if not _FIELD.fullmatch(field):
-        return False
     fields = [field if each == kind else "*" for each in FIELDS]
     try:
         CronSim(" ".join(fields), datetime(2000, 1, 1, tzinfo=UTC))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_operator.schedules.jitter import delay_of
-from torpor_operator.schedules.ticks import NAMES, SEARCH_MAX, Ticks
+from torpor_operator.schedules.ticks import SEARCH_MAX, Ticks
 from torpor_wire import times
 
 BERLIN = "Europe/Berlin"
@@ -43,13 +43,21 @@ zones = st.sampled_from(
         "Antarctica/Troll",
     ]
 )
+
+
+def hours_after(day: str) -> st.SearchStrategy[float]:
+    """Minutes of 60 hours."""
+    start = times.epoch(day)
+    return st.integers(0, 60 * 60).map(lambda minutes: start + 60.0 * minutes)
+
+
+# Any time, and hours around the changes of Berlin, of New York, and of other zones in these weeks.
 instants = st.one_of(
     st.floats(times.epoch("2026-01-01T00:00:00Z"), times.epoch("2027-01-01T00:00:00Z")),
-    # Hours around the changes of Berlin and of New York, and of the other zones in these weeks.
-    *(
-        st.integers(0, 60 * 60).map(lambda minutes, day=day: times.epoch(day) + 60.0 * minutes)
-        for day in ("2026-03-28T00:00:00Z", "2026-10-24T00:00:00Z", "2026-03-07T00:00:00Z", "2026-10-31T00:00:00Z")
-    ),
+    hours_after("2026-03-07T00:00:00Z"),
+    hours_after("2026-03-28T00:00:00Z"),
+    hours_after("2026-10-24T00:00:00Z"),
+    hours_after("2026-10-31T00:00:00Z"),
 )
 
 
@@ -79,29 +87,29 @@ def test_ticks_follow_the_rules_of_cron(expression: str, timezone: str | None, a
     assert shown(Ticks.parse(expression, timezone).between(at(after), at(after) + 9e9, 2)) == ticks
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(times.CRON_NAMES))
 def test_every_name_is_an_expression(name: str) -> None:
-    assert Ticks.parse(name, None) == Ticks.parse(NAMES[name], "UTC")
+    assert Ticks.parse(name, None) == Ticks.parse(times.CRON_NAMES[name], "UTC")
 
 
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("", 'cron "" has 0 fields; it must have five (minute, hour, day of month, month, day of week), or six'),
+        ("", "cron '' has 0 fields; it must have five (minute, hour, day of month, month, day of week), six with"),
         ("0 6 * *", "has 4 fields"),
         ("0 0 6 * * * *", "has 7 fields"),
-        ("61 * * * *", 'cron "61 * * * *": 61 is not valid for the minute'),
-        ("* 24 * * *", "24 is not valid for the hour"),
-        ("60 * * * * *", "60 is not valid for the second"),
-        ("0 0 0 * *", "0 is not valid for the day of month"),
-        ("0 0 * MAI *", "MAI is not valid for the month"),
-        ("0 0 * * FRI-MON", "FRI-MON is not valid for the day of week"),
-        ("*/0 * * * *", "*/0 is not valid for the minute"),
-        ("0 0 L-3 * *", "L-3 is not valid for the day of month"),
-        ("0 0 ? * *", "? is not valid for the day of month"),
-        ("٣ * * * *", "٣ is not valid for the minute"),
-        ("0 0 31 2 *", 'cron "0 0 31 2 *" never ticks'),
-        ("@reboot", 'cron "@reboot": the name is unknown; use one of @yearly,'),
+        ("61 * * * *", "cron '61 * * * *': '61' is not valid for the minute"),
+        ("* 24 * * *", "'24' is not valid for the hour"),
+        ("60 * * * * *", "'60' is not valid for the second"),
+        ("0 0 0 * *", "'0' is not valid for the day of month"),
+        ("0 0 * MAI *", "'MAI' is not valid for the month"),
+        ("0 0 * * FRI-MON", "'FRI-MON' is not valid for the day of week"),
+        ("*/0 * * * *", "'*/0' is not valid for the minute"),
+        ("0 0 L-3 * *", "'L-3' is not valid for the day of month"),
+        ("0 0 ? * *", "'?' is not valid for the day of month"),
+        ("٣ * * * *", "'٣' is not valid for the minute"),
+        ("0 0 31 2 *", "cron '0 0 31 2 *' never ticks"),
+        ("@reboot", "or be one of @yearly,"),
     ],
 )
 def test_an_invalid_expression_is_rejected_with_a_sentence(expression: str, message: str) -> None:
@@ -119,8 +127,8 @@ def test_an_unknown_time_zone_is_rejected_with_a_sentence(timezone: str) -> None
 @given(expressions, zones, instants)
 def test_each_tick_is_found_once_from_every_start(expression: str, timezone: str | None, after: float) -> None:
     ticks = Ticks.parse(expression, timezone)
-    found, until = [], after + 2 * DAY
-    position = after
+    found: list[float] = []
+    position, until = after, after + 2 * DAY
     while len(found) < 200 and (tick := ticks.next(position)) is not None and tick <= until:
         found.append(tick)
         position = tick
