@@ -28,6 +28,8 @@ class FakeCluster:
         self.forbidden: set[str] = set()
         self.rejected: dict[str, str] = {}
         self.requests: list[str] = []
+        self.patches: list[tuple[str, list[Object]]] = []
+        """The JSON Patches that were sent, with the name of their object."""
         self.changed = threading.Condition()
         self.closing = False
         self.open_logs = 0
@@ -70,6 +72,13 @@ class FakeCluster:
             self.changed.notify_all()
         return item
 
+    def create(self, plural: str, body: Object) -> Object:
+        """Store what a client creates, with the name that it generates."""
+        metadata = body["metadata"]
+        name = metadata.get("name") or f"{metadata['generateName']}x{len(self._changes)}"
+        made = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "creationTimestamp": "2026-11-22T10:00:00Z"}
+        return self.put(plural, {**body, "metadata": {**metadata, **made}})
+
     def delete(self, plural: str, name: str) -> None:
         with self.changed:
             item = self.objects[plural].pop(name)
@@ -95,6 +104,37 @@ class FakeCluster:
         spec = {"tasks": [{"name": task, "python": f"m:{task}"} for task in tasks]}
         body = {"metadata": metadata, "spec": spec, "status": {"state": state, **status}}
         return self.put("workflows", {"apiVersion": constants.API_VERSION, "kind": "Workflow", **body})
+
+    def schedule(self, name: str, *sources: Object, spec: Object | None = None, **status: Any) -> Object:
+        """A Schedule with these sources, by default `nightly` at 02:00 UTC, and the template `ingest`."""
+        given = list(sources) or [{"name": "nightly", "cron": "0 2 * * *"}]
+        body = {"spec": {"sources": given, "templateRef": {"name": "ingest"}, **(spec or {})}, "status": status}
+        return self._kind("schedules", "Schedule", name, body)
+
+    def template(self, name: str, *params: Object, spec: Object | None = None) -> Object:
+        """A WorkflowTemplate with these params, and one task."""
+        workflow = {"tasks": [{"name": "a", "python": "m:f"}], **(spec or {})}
+        return self._kind(
+            "workflowtemplates", "WorkflowTemplate", name, {"spec": {"params": params, "workflow": workflow}}
+        )
+
+    def backfill(self, name: str, schedule: str, *, spec: Object | None = None, **status: Any) -> Object:
+        """A Backfill of a Schedule for the first three days of November."""
+        period = {"from": "2026-11-01T00:00:00Z", "to": "2026-11-04T00:00:00Z", "rerun": "missing", "concurrency": 1}
+        body = {"spec": {"schedule": schedule, **period, **(spec or {})}, "status": status}
+        return self._kind("backfills", "Backfill", name, body)
+
+    def run_of(self, schedule: str, name: str, at: str, **status: Any) -> Object:
+        """A run of a Schedule: of the source `nightly` at this time."""
+        workflow = self.workflow(name, "a", **status)
+        workflow["metadata"]["labels"] = {constants.LABEL_SCHEDULE: schedule}
+        workflow["spec"]["runOf"] = {"schedule": schedule, "uid": f"uid-{schedule}", "source": "nightly", "at": at}
+        return self.put("workflows", workflow)
+
+    def _kind(self, plural: str, kind: str, name: str, body: Object) -> Object:
+        metadata = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}"}
+        metadata["creationTimestamp"] = "2026-11-22T10:00:00Z"
+        return self.put(plural, {"apiVersion": constants.API_VERSION, "kind": kind, "metadata": metadata, **body})
 
     def taskrun(self, run: str, task: str, *path: int, state: str = "Succeeded", **status: Any) -> Object:
         """A TaskRun of a Workflow; an index makes it a mapped one."""

@@ -8,12 +8,16 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.support.fake_cluster import json_patch
 from tests.support.fake_cluster.objects import NAMESPACE, Object, PodLog
 
 if TYPE_CHECKING:
     from tests.support.fake_cluster.cluster import FakeCluster
 
-PLURALS = ("workflows", "taskruns", "pods", "events", "configmaps")
+PLURALS = (
+    *("workflows", "taskruns", "workflowtemplates", "schedules", "backfills"),
+    *("pods", "events", "configmaps"),
+)
 PROXY = "/api/v1/namespaces/torpor-system/services/https:torpor-archive:8443/proxy/v1/"
 PAGE = 2
 """Items of a page of the archive's list of logs."""
@@ -34,6 +38,34 @@ class Handler(BaseHTTPRequestHandler):
             self._archive(parts.path.removeprefix(PROXY).split("/"), query)
         else:
             self._api(parts.path, query)
+
+    def do_POST(self) -> None:
+        body = self._body()
+        plural = self.path.partition("?")[0].rpartition("/")[2]
+        if plural not in PLURALS:
+            self._status(404, "NotFound", "the server could not find the requested resource")
+        elif body["metadata"].get("name") in self.cluster.objects[plural]:
+            self._status(409, "AlreadyExists", f"{plural} already exists")
+        elif plural in self.cluster.rejected:
+            self._status(400, "BadRequest", self.cluster.rejected[plural])
+        else:
+            self._json(self.cluster.create(plural, body), 201)
+
+    def do_PATCH(self) -> None:
+        operations: Any = self._body()
+        *_, plural, name = self.path.partition("?")[0].split("/")
+        self.cluster.patches.append((name, operations))
+        try:
+            changed = json_patch.applied(self.cluster.objects[plural][name], operations)
+        except json_patch.TestFailedError as error:
+            self._status(422, "Invalid", f"testing value {error} failed")
+            return
+        self._json(self.cluster.put(plural, changed))
+
+    def _body(self) -> Object:
+        self.cluster.requests.append(self.path)
+        found: Object = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        return found
 
     def _api(self, path: str, query: Mapping[str, str]) -> None:
         segments = [unquote(each) for each in path.split("/") if each]
@@ -114,7 +146,8 @@ class Handler(BaseHTTPRequestHandler):
         match parts:
             case ["namespaces", _, "runs"]:
                 found = [run[0] for run in cluster.archived_runs.values()]
-                items = [_entry(run) for run in found if query.get("name") in {None, run["metadata"]["name"]}]
+                named = [run for run in found if query.get("name") in {None, run["metadata"]["name"]}]
+                items = [_entry(run) for run in named if _matches(run, {"labelSelector": query.get("labels", "")})]
                 self._json({"items": items})
             case ["namespaces", _, "runs", uid] if uid in cluster.archived_runs:
                 self._text("".join(f"{json.dumps(item)}\n" for item in cluster.archived_runs[uid]))
@@ -166,7 +199,8 @@ class Handler(BaseHTTPRequestHandler):
 
 def _entry(workflow: Object) -> Object:
     metadata = workflow["metadata"]
-    return {"namespace": NAMESPACE, "uid": metadata["uid"], "name": metadata["name"], "state": "Succeeded"}
+    entry = {"namespace": NAMESPACE, "uid": metadata["uid"], "name": metadata["name"], "state": "Succeeded"}
+    return entry | {"labels": metadata.get("labels", {})}
 
 
 def _matches(item: Object, query: Mapping[str, str]) -> bool:
