@@ -66,6 +66,14 @@ class Archive:
         lines = self._lines(f"/namespaces/{quote(namespace)}/runs/{quote(uid)}")
         return [found for found in map(parse_object, lines) if found is not None]
 
+    def workflow(self, namespace: str, uid: str) -> Object | None:
+        """Return the Workflow of an archived run, which is its first line; None if the run was deleted meanwhile."""
+        lines = self._lines(f"/namespaces/{quote(namespace)}/runs/{quote(uid)}")
+        try:
+            return next(filter(None, map(parse_object, lines)), None)
+        except ArchivedNotFoundError:
+            return None
+
     def logs(self, namespace: str, uid: str, filters: Mapping[str, str] | None = None) -> list[Object]:
         """Return the logs that the archive has of a run: id, taskrun, task, attempt, started, state, and so on.
 

@@ -1,9 +1,10 @@
 """The commands: name, module in `commands/`, and the sentence in `torpor --help`.
 
 A module has the click command as `NAME_command`, with `_` for `-`, for example `get_command`. It is imported only when
-its command runs. To add a command, add a line.
+its command runs. To add a command, add a line. A group has a table of its own: `torpor schedule list`.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -14,7 +15,26 @@ class Entry(NamedTuple):
     help: str
 
 
-COMMANDS = {
+class Group(NamedTuple):
+    """Commands under one name."""
+
+    help: str
+    commands: Mapping[str, Entry]
+
+
+SCHEDULE = Group(
+    "Show, run, pause and resume Schedules.",
+    {
+        "list": Entry("schedules.list", "List Schedules with their next tick and last run."),
+        "next": Entry("schedules.next", "Print the next ticks of a Schedule, or of a cron expression."),
+        "run": Entry("schedules.run", "Start a run of a Schedule now."),
+        "pause": Entry("schedules.control", "Start no further runs of a Schedule."),
+        "resume": Entry("schedules.control", "Continue a paused Schedule."),
+        "history": Entry("schedules.history", "List the runs of a Schedule, live and archived."),
+    },
+)
+
+COMMANDS: Mapping[str, Entry | Group] = {
     "submit": Entry("submit", "Create Workflows from a file."),
     "get": Entry("get", "Show a run as a tree, and follow it with -w."),
     "list": Entry("list", "List runs, live and archived."),
@@ -34,6 +54,7 @@ COMMANDS = {
     "delete": Entry("control", "Delete runs."),
     "approve": Entry("approve", "Approve a task that waits for an approval."),
     "reject": Entry("approve", "Reject a task that waits for an approval."),
+    "schedule": SCHEDULE,
     "lint": Entry("lint", "Check Workflow files without a cluster."),
     "doctor": Entry("doctor", "Check the installation of Torpor."),
     "completion": Entry("completion", "Print the completion script of a shell."),

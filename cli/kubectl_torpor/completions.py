@@ -12,10 +12,11 @@ from kubectl_torpor import runs as run_lookup
 from kubectl_torpor.cluster import kubeconfig
 from kubectl_torpor.cluster.api import Selection
 from kubectl_torpor.cluster.connect import Cluster, connect
-from kubectl_torpor.cluster.resources import NAMESPACES, TASKRUNS
+from kubectl_torpor.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
 from kubectl_torpor.errors import CliError
 from kubectl_torpor.references import LATEST, path_of, written
 from kubectl_torpor.run_state import RunWord, has_ended
+from kubectl_torpor.schedules import lookup
 from kubectl_torpor.target import target_of
 
 LIMIT_S = 2.0
@@ -54,6 +55,26 @@ def open_references(ctx: click.Context, parameter: click.Parameter, incomplete: 
     return (references if "/" in incomplete else open_runs)(ctx, parameter, incomplete)
 
 
+def schedules(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of Schedules."""
+    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, SCHEDULES)))
+
+
+def templates(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of WorkflowTemplates."""
+    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, TEMPLATES)))
+
+
+def backfills(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of Backfills."""
+    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, BACKFILLS)))
+
+
+def open_backfills(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of Backfills that have not ended."""
+    return _starting(incomplete, _bounded(ctx, _open_backfill_names))
+
+
 def namespaces(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the namespaces of the cluster, for a user who may list them."""
     return _starting(incomplete, _bounded(ctx, _namespace_names))
@@ -82,6 +103,11 @@ def _open_names(cluster: Cluster) -> list[str]:
     return [item["metadata"]["name"] for item in run_lookup.workflows(cluster) if not has_ended(item)]
 
 
+def _open_backfill_names(cluster: Cluster) -> list[str]:
+    found = lookup.every(cluster, BACKFILLS)
+    return [item["metadata"]["name"] for item in found if not (item.get("status") or {}).get("completionTime")]
+
+
 def _namespace_names(cluster: Cluster) -> list[str]:
     return [item["metadata"]["name"] for item in cluster.api.list(Selection(resource=NAMESPACES, namespace=None))]
 
@@ -94,7 +120,7 @@ def _instance_names(cluster: Cluster, name: str, task: str) -> list[str]:
 
 
 def _task_names(cluster: Cluster, name: str) -> list[str]:
-    return [task["name"] for task in run_lookup.find_workflow(cluster, name)["spec"]["tasks"]]
+    return [task["name"] for task in run_lookup.find_workflow(cluster, name)["spec"].get("tasks") or ()]
 
 
 def _bounded(ctx: click.Context, query: Callable[[Cluster], list[str]]) -> list[str]:

@@ -73,6 +73,19 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, paint: Callable
         sys.stdout.write(f"{'   '.join(padded).rstrip()}\n")
 
 
+def namespaced_table(
+    head: Sequence[str],
+    rows: Sequence[tuple[Mapping[str, Any], Sequence[str]]],
+    *,
+    everywhere: bool,
+    paint: Callable[[str], str] | None = None,
+) -> None:
+    """Print a table of Kubernetes objects, each with its row; with `everywhere`, their namespaces come first."""
+    first = ["NAMESPACE"] if everywhere else []
+    cells = [[*([str(item["metadata"].get("namespace") or "")] if everywhere else []), *row] for item, row in rows]
+    table([*first, *head], cells, paint=paint)
+
+
 def data(value: Any, output: str) -> None:
     """Print JSON data as json or yaml. Both escape control characters."""
     if output == Format.JSON:

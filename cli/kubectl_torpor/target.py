@@ -85,3 +85,11 @@ complete_open_reference = _complete("open_references")
 """Completes the same for runs that have not ended."""
 complete_state = _complete("states")
 """Completes states of runs."""
+complete_schedule = _complete("schedules")
+"""Completes names of Schedules."""
+complete_template = _complete("templates")
+"""Completes names of WorkflowTemplates."""
+complete_backfill = _complete("backfills")
+"""Completes names of Backfills."""
+complete_open_backfill = _complete("open_backfills")
+"""Completes names of Backfills that have not ended."""

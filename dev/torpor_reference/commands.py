@@ -14,9 +14,7 @@ _SHARED = frozenset(Target.__dataclass_fields__)
 
 def sections() -> str:
     """A section for each command: usage, description, and a table of its own options."""
-    root = click.Context(app, info_name="torpor")
-    found = (_section(root, name) for name in app.list_commands(root))
-    return "\n\n".join(found)
+    return "\n\n".join(_sections(app, click.Context(app, info_name="torpor")))
 
 
 def shared_options() -> str:
@@ -25,14 +23,23 @@ def shared_options() -> str:
     return _table(root, app.params)
 
 
-def _section(root: click.Context, name: str) -> str:
-    command = app.get_command(root, name)
-    if command is None:
-        raise LookupError(name)
-    context = click.Context(command, info_name=name, parent=root)
+def _sections(group: click.Group, outer: click.Context) -> Iterator[str]:
+    """A section for each command of a group, and for each command of the groups in it."""
+    for name in group.list_commands(outer):
+        command = group.get_command(outer, name)
+        if command is None:
+            raise LookupError(name)
+        context = click.Context(command, info_name=name, parent=outer)
+        yield _section(context, command)
+        if isinstance(command, click.Group):
+            yield from _sections(command, context)
+
+
+def _section(context: click.Context, command: click.Command) -> str:
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
-    parts = [f"### torpor {name}", f"```text\n{usage}\n```", *_paragraphs(command.help or "")]
-    own = [each for each in command.params if each.name not in _SHARED or not isinstance(command, ClusterCommand)]
+    parts = [f"### {context.command_path}", f"```text\n{usage}\n```", *_paragraphs(command.help or "")]
+    shared = isinstance(command, ClusterCommand | click.Group)
+    own = [each for each in command.params if each.name not in _SHARED or not shared]
     options = [each for each in own if isinstance(each, click.Option)]
     if options:
         parts.append(_table(context, options))

@@ -31,6 +31,11 @@ class Resource:
 
 WORKFLOWS = Resource(group=constants.GROUP, version=constants.VERSION, plural="workflows", kind="Workflow")
 TASKRUNS = Resource(group=constants.GROUP, version=constants.VERSION, plural="taskruns", kind="TaskRun")
+TEMPLATES = Resource(
+    group=constants.GROUP, version=constants.VERSION, plural="workflowtemplates", kind="WorkflowTemplate"
+)
+SCHEDULES = Resource(group=constants.GROUP, version=constants.VERSION, plural="schedules", kind="Schedule")
+BACKFILLS = Resource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")

@@ -95,7 +95,7 @@ def _created(workflow: Mapping[str, Any]) -> int:
 
 
 def _check_tasks(workflow: Mapping[str, Any], names: list[str]) -> None:
-    known = [task["name"] for task in workflow["spec"]["tasks"]]
+    known = [task["name"] for task in workflow["spec"].get("tasks") or ()]
     for name in names:
         if name not in known:
             raise errors.unknown("task", name, known, f"the run has {', '.join(known[:20])}")

@@ -148,5 +148,4 @@ def _row(run: ListedRun, now: float, *, everywhere: bool, wide: bool) -> list[st
 
 
 def _paint(cell: str) -> str:
-    word = cell.rstrip()
-    return style.state(word, coloured=output.coloured(), width=len(cell))
+    return style.cell(cell, coloured=output.coloured())

@@ -107,7 +107,7 @@ def _used(facts: Facts) -> dict[str, list[str]]:
         spec = workflow["spec"]
         names = {
             task.get("triggerPool") or spec.get("triggerPool") or constants.DEFAULT_POOL
-            for task in spec["tasks"]
+            for task in spec.get("tasks") or ()
             if "trigger" in task or "triggerPool" in task
         }
         for name in names:

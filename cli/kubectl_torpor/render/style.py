@@ -22,3 +22,8 @@ def state(word: str, *, coloured: bool, width: int = 0) -> str:
     text = printable_line(word).ljust(width)
     colour = _COLOURS.get(word) if coloured else None
     return f"{colour}{text}{_RESET}" if colour else text
+
+
+def cell(text: str, *, coloured: bool) -> str:
+    """Return a padded cell of a table with a state, in its colour."""
+    return state(text.rstrip(), coloured=coloured, width=len(text))

@@ -7,11 +7,12 @@ import kubectl_torpor.__main__
 import pytest
 from kubectl_torpor import output
 from kubectl_torpor.__main__ import main
-from kubectl_torpor.command_table import COMMANDS
+from kubectl_torpor.command_table import COMMANDS, Group
 
 from tests.support.fake_cluster import FakeCluster, Run
 
 _SLOW = {"pydantic", "aiohttp", "rich", "lightkube", "asyncio", "torpor_api"}
+_TICKS = {"cronsim", "zoneinfo", "tzdata"}
 
 
 def imported_by(*arguments: str) -> set[str]:
@@ -27,7 +28,11 @@ def imported_by(*arguments: str) -> set[str]:
 
 
 def test_help_imports_neither_the_commands_nor_a_client() -> None:
-    assert imported_by("--help") & (_SLOW | {"urllib3", "yaml"}) == set()
+    assert imported_by("--help") & (_SLOW | _TICKS | {"urllib3", "yaml"}) == set()
+
+
+def test_the_help_of_a_group_imports_no_command_of_it() -> None:
+    assert imported_by("schedule", "--help") & (_SLOW | _TICKS | {"urllib3", "yaml"}) == set()
 
 
 @pytest.mark.parametrize(
@@ -39,6 +44,13 @@ def test_commands_that_read_import_no_slow_library(cluster: FakeCluster, torpor:
     assert imported_by(*command) & _SLOW == set()
 
 
+def test_schedules_are_listed_without_the_library_for_ticks(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.schedule("x", next="2026-11-22T10:00:00Z")
+    for command in (("schedule", "list"), ("schedule", "pause", "x"), ("schedule", "history", "x", "--live")):
+        assert imported_by(*command) & (_SLOW | _TICKS) == set()
+    assert imported_by("schedule", "next", "x") & _SLOW == set()
+
+
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
@@ -48,6 +60,23 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_command_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lsit"]) == 2
     assert capsys.readouterr().err == "torpor: there is no command 'lsit'; did you mean list?\n"
+
+
+def test_an_unknown_command_of_a_group_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schedule", "lsit"]) == 2
+    assert capsys.readouterr().err == "torpor: there is no command 'lsit'; did you mean list?\n"
+    assert main(["schedule", "xyz"]) == 2
+    assert capsys.readouterr().err == "torpor: there is no command 'xyz'; see `torpor schedule --help`\n"
+
+
+@pytest.mark.parametrize("group", [name for name, entry in COMMANDS.items() if isinstance(entry, Group)])
+def test_a_group_without_a_command_shows_its_help(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([group]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: torpor {group} [OPTIONS] [COMMAND]")
+    entry = COMMANDS[group]
+    assert isinstance(entry, Group)
+    assert [one.help for one in entry.commands.values() if one.help not in shown] == []
 
 
 def test_a_wrong_option_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:

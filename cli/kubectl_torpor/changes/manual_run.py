@@ -1,0 +1,100 @@
+"""Requests a run of a Schedule by an annotation, and waits until the operator has created it."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torpor_wire import constants, names
+
+from kubectl_torpor import output
+from kubectl_torpor.cluster import edit
+from kubectl_torpor.cluster.api import Object, Selection
+from kubectl_torpor.cluster.connect import Cluster
+from kubectl_torpor.cluster.errors import NotFoundError
+from kubectl_torpor.cluster.resources import SCHEDULES, WORKFLOWS
+from kubectl_torpor.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from kubectl_torpor.errors import CliError
+
+LIMIT_S = 30.0
+"""Seconds in which a running operator creates the run."""
+
+
+def value(identifier: str, params: Mapping[str, Any]) -> str:
+    """Return the value of the annotation. Pure."""
+    return json.dumps({"id": identifier, **({"params": dict(params)} if params else {})}, separators=(",", ":"))
+
+
+def request(cluster: Cluster, schedule: Object, text: str) -> Object:
+    """Set the annotation. Raises CliError while an earlier request is pending."""
+
+    def operations(current: Object) -> edit.Operations:
+        metadata = current["metadata"]
+        if constants.RUN_NOW in (metadata.get("annotations") or {}):
+            raise CliError(
+                f"schedule {metadata['name']} has a request that the operator has not handled yet; try again, or see "
+                "`torpor doctor`"
+            )
+        version = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]}
+        return [version, *edit.annotate(current, {constants.RUN_NOW: text})]
+
+    return edit.change(cluster.api, SCHEDULES, schedule, operations)
+
+
+def created_run(cluster: Cluster, schedule: Object, text: str, limit: float = LIMIT_S) -> Object:
+    """Wait for the run that a request starts. Raises CliError if the operator creates none within `limit` seconds."""
+    metadata = schedule["metadata"]
+    name = names.run(metadata["name"], names.manual_run_key(metadata["uid"], text))
+    ends = time.monotonic() + limit
+    for update in _updates(cluster, metadata["name"], name):
+        for item in _items(update):
+            if item["kind"] == WORKFLOWS.kind:
+                return item
+            if ended := _ended(item, schedule, text, deleted=isinstance(update, Deleted)):
+                return _read(cluster, name, ended)
+        if time.monotonic() >= ends:
+            raise CliError(
+                f"the operator has not created the run within {limit:g} seconds; it does so when it runs, see `torpor "
+                "doctor`"
+            )
+    raise AssertionError("a watch does not end")
+
+
+def _updates(cluster: Cluster, schedule: str, run: str) -> Iterator[Update | Tick]:
+    selections = [
+        Selection(resource=resource, namespace=cluster.namespace, fields=f"metadata.name={name}")
+        for resource, name in ((WORKFLOWS, run), (SCHEDULES, schedule))
+    ]
+    return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=0.5)
+
+
+def _items(update: Update | Tick) -> list[Object]:
+    match update:
+        case Listed(items=items):
+            return items
+        case Changed(item=item) | Deleted(item=item):
+            return [item]
+        case Tick():
+            return []
+
+
+def _ended(current: Object, before: Object, text: str, *, deleted: bool) -> str:
+    """Return why the request is not pending any more, empty while it is. Pure."""
+    name = current["metadata"]["name"]
+    if deleted or current["metadata"]["uid"] != before["metadata"]["uid"]:
+        return f"schedule {name} was deleted"
+    if (current["metadata"].get("annotations") or {}).get(constants.RUN_NOW) == text:
+        return ""
+    known = (before.get("status") or {}).get("failedEvents") or ()
+    failed = [one for one in (current.get("status") or {}).get("failedEvents") or () if one not in known]
+    if failed:
+        return f"schedule {name} started no run: {failed[-1].get('message') or failed[-1].get('reason')}"
+    return f"schedule {name} started no run; `kubectl describe schedule {name}` says why"
+
+
+def _read(cluster: Cluster, name: str, otherwise: str) -> Object:
+    """Return the run, which the watch may not have seen yet. Raises CliError with the reason if there is none."""
+    try:
+        return cluster.api.get(WORKFLOWS, cluster.namespace, name)
+    except NotFoundError as error:
+        raise CliError(otherwise) from error

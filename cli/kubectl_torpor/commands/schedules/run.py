@@ -1,0 +1,46 @@
+"""`torpor schedule run`."""
+
+import uuid
+
+import click
+
+from kubectl_torpor.changes import manifest, manual_run, schedule_params, submission
+from kubectl_torpor.changes.submission import Afterwards
+from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.cluster.resources import SCHEDULES
+from kubectl_torpor.commands.logs import follow_logs
+from kubectl_torpor.commands.run_options import request_options
+from kubectl_torpor.commands.wait import parse_limit
+from kubectl_torpor.schedules import lookup
+from kubectl_torpor.target import ClusterCommand, Target, complete_schedule
+
+
+@click.command("run", cls=ClusterCommand)
+@click.argument("name", metavar="NAME", shell_complete=complete_schedule)
+@request_options
+@click.pass_obj
+def run_command(
+    target: Target,
+    /,
+    name: str,
+    pairs: tuple[str, ...],
+    params_file: str | None,
+    wait: bool,
+    watch: bool,
+    logs: bool,
+    timeout: str | None,
+    output_format: str,
+) -> int:
+    """Start a run of a Schedule now, and print its name.
+
+    The operator creates the run as it does for an event: with the params and the concurrency policy of the Schedule.
+    """
+    afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
+    afterwards.check(1)
+    cluster = connect(target)
+    schedule = lookup.find(cluster, SCHEDULES, name)
+    given = manifest.mapping(params_file) if params_file else {}
+    text = manual_run.value(uuid.uuid4().hex, schedule_params.parse(cluster, schedule, pairs, given))
+    made = manual_run.created_run(cluster, manual_run.request(cluster, schedule, text), text)
+    submission.announce(made, output_format)
+    return submission.follow_up(cluster, [made], afterwards, follow_logs)
