@@ -33,6 +33,15 @@ SCHEDULE = Group(
         "history": Entry("schedules.history", "List the runs of a Schedule, live and archived."),
     },
 )
+BACKFILL = Group(
+    "Run a Schedule for a period in the past.",
+    {
+        "create": Entry("backfills.create", "Create the runs of a Schedule for the ticks of a period."),
+        "list": Entry("backfills.list", "List Backfills with their progress."),
+        "status": Entry("backfills.status", "Show the progress and the runs of a Backfill."),
+        "cancel": Entry("backfills.cancel", "Start no further runs of a Backfill."),
+    },
+)
 
 COMMANDS: Mapping[str, Entry | Group] = {
     "submit": Entry("submit", "Create Workflows from a file."),
@@ -55,6 +64,7 @@ COMMANDS: Mapping[str, Entry | Group] = {
     "approve": Entry("approve", "Approve a task that waits for an approval."),
     "reject": Entry("approve", "Reject a task that waits for an approval."),
     "schedule": SCHEDULE,
+    "backfill": BACKFILL,
     "lint": Entry("lint", "Check Workflow files without a cluster."),
     "doctor": Entry("doctor", "Check the installation of Torpor."),
     "completion": Entry("completion", "Print the completion script of a shell."),

@@ -1,0 +1,45 @@
+"""`torpor backfill status`."""
+
+import click
+
+from kubectl_torpor import output
+from kubectl_torpor.cluster.connect import connect
+from kubectl_torpor.cluster.resources import BACKFILLS
+from kubectl_torpor.output import Format, output_option
+from kubectl_torpor.render import style
+from kubectl_torpor.schedules import history, listing, lookup, moments
+from kubectl_torpor.target import ClusterCommand, Target, complete_backfill
+
+_FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")
+
+
+@click.command("status", cls=ClusterCommand)
+@click.argument("name", metavar="NAME", shell_complete=complete_backfill)
+@output_option(Format.JSON, Format.YAML)
+@click.pass_obj
+def status_command(target: Target, name: str, output_format: str) -> None:
+    """Show the progress of a Backfill, and its runs in the cluster, the latest tick first."""
+    cluster = connect(target)
+    found = lookup.find(cluster, BACKFILLS, name)
+    if output_format != Format.TEXT:
+        output.objects([found], output_format, single=True)
+        return
+    spec, status = found["spec"], found.get("status") or {}
+    lines = {"name": found["metadata"]["name"], "schedule": spec.get("schedule")}
+    lines["period"] = f"{moments.shown(spec.get('from'))} to {moments.shown(spec.get('to'))}"
+    lines["state"] = listing.state_of_backfill(found)
+    lines |= {field: status.get(field) or 0 for field in _FIELDS}
+    for field, value in lines.items():
+        output.line(f"{field:<10} {value}")
+    for condition in status.get("conditions") or ():
+        if condition.get("message"):
+            output.note(str(condition["message"]))
+    live = [history.live(item) for item in lookup.runs_of_backfill(cluster, found)]
+    if live:
+        output.line()
+        ordered = history.merged(live, [], len(live))
+        output.table(history.HEAD, [one.row() for one in ordered], paint=_paint)
+
+
+def _paint(cell: str) -> str:
+    return style.cell(cell, coloured=output.coloured())
