@@ -1,4 +1,4 @@
-"""Each example of the documentation that is a Workflow can run; every other YAML block parses."""
+"""Each example of the documentation that is an object of Torpor is valid; every other YAML block parses."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.models import workflow
+from torpor_api.models import backfill, schedule, template, workflow
+from torpor_cel import references, syntax
+from torpor_cel import template as text
+from torpor_cel.errors import ExpressionError
 from torpor_operator.graph import dag
 
 _DOCS = Path(__file__).parents[3] / "docs"
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BODIES = {"python", "container", "trigger"}
+_METADATA = {"name": "x", "namespace": "y", "uid": "z"}
+_PARSERS = {"WorkflowTemplate": template.parse, "Schedule": schedule.parse, "Backfill": backfill.parse}
+_SEEN_BY_PARAMS = frozenset({"event", "at", "previous", "source"})
 
 
 def blocks() -> dict[str, str]:
@@ -32,6 +38,8 @@ def spec(example: str) -> dict[str, Any] | None:
     """
     params = dict.fromkeys(re.findall(r"params\.(\w+)", example), "x")
     match list(yaml.safe_load_all(example)):
+        case [{"kind": "Workflow", "spec": {"templateRef": _}}]:
+            return None
         case [{"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "spec": dict(written)}]:
             return written
         case [{"apiVersion": _}]:
@@ -46,7 +54,36 @@ def spec(example: str) -> dict[str, Any] | None:
             return None
 
 
-EXAMPLES = {place: written for place, text in blocks().items() if (written := spec(text)) is not None}
+def objects(example: str) -> list[dict[str, Any]]:
+    """The templates, Schedules and Backfills of an example, and the runs of templates.
+
+    A list of sources is a fragment of a Schedule.
+    """
+    documents = list(yaml.safe_load_all(example))
+    match documents:
+        case [{"sources": list()} as written]:
+            runs = {} if "workflow" in written or "templateRef" in written else {"templateRef": {"name": "ingest"}}
+            return [{"apiVersion": "torpor.dev/v1alpha1", "kind": "Schedule", "spec": {**runs, **written}}]
+        case _:
+            return [each for each in documents if isinstance(each, dict) and _is_object(each)]
+
+
+def _is_object(document: dict[str, Any]) -> bool:
+    match document:
+        case {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "spec": {"templateRef": _}}:
+            return True
+        case {"apiVersion": "torpor.dev/v1alpha1", "kind": kind}:
+            return kind in _PARSERS
+        case _:
+            return False
+
+
+OBJECTS = {
+    f"{place}-{body['kind']}-{number}": body
+    for place, block in blocks().items()
+    for number, body in enumerate(objects(block), start=1)
+}
+EXAMPLES = {place: written for place, block in blocks().items() if (written := spec(block)) is not None}
 
 
 def unknown(written: Any, kept: Any) -> list[str]:
@@ -61,13 +98,70 @@ def unknown(written: Any, kept: Any) -> list[str]:
             return []
 
 
+def graph(body: dict[str, Any]) -> dict[str, Any] | None:
+    """The workflow of a template or Schedule, with the params that its tasks can read."""
+    match body:
+        case {"kind": "WorkflowTemplate", "spec": {"workflow": written} as outer}:
+            declared = {each["name"]: each.get("default") for each in outer.get("params", ())}
+        case {"kind": "Schedule", "spec": {"workflow": written} as outer}:
+            declared = outer.get("params", {})
+        case _:
+            return None
+    return {**written, "params": {**declared, **written.get("params", {})}}
+
+
+def expressions(body: dict[str, Any]) -> list[str]:
+    """The expressions that a Schedule evaluates for an event."""
+    if body["kind"] != "Schedule":
+        return []
+    found = [body["spec"]["when"]] if "when" in body["spec"] else []
+    for value in strings(body["spec"].get("params", {})):
+        parsed = text.parse(value)
+        assert not isinstance(parsed, ExpressionError), parsed.message
+        found += parsed.expressions
+    return found
+
+
+def strings(value: Any) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [each for entry in value.values() for each in strings(entry)]
+        case list():
+            return [each for entry in value for each in strings(entry)]
+        case _:
+            return []
+
+
 def test_the_pages_have_examples() -> None:
     assert len(EXAMPLES) >= 40
+    assert {body["kind"] for body in OBJECTS.values()} >= {"WorkflowTemplate", "Schedule", "Workflow"}
 
 
 @pytest.mark.parametrize("place", EXAMPLES)
 def test_every_example_can_run(place: str) -> None:
     written = EXAMPLES[place]
-    parsed = workflow.parse({"metadata": {"name": "x", "namespace": "y", "uid": "z"}, "spec": written}).spec
+    parsed = workflow.parse({"metadata": _METADATA, "spec": written}).spec
     assert unknown(written, parsed.model_dump(by_alias=True)) == []
     assert isinstance(dag.build(parsed), dag.Graph)
+
+
+@pytest.mark.parametrize("place", OBJECTS)
+def test_every_object_is_valid(place: str) -> None:
+    body = OBJECTS[place]
+    parsed = _PARSERS.get(body["kind"], workflow.parse)({"metadata": _METADATA, "spec": body["spec"]})
+    assert unknown(body["spec"], parsed.spec.model_dump(by_alias=True)) == []
+
+
+@pytest.mark.parametrize("place", [place for place, body in OBJECTS.items() if graph(body) is not None])
+def test_the_workflow_of_a_template_or_schedule_can_run(place: str) -> None:
+    parsed = workflow.parse({"metadata": _METADATA, "spec": graph(OBJECTS[place])}).spec
+    assert isinstance(dag.build(parsed), dag.Graph)
+
+
+@pytest.mark.parametrize("place", [place for place, body in OBJECTS.items() if body["kind"] == "Schedule"])
+def test_the_expressions_of_a_schedule_read_what_it_provides(place: str) -> None:
+    for expression in expressions(OBJECTS[place]):
+        assert syntax.check(expression, roots=_SEEN_BY_PARAMS) is None
+        assert not isinstance(references.of(expression, roots=_SEEN_BY_PARAMS), ExpressionError)
