@@ -57,7 +57,7 @@ docs: venv ## the documentation as a site, in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
-	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr dev/README.md examples/groups/README.md worker-image/README.md
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr dev/README.md examples/groups/README.md examples/schedules/README.md worker-image/README.md
 
 type: venv ## mypy, strict
 	$(BIN)/mypy

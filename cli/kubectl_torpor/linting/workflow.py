@@ -11,7 +11,7 @@ from kubectl_torpor.linting.schema import nearest
 from kubectl_torpor.linting.triggers import Classes
 
 KIND = "Workflow"
-_KINDS = ("TaskRun", KIND)
+_KINDS = ("TaskRun", KIND, "WorkflowTemplate", "Schedule", "Backfill")
 _OF_POLICIES = frozenset({"in", "group", "hook", "name", "spec"})
 """Fields whose problems the policies report first, in other words."""
 

@@ -17,9 +17,9 @@ from torpor_operator.graph import dag
 _DOCS = Path(__file__).parents[3] / "docs"
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BODIES = {"python", "container", "trigger"}
-_METADATA = {"name": "x", "namespace": "y", "uid": "z"}
-_PARSERS = {"WorkflowTemplate": template.parse, "Schedule": schedule.parse, "Backfill": backfill.parse}
-_SEEN_BY_PARAMS = frozenset({"event", "at", "previous", "source"})
+METADATA = {"name": "x", "namespace": "y", "uid": "z"}
+PARSERS = {"WorkflowTemplate": template.parse, "Schedule": schedule.parse, "Backfill": backfill.parse}
+SEEN_BY_PARAMS = frozenset({"event", "at", "previous", "source"})
 
 
 def blocks() -> dict[str, str]:
@@ -73,7 +73,7 @@ def _is_object(document: dict[str, Any]) -> bool:
         case {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "spec": {"templateRef": _}}:
             return True
         case {"apiVersion": "torpor.dev/v1alpha1", "kind": kind}:
-            return kind in _PARSERS
+            return kind in PARSERS
         case _:
             return False
 
@@ -142,7 +142,7 @@ def test_the_pages_have_examples() -> None:
 @pytest.mark.parametrize("place", EXAMPLES)
 def test_every_example_can_run(place: str) -> None:
     written = EXAMPLES[place]
-    parsed = workflow.parse({"metadata": _METADATA, "spec": written}).spec
+    parsed = workflow.parse({"metadata": METADATA, "spec": written}).spec
     assert unknown(written, parsed.model_dump(by_alias=True)) == []
     assert isinstance(dag.build(parsed), dag.Graph)
 
@@ -150,18 +150,18 @@ def test_every_example_can_run(place: str) -> None:
 @pytest.mark.parametrize("place", OBJECTS)
 def test_every_object_is_valid(place: str) -> None:
     body = OBJECTS[place]
-    parsed = _PARSERS.get(body["kind"], workflow.parse)({"metadata": _METADATA, "spec": body["spec"]})
+    parsed = PARSERS.get(body["kind"], workflow.parse)({"metadata": METADATA, "spec": body["spec"]})
     assert unknown(body["spec"], parsed.spec.model_dump(by_alias=True)) == []
 
 
 @pytest.mark.parametrize("place", [place for place, body in OBJECTS.items() if graph(body) is not None])
 def test_the_workflow_of_a_template_or_schedule_can_run(place: str) -> None:
-    parsed = workflow.parse({"metadata": _METADATA, "spec": graph(OBJECTS[place])}).spec
+    parsed = workflow.parse({"metadata": METADATA, "spec": graph(OBJECTS[place])}).spec
     assert isinstance(dag.build(parsed), dag.Graph)
 
 
 @pytest.mark.parametrize("place", [place for place, body in OBJECTS.items() if body["kind"] == "Schedule"])
 def test_the_expressions_of_a_schedule_read_what_it_provides(place: str) -> None:
     for expression in expressions(OBJECTS[place]):
-        assert syntax.check(expression, roots=_SEEN_BY_PARAMS) is None
-        assert not isinstance(references.of(expression, roots=_SEEN_BY_PARAMS), ExpressionError)
+        assert syntax.check(expression, roots=SEEN_BY_PARAMS) is None
+        assert not isinstance(references.of(expression, roots=SEEN_BY_PARAMS), ExpressionError)
