@@ -78,7 +78,12 @@ async def serve(settings: Settings) -> None:
             enqueue_schedule=schedule_queue.add,
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
         )
-        namespaces = Namespaces(api, settings.namespace, in_use=cache.namespaces, on_change=cache.enqueue_namespace)
+        namespaces = Namespaces(
+            api,
+            settings.namespace,
+            in_use=lambda: cache.namespaces() | schedules.namespaces(),
+            on_change=lambda namespace: _enqueue_namespace(namespace, cache, schedules),
+        )
         leadership = Leadership(api, _lease_terms(settings))
         resolver = QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get)
         schedules = ScheduleControllers.build(
@@ -131,6 +136,11 @@ async def serve(settings: Settings) -> None:
             ]
             await _watch_workflows(settings, cache, UnreadableReporter(api, clock), stop)
             await stop()
+
+
+def _enqueue_namespace(namespace: str, cache: ClusterCache, schedules: ScheduleControllers) -> None:
+    cache.enqueue_namespace(namespace)
+    schedules.enqueue_namespace(namespace)
 
 
 def _lease_terms(settings: Settings) -> Terms:

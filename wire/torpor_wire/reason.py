@@ -67,6 +67,7 @@ class Reason(StrEnum):
     ARCHIVED = "Archived"  # the archive has stored the finished run
     ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the archive has not stored the finished run, which stays until then
     STATUS_INVALID = "StatusInvalid"
+    UNREADABLE = "Unreadable"  # the operator cannot read the object
     SUSPENDED = "Suspended"  # spec.suspend of a Schedule is set
     COMPLETED = "Completed"  # spec.notAfter of a Schedule has passed
     SOURCE_FAILED = "SourceFailed"  # a source of a Schedule cannot wait for events

@@ -1,7 +1,7 @@
-"""Reports on a Workflow that the operator cannot read it: by the condition Stalled and an Event.
+"""Reports on a Workflow or a Schedule that the operator cannot read it: by the condition Stalled and an Event.
 
 Every replica does so, not only the leader. Nothing is decided, both writes are idempotent, and the API server rejects
-the patch if the Workflow has changed.
+the patch if the object has changed.
 """
 
 import logging
@@ -10,7 +10,7 @@ from typing import Any
 
 from torpor_api.client import errors, events
 from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import WORKFLOWS
+from torpor_api.client.resources import WORKFLOWS, Resource
 from torpor_api.timing import Clock
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
@@ -26,12 +26,12 @@ class UnreadableReporter:
         self._api = api
         self._clock = clock
 
-    async def report(self, body: Mapping[str, Any], cause: str) -> None:
-        """Report why the Workflow with this body cannot be read. Errors of the API server are logged."""
+    async def report(self, body: Mapping[str, Any], cause: str, resource: Resource = WORKFLOWS) -> None:
+        """Report why the object with this body cannot be read. Errors of the API server are logged."""
         metadata = body["metadata"]
-        message = f"The operator cannot read this Workflow and ignores it: {cause}"[:_MESSAGE_BYTES]
+        message = f"The operator cannot read this {resource.kind} and ignores it: {cause}"[:_MESSAGE_BYTES]
         try:
-            await self._set_condition(body, message)
+            await self._set_condition(resource, body, message)
         except (errors.LostRace, errors.NotFound):
             pass  # the watch brings the newer version
         except errors.ApiError as error:
@@ -39,14 +39,14 @@ class UnreadableReporter:
                 "%s/%s: cannot set the condition Stalled: %s", metadata["namespace"], metadata["name"], error.message
             )
         try:
-            await events.post(self._api, self._event(metadata, message))
+            await events.post(self._api, self._event(resource, metadata, message))
         except errors.ApiError as error:
             _LOG.warning("%s/%s: cannot post an Event: %s", metadata["namespace"], metadata["name"], error.message)
 
-    async def _set_condition(self, body: Mapping[str, Any], message: str) -> None:
+    async def _set_condition(self, resource: Resource, body: Mapping[str, Any], message: str) -> None:
         metadata, status = body["metadata"], body.get("status")
         conditions = _conditions(status)
-        wanted = {"type": "Stalled", "status": "True", "reason": str(Reason.WORKFLOW_INVALID), "message": message}
+        wanted = {"type": "Stalled", "status": "True", "reason": str(_reason(resource)), "message": message}
         if any(wanted.items() <= each.items() for each in conditions):
             return
         wanted["lastTransitionTime"] = times.rfc3339(self._clock.now())
@@ -57,17 +57,21 @@ class UnreadableReporter:
             {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
             {"op": "add", "path": path, "value": value if isinstance(status, dict) else {"conditions": value}},
         ]
-        await self._api.patch(WORKFLOWS, metadata["namespace"], metadata["name"], ops, subresource="status")
+        await self._api.patch(resource, metadata["namespace"], metadata["name"], ops, subresource="status")
 
-    def _event(self, metadata: Mapping[str, Any], message: str) -> Object:
+    def _event(self, resource: Resource, metadata: Mapping[str, Any], message: str) -> Object:
         return events.build(
-            events.reference(WORKFLOWS, namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"]),
-            reason=Reason.WORKFLOW_INVALID,
+            events.reference(resource, namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"]),
+            reason=_reason(resource),
             message=message,
             type="Warning",
             reporting_controller=f"{constants.GROUP}/operator",
             now=self._clock.now(),
         )
+
+
+def _reason(resource: Resource) -> Reason:
+    return Reason.WORKFLOW_INVALID if resource is WORKFLOWS else Reason.UNREADABLE
 
 
 def _conditions(status: object) -> list[dict[str, Any]]:

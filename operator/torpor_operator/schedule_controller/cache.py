@@ -25,7 +25,7 @@ class ScheduleCache:
     """Schedules from a reflector, TaskRuns and runs from the cluster's cache.
 
     `enqueue` takes the key of a Schedule that has changed. `triggerer_pool`, `archives` and `why_not_ready` are read
-    for each snapshot. `report_unreadable` takes a Schedule that cannot be read, and why.
+    for each snapshot.
     """
 
     def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
@@ -51,6 +51,12 @@ class ScheduleCache:
     def all_keys(self) -> list[Key]:
         """The keys of all Schedules."""
         return [_key(schedule) for schedule in self.schedules.store.values()]
+
+    def enqueue_namespace(self, namespace: str) -> None:
+        """Enqueue every Schedule of a namespace."""
+        for key in self.all_keys():
+            if key.namespace == namespace:
+                self._enqueue(key)
 
     def absorb(self, stored: dict[str, Any]) -> None:
         """Take in the API server's answer to a write."""
@@ -94,7 +100,6 @@ class ScheduleCache:
     def _on_schedule(self, change: Notice[Schedule]) -> None:
         if isinstance(change, Unreadable):
             _LOG.warning("cannot read Schedule %s/%s: %s", change.namespace, change.name, change.message)
-            return
         self._enqueue(Key(change.namespace, change.name))
 
 

@@ -9,6 +9,7 @@ from torpor_api.client.api import Api
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.model.snapshot import Pool
 from torpor_operator.schedule_controller.cache import ScheduleCache
@@ -57,10 +58,19 @@ class ScheduleControllers:
             cache=cache,
             resolver=resolver,
             executor=executor,
+            reporter=UnreadableReporter(api, api.clock),
             settings=settings,
             jitter=jitter,
         )
         return cls(cache=cache, reconciler=reconciler)
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have Schedules."""
+        return {key.namespace for key in self.cache.all_keys()}
+
+    def enqueue_namespace(self, namespace: str) -> None:
+        """Enqueue every Schedule of a namespace."""
+        self.cache.enqueue_namespace(namespace)
 
     async def watch(self) -> None:
         """Keep the cache up to date, also while another replica leads."""

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from typing import Never
 
 from torpor_api.client import errors
+from torpor_api.client.resources import SCHEDULES
 from torpor_api.models.schedule import Schedule, ScheduleStatus
 from torpor_api.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
@@ -57,6 +59,7 @@ class ScheduleReconciler:
         cache: ScheduleCache,
         resolver: QueryResolver,
         executor: ScheduleExecutor,
+        reporter: UnreadableReporter,
         settings: Settings,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -65,6 +68,7 @@ class ScheduleReconciler:
         self._cache = cache
         self._resolver = resolver
         self._executor = executor
+        self._reporter = reporter
         self._settings = settings
         self._jitter = jitter
         self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
@@ -108,6 +112,10 @@ class ScheduleReconciler:
 
     async def _process(self, key: Key, memo: Memo) -> None:
         """Reconcile a Schedule and schedule its next pass; a failure delays this Schedule alone."""
+        unreadable = self._cache.schedules.store.unreadable(*key)
+        if unreadable is not None:
+            await self._reporter.report(unreadable.raw, unreadable.message, SCHEDULES)
+            return
         try:
             due = await self._reconcile(key, memo)
         except errors.ApiError as error:

@@ -26,23 +26,26 @@ def cursor_of(draft: Draft, source: Source) -> float:
     return max(created, times.epoch(begin) - 1) if begin else created
 
 
-def missed(draft: Draft, source: Source) -> CatchUp:
-    """The ticks after the cursor that are too late to be run."""
+def missed(draft: Draft, source: Source, now: float) -> CatchUp:
+    """The ticks after the cursor that are too late to be run at this time."""
     snapshot = draft.snapshot
     return catch_up(
         ticks_of(source),
         cursor=cursor_of(draft, source),
-        now=snapshot.now,
+        now=now,
         policy=snapshot.schedule.spec.missed,
         delay=sources.delay_of(snapshot.schedule),
         not_after=_not_after(draft),
     )
 
 
-def passed_over(draft: Draft, source: Source, event: Event) -> CatchUp | None:
-    """The ticks to pass over instead of running the tick of an event; None if the tick is run."""
+def passed_over(draft: Draft, source: Source, event: Event, fired_at: float) -> CatchUp | None:
+    """The ticks to pass over instead of running the tick of an event; None if the tick is run.
+
+    A tick that fired in time is run, however long it has waited since for a leader or for another run to end.
+    """
     tick, cursor = times.epoch(event.at), cursor_of(draft, source)
-    caught_up = missed(draft, source)
+    caught_up = missed(draft, source, fired_at)
     if tick <= caught_up.cursor:
         return caught_up
     not_after = _not_after(draft)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from torpor_wire import constants, times
+from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import SetFinalizers
 from torpor_operator.schedules import conditions, deletion, join, kept_runs, manual, source_step
@@ -41,6 +42,16 @@ def _resume(snapshot: ScheduleSnapshot) -> SchedulePlan | None:
     for source in schedule.spec.sources:
         if source.cron is not None:
             draft.update_source(source.name, cursor=max(now, draft.sources[source.name].cursor or now))
+    return draft.plan()
+
+
+def _hold(snapshot: ScheduleSnapshot) -> SchedulePlan | None:
+    """Report a namespace that is not set up, in which nothing can be created."""
+    if not snapshot.not_ready:
+        return None
+    draft = Draft.of(snapshot)
+    draft.notify(Reason.NAMESPACE_NOT_READY, snapshot.not_ready, "namespace", warning=True)
+    _finish(draft, Room.of(snapshot.schedule.spec, snapshot.runs))
     return draft.plan()
 
 
@@ -84,6 +95,7 @@ def _finish(draft: Draft, room: Room) -> None:
 
 DECISIONS: tuple[Decision, ...] = (
     deletion.clean_up,  # the Schedule is deleted: its queued runs go, and by its policy all of its runs
+    _hold,  # the operator may not create anything in the namespace
     _add_finalizer,  # the finalizer is missing: add it before anything is created
     _resume,  # spec.suspend was reset: store from when ticks count again
     _run,  # none of the above

@@ -81,7 +81,7 @@ def _handle(draft: Draft, room: Room, source: Source, taskrun: TaskRun) -> None:
     schedule, event = draft.snapshot.schedule, events.of_source(draft.snapshot.schedule, source, taskrun)
     if schedule.spec.suspend:
         return
-    if event.is_tick and (passed := cron_source.passed_over(draft, source, event)) is not None:
+    if event.is_tick and (passed := cron_source.passed_over(draft, source, event, _fired_at(taskrun))) is not None:
         former = draft.sources[source.name].cursor
         draft.handle(event, taskrun)
         draft.update_source(source.name, cursor=former)
@@ -95,6 +95,10 @@ def _handle(draft: Draft, room: Room, source: Source, taskrun: TaskRun) -> None:
         draft.update_source(source.name, next=cron_source.next_tick(draft, source))
 
 
+def _fired_at(taskrun: TaskRun) -> float:
+    return times.epoch(taskrun.status.fired_at or taskrun.metadata.creation_timestamp)
+
+
 def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
     snapshot = draft.snapshot
     if not is_open(snapshot.schedule, snapshot.now):
@@ -103,7 +107,7 @@ def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         cursor = draft.sources[source.name].cursor
         draft.actions.append(sources.arm(taskrun, source.cursor if cursor is None else cursor, snapshot.now))
         return
-    caught_up = cron_source.missed(draft, source)
+    caught_up = cron_source.missed(draft, source, snapshot.now)
     if caught_up.missed:
         draft.pass_over(source.name, caught_up)
         draft.update_source(source.name, next=cron_source.next_tick(draft, source))
