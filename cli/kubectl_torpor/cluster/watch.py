@@ -16,6 +16,7 @@ _WATCH_S = 300
 """Seconds after which the API server ends a watch. Bookmarks arrive every minute, so a longer silence is a dead one."""
 _SILENCE_S = 90.0
 _PAUSE_MAX_S = 10.0
+_RANDOM = random.SystemRandom()  # a thread may pause at any time, and must not disturb a program that sets a seed
 _SHORT_S = 0.5
 """A server that ends watches sooner is not asked more often than this."""
 
@@ -87,7 +88,7 @@ def watch(
             if failures == 0:
                 noted(f"{error}; trying again")
             failures += 1
-            pause(error.retry_after or min(2.0**failures / 2, _PAUSE_MAX_S) * random.uniform(0.5, 1.0))  # noqa: S311
+            pause(error.retry_after or min(2.0**failures / 2, _PAUSE_MAX_S) * _RANDOM.uniform(0.5, 1.0))
 
 
 def _listed(api: Api, selection: Selection) -> tuple[list[Object], str]:
