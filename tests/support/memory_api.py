@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import assert_never
 
+from torpor_api.models import template as templates
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_cel.evaluator import evaluate_here
@@ -16,6 +17,7 @@ from torpor_operator.model.actions import (
     ConfirmPod,
     ConfirmPods,
     ConfirmTaskRun,
+    CopyTemplate,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -27,6 +29,7 @@ from torpor_operator.model.actions import (
     PatchTaskRun,
     PostEvent,
     ReadPodWarning,
+    ReadTemplate,
     ReadVariables,
     RemoveAnnotation,
     RemovePodFinalizer,
@@ -42,6 +45,8 @@ from torpor_operator.model.snapshot import (
     Pool,
     Presence,
     SettledLogs,
+    Template,
+    UnreadableTemplate,
 )
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
@@ -66,6 +71,7 @@ class Stored:
         self.unreadable: set[str] = set()
         self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, dict[Path, Indexes]] = {}  # instances the operator saw, whatever the status says
+        self.templates: dict[str, Body] = {}  # WorkflowTemplates by name
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
         self.slots: dict[str, int] = {}  # free slots of pools
         self.holders: set[str] = set()  # names of TaskRuns that have one
@@ -111,6 +117,10 @@ class Stored:
             case SetFinalizers(finalizers=finalizers):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
                 self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
+            case CopyTemplate(fields=fields, finalizers=finalizers):
+                self.workflow["metadata"]["finalizers"] = list(finalizers)
+                self.workflow["spec"] |= fields
+                self.workflow["metadata"]["generation"] += 1
             case DeleteWorkflow():
                 self.delete_workflow(now)
             case ArchiveRun():
@@ -207,6 +217,9 @@ class Stored:
                 return evaluate_here(expression, variables)
             case ReadVariables(name=name):
                 return Value(json=dict(self.variables[name]))
+            case ReadTemplate(name=name):
+                self.confirmed.append(need)
+                return self._template(name)
             case ConfirmArchived(completed=completed):
                 self.confirmed.append(need)
                 if self.archive_trouble:
@@ -237,6 +250,15 @@ class Stored:
                 return self.warnings.get(uid, PodWarning())
             case _:
                 assert_never(need)
+
+    def _template(self, name: str) -> Answer:
+        body = self.templates.get(name)
+        if body is None:
+            return Presence.GONE
+        try:
+            return Template(templates.parse(body), body["spec"]["workflow"])
+        except ValueError as error:
+            return UnreadableTemplate(str(error))
 
     def terminate(self, name: str) -> None:
         """The kubelet has stopped a pod that was to end; a finalizer may keep the object."""

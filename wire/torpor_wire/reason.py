@@ -54,6 +54,9 @@ class Reason(StrEnum):
     UPSTREAM_FAILED = "UpstreamFailed"
     SKIPPED = "Skipped"
     WORKFLOW_INVALID = "WorkflowInvalid"
+    TEMPLATE_NOT_FOUND = "TemplateNotFound"  # the run waits until its WorkflowTemplate exists
+    TEMPLATE_INVALID = "TemplateInvalid"  # the WorkflowTemplate cannot be read, or its spec is rejected
+    PARAMS_INVALID = "ParamsInvalid"  # the params of the run do not fit its WorkflowTemplate
     EXPRESSION_INVALID = "ExpressionInvalid"
     EXPRESSION_FAILED = "ExpressionFailed"
     EXPRESSION_TOO_EXPENSIVE = "ExpressionTooExpensive"

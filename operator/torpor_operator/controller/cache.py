@@ -74,6 +74,8 @@ class ClusterCache:
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
         self.creation_errors: dict[str, str] = {}
         """By uid of the Workflow: why one of its TaskRuns could not be created."""
+        self.copy_errors: dict[str, str] = {}
+        """By uid of the Workflow: why the API server rejected the copy of its template."""
         self._created: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
         """By uid of the Workflow, by task and number of clears, by group scope: indexes that were seen to exist."""
         self.taskruns: Reflector[TaskRun] = Reflector(
@@ -165,6 +167,7 @@ class ClusterCache:
                 if clears == workflow.status.clears
             },
             uncreated=self.creation_errors.get(uid, ""),
+            uncopied=self.copy_errors.get(uid, ""),
             # Each TaskRun asks for its pool, each task for the slots of its pool: compute both once.
             pools=functools.cache(self._triggerer_pool),
             slots=functools.cache(functools.partial(self.slots.free, key)),
@@ -197,6 +200,7 @@ class ClusterCache:
         if dropped is not None:
             self._created.pop(dropped.metadata.uid, None)
             self.creation_errors.pop(dropped.metadata.uid, None)
+            self.copy_errors.pop(dropped.metadata.uid, None)
             if (run_of := dropped.spec.run_of) is not None:
                 self._runs_of_schedules[run_of.uid].discard(key)
                 self._enqueue_schedule(Key(key.namespace, run_of.schedule))

@@ -22,9 +22,11 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.pod_executor import PodExecutor
+from torpor_operator.controller.workflow_executor import WorkflowExecutor, key_of, preconditions
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
+    CopyTemplate,
     CreatePod,
     CreateTaskRun,
     DeletePod,
@@ -92,6 +94,7 @@ class Executor:
         self._api, self._clock, self._cache = api, clock, cache
         grace = settings.node_grace
         self._pods = PodExecutor(api, clock, cache, self._patch_taskrun, node_grace=grace, is_leader=is_leader)
+        self._workflows = WorkflowExecutor(api, cache)
         self._concurrency = asyncio.Semaphore(settings.apply_concurrency)
         self._running: set[asyncio.Task[Any]] = set()
 
@@ -111,9 +114,9 @@ class Executor:
         """Store the status of the Workflow unless the Workflow has changed. Returns whether it was stored."""
         if not self._is_leader():
             return False
-        ops = [*_preconditions(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
+        ops = [*preconditions(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
-            stored = await self._finish(self._api.patch(WORKFLOWS, *_key(workflow), ops, subresource="status"))
+            stored = await self._finish(self._api.patch(WORKFLOWS, *key_of(workflow), ops, subresource="status"))
         except errors.NotFound:
             self._cache.drop_workflow(workflow)
             return True
@@ -167,7 +170,7 @@ class Executor:
         except (errors.LostRace, errors.Conflict, errors.NotFound):
             return True
         except errors.ApiError as error:
-            _LOG.warning("%s/%s: %s: %s", *_key(workflow), type(action).__name__, error.message)
+            _LOG.warning("%s/%s: %s: %s", *key_of(workflow), type(action).__name__, error.message)
             if isinstance(error, errors.Forbidden) and namespace_readiness.lacks_role(action, error.message):
                 self._on_forbidden(workflow.metadata.namespace)
             return False
@@ -182,7 +185,7 @@ class Executor:
                     TASKRUNS, action.namespace, action.name, uid=action.uid, propagation="Foreground"
                 )
             case RemoveAnnotation():
-                await self._remove_annotation(workflow, action)
+                await self._workflows.remove_annotation(workflow, action)
             case CreatePod():
                 await self._pods.create(action)
             case DeletePod():
@@ -194,11 +197,13 @@ class Executor:
             case PatchTaskRun():
                 await self._patch_taskrun(action)
             case Resume():
-                await self._resume(workflow)
+                await self._workflows.resume(workflow)
             case SetFinalizers():
-                await self._set_finalizers(workflow, action)
+                await self._workflows.set_finalizers(workflow, action)
+            case CopyTemplate():
+                await self._workflows.copy_template(workflow, action)
             case DeleteWorkflow():
-                await self._api.delete(WORKFLOWS, *_key(workflow), uid=workflow.metadata.uid)
+                await self._api.delete(WORKFLOWS, *key_of(workflow), uid=workflow.metadata.uid)
             case ArchiveRun():
                 self._archive_run(workflow)
             case PostEvent():
@@ -238,28 +243,6 @@ class Executor:
         stored = await self._api.patch(TASKRUNS, *key, action.patch, subresource="status")
         self._cache.taskruns.store.absorb(stored)
 
-    async def _set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
-        wanted = {"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}
-        stored = await self._api.patch(WORKFLOWS, *_key(workflow), [*_preconditions(workflow), wanted])
-        if action.finalizers or workflow.metadata.deletion_timestamp is None:
-            self._cache.store_workflow(stored)
-
-    async def _remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
-        path = f"/metadata/annotations/{action.name.replace('/', '~1')}"
-        ops: list[Object] = [
-            {"op": "test", "path": "/metadata/uid", "value": workflow.metadata.uid},
-            {"op": "test", "path": path, "value": action.value},
-            {"op": "remove", "path": path},
-        ]
-        await self._patch_workflow(workflow, ops)
-
-    async def _resume(self, workflow: Workflow) -> None:
-        resets = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
-        await self._patch_workflow(workflow, [*_preconditions(workflow), *resets])
-
-    async def _patch_workflow(self, workflow: Workflow, ops: list[Object]) -> None:
-        self._cache.store_workflow(await self._api.patch(WORKFLOWS, *_key(workflow), ops))
-
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
         about = (TASKRUNS, action.regarding.metadata) if action.regarding else (WORKFLOWS, workflow.metadata)
         await events.post(self._api, self._event(*about, action.reason, action.message, warning=action.warning))
@@ -285,15 +268,3 @@ def _creation_failed(workflow: Workflow, name: str, error: errors.ApiError) -> P
         warning=True,
         key=f"{workflow.metadata.uid}/{name}/{reason}",
     )
-
-
-def _preconditions(workflow: Workflow) -> list[Object]:
-    metadata = workflow.metadata
-    return [
-        {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
-    ]
-
-
-def _key(workflow: Workflow) -> tuple[str, str]:
-    return workflow.metadata.namespace, workflow.metadata.name

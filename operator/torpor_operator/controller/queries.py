@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
+from pydantic import ValidationError
 from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, WORKFLOWS
+from torpor_api.client.decoding import UNREADABLE
+from torpor_api.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS
+from torpor_api.models import template as templates
 from torpor_api.models.taskrun import parse
 from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError, Reason
@@ -29,13 +32,24 @@ from torpor_operator.model.actions import (
     Evaluate,
     Need,
     ReadPodWarning,
+    ReadTemplate,
     ReadVariables,
 )
-from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Presence, SettledLogs
+from torpor_operator.model.snapshot import (
+    Answer,
+    NotArchived,
+    PodWarning,
+    Presence,
+    SettledLogs,
+    Template,
+    UnreadableTemplate,
+)
 from torpor_operator.taskrun.builder import is_named_for_its_spec
 
 _LOG = logging.getLogger(__name__)
 _CONCURRENCY = 32
+_PROBLEMS = 3
+"""Problems of an unreadable template that are reported."""
 _EVENTS = 50
 """Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
 
@@ -105,6 +119,8 @@ class QueryResolver:
                     return await self._evaluate(query, namespace)
                 case ReadVariables():
                     return await self._read_variables(query)
+                case ReadTemplate():
+                    return await self._read_template(query)
                 case ConfirmArchived():
                     return await self._confirm_archived(query)
                 case ConfirmTaskRun():
@@ -134,6 +150,18 @@ class QueryResolver:
                 reason=Reason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"
             )
         return Value(json=dict(stored.get("data") or {}))
+
+    async def _read_template(self, query: ReadTemplate) -> Answer:
+        try:
+            stored = await self._api.get(TEMPLATES, query.namespace, query.name)
+        except errors.NotFound:
+            return Presence.GONE
+        if UNREADABLE in stored:
+            return UnreadableTemplate(str(stored[UNREADABLE]))
+        try:
+            return Template(templates.parse(stored), dict(stored["spec"]["workflow"]))
+        except ValidationError as error:
+            return UnreadableTemplate("; ".join(_problems(error)))
 
     async def _confirm_archived(self, query: ConfirmArchived) -> Answer:
         try:
@@ -185,6 +213,12 @@ class QueryResolver:
         except errors.ApiError as error:
             _LOG.warning("cannot read the Events of a pod in namespace %s: %s", query.namespace, error.message)
         return PodWarning()
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    """The first problems of an object that does not fit its model, each with its field."""
+    for problem in error.errors(include_url=False, include_input=False)[:_PROBLEMS]:
+        yield f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
 
 
 def _latest(events: Iterable[Object]) -> PodWarning:

@@ -24,7 +24,7 @@ from torpor_operator.controller.garbage_collector import OrphanedPods, OrphanRep
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Evaluate, Need, Plan, PostEvent
-from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot
+from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 
@@ -59,11 +59,11 @@ class Memo:
     failures: int = 0
 
     def drop_momentary_answers(self) -> None:
-        """Forget what holds for one pass only: whether an object exists, and what is archived."""
+        """Forget what holds for one pass only: whether an object exists, a template, and what is archived."""
         self.answers = {
             need: answer
             for need, answer in self.answers.items()
-            if not isinstance(answer, Presence | NotArchived | SettledLogs)
+            if not isinstance(answer, Presence | NotArchived | SettledLogs | TemplateRead)
         }
 
 

@@ -21,7 +21,7 @@ from torpor_wire.state import TERMINAL
 
 from torpor_operator.model.actions import Evaluate, Need, ReadVariables
 from torpor_operator.model.map_items import Item
-from torpor_operator.model.snapshot import Answer, NotArchived, PodWarning, Presence, SettledLogs
+from torpor_operator.model.snapshot import Answer
 from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import Outcome
 
@@ -69,7 +69,7 @@ class Scope:
         if direct is not None:
             return direct
         answer = self.known.get(request)
-        if answer is None or isinstance(answer, Presence | NotArchived | PodWarning | SettledLogs):
+        if not isinstance(answer, Value | ExpressionError):
             return Pending((request,))
         return answer
 
@@ -128,7 +128,7 @@ class Scope:
         metadata = self.workflow.metadata
         read = ReadVariables(metadata.namespace, self.workflow.spec.variables_from or "", self.workflow.status.clears)
         answer = self.known.get(read)
-        if answer is None or isinstance(answer, Presence | NotArchived | PodWarning | SettledLogs):
+        if not isinstance(answer, Value | ExpressionError):
             return Pending((read,))
         return answer
 

@@ -96,6 +96,14 @@ class SetFinalizers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CopyTemplate:
+    """Add the fields of a template to the spec of the Workflow, and set its finalizers, in one patch."""
+
+    fields: Mapping[str, JSON]
+    finalizers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteWorkflow:
     """Delete a finished Workflow whose TTL has expired."""
 
@@ -127,6 +135,7 @@ Action: TypeAlias = (
     | RemovePodFinalizer
     | PatchTaskRun
     | SetFinalizers
+    | CopyTemplate
     | DeleteWorkflow
     | ArchiveRun
     | PostEvent
@@ -177,6 +186,14 @@ class ReadVariables:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadTemplate:
+    """Read the WorkflowTemplate of a run that has not started."""
+
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfirmArchived:
     """Find out whether the archive has the run that completed at this time: its database may have been lost."""
 
@@ -205,6 +222,7 @@ class ConfirmLogs:
 Need: TypeAlias = (
     Evaluate
     | ReadVariables
+    | ReadTemplate
     | ConfirmArchived
     | ConfirmLogs
     | ConfirmTaskRun

@@ -8,9 +8,10 @@ from typing import TypeAlias
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.log_mode import LogMode
 from torpor_api.models.taskrun import TaskRun
+from torpor_api.models.template import WorkflowTemplate
 from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
-from torpor_cel.value import Value
+from torpor_cel.value import JSON, Value
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
@@ -80,7 +81,23 @@ class SettledLogs:
     pods: frozenset[str]
 
 
-Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning | SettledLogs
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A WorkflowTemplate, and its `spec.workflow` as the API server stores it: with fields of newer versions."""
+
+    template: WorkflowTemplate
+    workflow: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableTemplate:
+    """Why a WorkflowTemplate cannot be read."""
+
+    message: str
+
+
+TemplateRead: TypeAlias = Template | UnreadableTemplate
+Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning | SettledLogs | TemplateRead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +122,7 @@ class Snapshot:
     settings: Settings
     now: float
     uncreated: str = ""  # why the last creation of a TaskRun failed
+    uncopied: str = ""  # why the API server rejected the copy of the template
 
     def runs(self, task: str, group_path: Path = ()) -> Mapping[int, TaskRun]:
         """The TaskRuns of a task at one group path, by index."""

@@ -15,7 +15,7 @@ from torpor_operator.taskrun import termination
 def fail_invalid_status(run: RunContext) -> Plan | None:
     """Fail a run whose status holds values that Torpor never writes: nothing is computed from them."""
     problem = instance_indexes.problem(run.workflow) or clear.problem(run.workflow)
-    return None if problem is None else _fail(run, Verdict.failed(Reason.STATUS_INVALID, problem))
+    return None if problem is None else fail(run, Verdict.failed(Reason.STATUS_INVALID, problem))
 
 
 def fail_invalid_graph(run: RunContext) -> Plan | None:
@@ -28,10 +28,11 @@ def fail_invalid_graph(run: RunContext) -> Plan | None:
         steps = [termination.cancel(dispatch.view_of(run.snapshot, name), problem.message) for name in live]
         return dispatch.prepend_steps(Plan(), steps)
     tasks = tuple(map(task_state.cancelled_status, run.workflow.status.tasks))
-    return _fail(run, Verdict.failed(problem.reason, problem.message), tasks)
+    return fail(run, Verdict.failed(problem.reason, problem.message), tasks)
 
 
-def _fail(run: RunContext, verdict: Verdict, tasks: tuple[TaskStatus, ...] = ()) -> Plan:
+def fail(run: RunContext, verdict: Verdict, tasks: tuple[TaskStatus, ...] = ()) -> Plan:
+    """The plan that ends a run without TaskRuns in progress; `tasks` is their last status."""
     failed = status.build(run.workflow, [], verdict, run.snapshot.now)
     return Plan(
         status=failed.model_copy(update={"tasks": tasks}),

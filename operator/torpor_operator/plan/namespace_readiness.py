@@ -66,4 +66,9 @@ def _event(workflow: Workflow, message: str) -> PostEvent:
 
 def lacks_role(action: Action, message: str) -> bool:
     """Whether the API server rejected the action since the operator has no role in the namespace."""
-    return isinstance(action, _NEEDS_ROLE) and "cannot " in message and " resource " in message
+    return isinstance(action, _NEEDS_ROLE) and is_rbac_error(message)
+
+
+def is_rbac_error(message: str) -> bool:
+    """Whether the message of the API server is that of a missing role, not of a policy."""
+    return "cannot " in message and " resource " in message

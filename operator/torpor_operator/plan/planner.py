@@ -8,7 +8,14 @@ from typing import TypeAlias
 
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import active_run, clear_request, finished_run, invalid_run, namespace_readiness
+from torpor_operator.plan import (
+    active_run,
+    clear_request,
+    finished_run,
+    invalid_run,
+    namespace_readiness,
+    template_copy,
+)
 from torpor_operator.plan.run_context import RunContext
 
 Decision: TypeAlias = Callable[[RunContext], Plan | None]
@@ -18,6 +25,7 @@ DECISIONS: tuple[Decision, ...] = (
     clear_request.accept_or_refuse,  # the clear annotation asks to run instances again
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
     active_run.hold_queued,  # a queued run of a Schedule: its timeout does not begin yet
+    template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer
     active_run.add_finalizer,  # the finalizer is missing: add it before anything is created
     invalid_run.fail_invalid_graph,  # the tasks have no order: end what runs, then fail
     active_run.end_early,  # the run is deleted, cancelled, stopped or timed out

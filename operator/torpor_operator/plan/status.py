@@ -180,7 +180,7 @@ def reopened(
 
 
 def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> tuple[Condition, ...]:
-    stalled = result.succeeded == "False" or bool(lost)
+    stalled = result.succeeded == "False" or result.reason == Reason.TEMPLATE_NOT_FOUND or bool(lost)
     in_progress = result.state if result.state in _IN_PROGRESS else result.reason
     reason, message = (Reason.NODE_LOST, lost) if lost else (in_progress, result.message)
     wanted = (
