@@ -1,10 +1,13 @@
 """Which writes of a Workflow each policy checks: a new rule must not block a run that an older policy admitted."""
 
+import ast
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from torpor_api.crdgen import definitions
 
 _POLICIES = Path(__file__).resolve().parents[3] / "manifests/base/policies"
 
@@ -17,7 +20,16 @@ def operations(file: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("file", "expected"), [("workflow.yaml", ["CREATE", "UPDATE"]), ("change.yaml", ["UPDATE"])])
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("workflow.yaml", ["CREATE", "UPDATE"]),
+        ("change.yaml", ["UPDATE"]),
+        ("origin.yaml", ["CREATE"]),
+        ("params.yaml", ["CREATE", "UPDATE"]),
+        ("template.yaml", ["CREATE", "UPDATE"]),
+    ],
+)
 def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> None:
     assert operations(file) == expected
 
@@ -27,5 +39,44 @@ def test_an_update_that_keeps_params_and_tasks_is_not_checked() -> None:
     (condition,) = policy["spec"]["matchConditions"]
     assert condition["expression"] == (
         "oldObject == null || object.spec.?params != oldObject.spec.?params "
-        "|| object.spec.tasks != oldObject.spec.tasks"
+        "|| object.spec.?tasks != oldObject.spec.?tasks || object.spec.?workflow != oldObject.spec.?workflow"
     )
+
+
+def test_the_defaults_that_a_run_of_a_template_may_have_are_those_of_the_schema() -> None:
+    policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "origin.yaml").read_text())))
+    variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
+    listed = ast.literal_eval(variables["defaults"])
+    schema = definitions.workflows()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    defaults = {name: field["default"] for name, field in schema["properties"].items() if "default" in field}
+    del defaults["suspend"]  # a run of a template may set it
+    assert listed == {name: str(value).lower() for name, value in defaults.items()}
+
+
+def test_a_policy_that_needs_templates_admits_a_run_if_it_cannot_be_evaluated() -> None:
+    policy, binding = yaml.safe_load_all((_POLICIES / "params.yaml").read_text())
+    assert policy["spec"]["failurePolicy"] == "Ignore", "the operator checks params again"
+    assert binding["spec"]["paramRef"] == {"selector": {}, "parameterNotFoundAction": "Allow"}
+
+
+def test_no_message_uses_the_authorizer_which_messages_do_not_have() -> None:
+    for path in _POLICIES.glob("*.yaml"):
+        for document in filter(
+            lambda each: "validations" in each.get("spec", {}), yaml.safe_load_all(path.read_text())
+        ):
+            variables = {each["name"]: each["expression"] for each in document["spec"].get("variables", [])}
+            messages = [each.get("messageExpression", "") for each in document["spec"]["validations"]]
+            assert not any("authorizer" in text for text in _closure(messages, variables)), path.name
+
+
+def _closure(texts: list[str], variables: dict[str, str]) -> list[str]:
+    """The texts and the expressions of the variables that they use, directly or not."""
+    found, queue = set[str](), list(texts)
+    result: list[str] = []
+    while queue:
+        text = queue.pop()
+        result.append(text)
+        new = set(re.findall(r"variables\.(\w+)", text)) - found
+        found |= new
+        queue += [variables[name] for name in new]
+    return result
