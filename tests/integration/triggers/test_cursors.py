@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from torpor.triggers import Http, Redis, Sql
+from torpor.triggers import Http, Object, Redis, Sql
 from torpor.triggers.support.secret_refs import Revealed
 
 from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.integration.triggers.servers.postgres import Postgres
 from tests.integration.triggers.servers.redis_server import RedisServer
+from tests.integration.triggers.servers.s3 import ACCESS_KEY, BUCKET, REGION, S3, SECRET_KEY
 from tests.integration.triggers.site import ReceivedRequest, Site, site
 from tests.support import fake_services, trigger_services
 
@@ -193,3 +194,66 @@ async def test_waits_with_different_cursors_share_requests() -> None:
         answers = await Http.poll_many(waits, given)
         assert [one and one.payload["cursor"] for one in answers] == ['"v2"', '"v2"', None]
         assert len(at.asked) == 1
+
+
+def objects(s3: S3, key: str, cursor: str | None, **given: Any) -> Object:
+    options = {
+        "endpoint": s3.endpoint,
+        "region": REGION,
+        "access_key_id": ACCESS_KEY,
+        "secret_access_key": Revealed(SECRET_KEY),
+    }
+    return Object(f"s3://{BUCKET}/{key}", options=options, cursor=cursor, **{"interval": 0.1, **given})
+
+
+async def test_objects_under_a_prefix_fire_once_each_in_the_order_of_their_times(s3: S3, key: str) -> None:
+    store, added = s3.store(), []
+    for number in range(60):  # in an order that is not that of their names, and more than fit into an event
+        added.append(f"{key}/{number * 7 % 60:02}")
+        await store.put_async(added[-1], b"")
+    cursor, found, sizes = None, [], []
+    while len(found) < 60:
+        event = await trigger_services.event(objects(s3, f"{key}/", cursor, settle="1s"))
+        cursor = event["cursor"]
+        found += [one["path"] for one in event["objects"]]
+        sizes.append(event["count"])
+    assert sorted(found) == sorted(added)
+    assert len(sizes) > 1
+    assert sum(sizes) == 60
+
+    last = objects(s3, f"{key}/", cursor, settle="1s")
+    async with trigger_services.waiting(last) as wait:
+        await trigger_services.looked(last, "0 of 1 new objects")
+        await store.put_async(f"{key}/00", b"changed")
+        await trigger_services.looked(last, "1 may not be complete yet")
+        event = await wait
+    assert [(one["path"], one["size"]) for one in event["objects"]] == [(f"{key}/00", 7)]
+
+
+async def test_an_object_fires_when_it_is_another(s3: S3, key: str) -> None:
+    store = s3.store()
+    await store.put_async(key, b"first")
+    first = await trigger_services.event(objects(s3, key, None))
+    second = objects(s3, key, first["cursor"])
+    async with trigger_services.waiting(second) as wait:
+        await trigger_services.looked(second, "exists and has not changed")
+        await store.put_async(key, b"second")
+        event = await wait
+    assert (event["path"], event["size"]) == (key, 6)
+    assert event["cursor"] != first["cursor"]
+
+
+async def test_waits_with_different_cursors_share_a_listing(s3: S3, key: str) -> None:
+    store, backends = s3.store(), trigger_services.backends()
+    for number in range(3):
+        await store.put_async(f"{key}/{number}", b"")
+    begin = (await trigger_services.event(objects(s3, f"{key}/", None, settle=0)))["cursor"]
+    waits = [objects(s3, f"{key}/", cursor, settle=0) for cursor in (None, begin, "2020-01-01T00:00:00Z")]
+    for one in waits:
+        one.bind(trigger_services.services(backends))
+    assert len({one.source for one in waits}) == 1
+    try:
+        answers = await Object.poll_many(waits, waits[0].services)
+        assert [one and one.payload["count"] for one in answers] == [3, None, 3]  # type: ignore[union-attr]
+    finally:
+        await backends.clients.closed()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor.triggers import Object
+from torpor.triggers import Object, cursors
 from torpor.triggers.support import object_clients, object_urls
 from torpor.triggers.support.object_urls import ObjectLocation
 from torpor.triggers.support.secret_refs import Revealed
@@ -51,9 +51,21 @@ def test_it_reads_back_what_it_wrote_secrets_as_references() -> None:
 
 
 @pytest.mark.parametrize(
+    "cursor", [None, "2026-11-20T08:00:00Z", str(cursors.Progress(cursors.Position(1, "in/a b"), 2))]
+)
+def test_a_cursor_is_stored(cursor: str | None) -> None:
+    name, kwargs = Object("s3://drops/in/", cursor=cursor, settle="10m").serialize()
+    assert (name, kwargs) == ("object", {"url": "s3://drops/in/", "cursor": cursor, "settle": 600.0})
+    assert Object(**kwargs).serialize() == (name, kwargs)
+
+
+@pytest.mark.parametrize(
     ("kwargs", "error", "words"),
     [
         ({"url": 7}, TypeError, "url must be text"),
+        ({"cursor": 7}, TypeError, "cursor must be text or null"),
+        ({"url": "s3://drops/in/", "cursor": "x"}, ValueError, "neither a time nor the cursor of an event"),
+        ({"settle": -1}, ValueError, "settle is -1 seconds"),
         ({"url": "drops/key"}, ValueError, "not a URL such as s3://"),
         ({"url": "http://drops/key"}, ValueError, "not a URL such as s3://"),
         ({"url": "memory:///key"}, ValueError, "not a URL such as s3://"),

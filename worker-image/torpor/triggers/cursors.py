@@ -2,13 +2,32 @@
 
 A trigger with a cursor fires for the next thing after it, and its event contains the cursor after that thing. Nothing
 that happens between two waits is lost, and nothing fires twice.
+
+Objects, files and Workflows are ordered by time and name. A later look may find an earlier one: several have the same
+time, and what is written at the same time becomes visible in any order. So a trigger leaves out the newest ones until
+they have settled, and the cursor also contains the time up to which nothing earlier can appear.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from torpor_wire import constants, trigger
+from torpor_wire import canonical, constants, times, trigger
+
+from torpor.triggers.support import event_size
+
+SETTLE = 2.0
+"""Seconds after which nothing earlier becomes visible: times may have whole seconds."""
+_BATCH_MAX = 200
+"""More than fit into an event."""
+_NAME_MAX = 800
+_KEPT = 700
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class Unset(Enum):
@@ -44,3 +63,92 @@ def stored(value: Cursor) -> dict[str, str | None]:
 def with_cursor(event: Mapping[str, Any], given: Cursor, after: str) -> dict[str, Any]:
     """Return the event with the cursor after it, if the trigger has the argument."""
     return dict(event) if isinstance(given, Unset) else {**event, trigger.CURSOR: after}
+
+
+class Position(NamedTuple):
+    """A place in the order. `at` is in microseconds since the epoch."""
+
+    at: int
+    name: str
+
+
+class Progress(NamedTuple):
+    """What a cursor contains: the last thing that fired, and the time up to which nothing earlier can appear."""
+
+    last: Position
+    complete: int
+
+    def __str__(self) -> str:
+        return f"{_text(self.last.at)} {_text(self.complete)} {self.last.name}"
+
+
+def position(seconds: float, name: str) -> Position:
+    """Return the place of a thing with this time, in seconds since the epoch. The end of a long name is hashed."""
+    at = min(max(round(seconds * 1e6), _FIRST), _LAST - 1)
+    if len(name) > _NAME_MAX:
+        name = name[:_KEPT] + hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
+    return Position(at, name)
+
+
+def timestamp(seconds: float) -> str:
+    """Return the time of a thing as a cursor contains it, in microseconds."""
+    return _text(position(seconds, "").at)
+
+
+def progress(value: Cursor) -> Progress:
+    """Return what a cursor contains; of a time alone, everything after it is still to come. Raises ValueError."""
+    if not isinstance(value, str):
+        return Progress(Position(_FIRST, ""), _FIRST)
+    at, _, rest = value.partition(" ")
+    complete, _, name = rest.partition(" ")
+    try:
+        if not rest:
+            return Progress(Position(_microseconds(at) + 1, ""), _FIRST)
+        return Progress(Position(_microseconds(at), name), _microseconds(complete))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"cursor {value[:100]!r} is neither a time nor the cursor of an event: {error}") from error
+
+
+class Settling:
+    """Decides up to which time nothing earlier can appear any more.
+
+    That is the newest time that was seen `seconds` ago, or `seconds` before the newest one, whatever is later. Both are
+    times of the source, so its clock need not agree with that of the triggerer.
+    """
+
+    def __init__(self, seconds: float, complete: int) -> None:
+        self._seconds = seconds
+        self._complete = complete
+        self._seen: tuple[int, float] | None = None
+
+    def complete(self, newest: int, now: float) -> int:
+        """Return that time, in microseconds. `newest` is the latest time of a thing, `now` is in seconds."""
+        seen, at = self._seen = self._seen or (newest, now)
+        if now - at >= self._seconds:
+            self._complete = max(self._complete, seen)
+            self._seen = newest, now
+        self._complete = max(self._complete, newest - round(self._seconds * 1e6))
+        return self._complete
+
+
+def batch(name: str, items: Sequence[tuple[Position, Any]], complete: int) -> dict[str, Any]:
+    """Return an event `{count, name, cursor}` with the first items that fit, and the cursor after the last of them.
+
+    The first item always counts. If it does not fit, it is missing and `truncated` is true.
+    """
+    items = items[:_BATCH_MAX]
+    longest = max((str(Progress(place, complete)) for place, _ in items), key=lambda text: len(canonical.plain(text)))
+    fitting = event_size.listed({"count": len(items), trigger.CURSOR: longest}, name, [item for _, item in items])[name]
+    count = max(1, len(fitting))
+    after = str(Progress(items[count - 1][0], complete))
+    lacks = {} if fitting else {"truncated": True}
+    return {"count": count, name: fitting, **lacks, trigger.CURSOR: after}
+
+
+def _text(at: int) -> str:
+    return (_EPOCH + at * _MICROSECOND).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _microseconds(text: str) -> int:
+    times.epoch(text)  # rejects times without an offset
+    return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND

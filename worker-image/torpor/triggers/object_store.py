@@ -9,9 +9,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from torpor_wire import times
+from torpor_wire import constants, times
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.cursors import UNSET, Cursor, Settling
 from torpor.triggers.services import Services
 from torpor.triggers.support import (
     arguments,
@@ -51,6 +53,10 @@ class Object(BaseTrigger):
     The event of an object is `{path, size, last_modified, e_tag}`. The event of a prefix is `{count, objects}`, with as
     many objects as fit.
 
+    With `cursor`, a prefix fires for objects that were in no event before, in the order of their times and names. The
+    event is `{count, objects, cursor}`; objects that do not fit are in the next event. A single object fires if it
+    differs from the version that fired last.
+
         Object("s3://lake/2026-11-21/", count=24, options={"region": "eu-central-1"})
 
     Args:
@@ -59,32 +65,47 @@ class Object(BaseTrigger):
         count: The minimum number of objects under a prefix.
         options: Endpoint, region, account and credentials of the store; secrets as SecretRef.
         interval: Time between two polls: a timedelta, seconds, or text such as `30s`.
+        settle: With `cursor`: how long after an object another one with an earlier time may appear under a prefix.
+        cursor: The position after the last event, or a time.
     """
 
     poll_at_once = 5000
     requires = ("obstore",)
     extra = "torpor[objects]"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a query, each with a default
         self,
         url: str,
         *,
         count: int | None = None,
         options: Mapping[str, str | bool | Reference] | None = None,
         interval: timedelta | float | str = INTERVAL,
+        settle: timedelta | float | str = cursors.SETTLE,
+        cursor: Cursor = UNSET,
     ) -> None:
         self.url = url
         self.place = object_urls.parse_object_url(url)
         self.count = None if count is None else arguments.count(count, "count", most=COUNT_MAX)
         self.options = _options(options, self.place)
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.settle = arguments.seconds(settle, "settle")
+        self.cursor = cursors.cursor(cursor)
+        self._after = cursors.progress(self.cursor) if self.place.is_folder else cursors.progress(None)
+        self._settling = Settling(self.settle, self._after.complete)
         if self.count is not None and not self.place.is_folder:
             raise ValueError("count needs a prefix: end url with a slash")
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {"url": self.url, "count": self.count, "options": self.options or None, "interval": self.interval}
-        return "object", arguments.differing(given, {"count": 1, "interval": INTERVAL})
+        given = {
+            "url": self.url,
+            "count": self.count,
+            "options": self.options or None,
+            "interval": self.interval,
+            "settle": self.settle,
+        }
+        defaults = {"count": 1, "interval": INTERVAL, "settle": cursors.SETTLE}
+        return "object", arguments.differing(given, defaults) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check that files are in an allowed folder, and that no custom endpoint gets the triggerer's identity."""
@@ -106,11 +127,15 @@ class Object(BaseTrigger):
 
     @property
     def source(self) -> Hashable:  # type: ignore[override]
-        """The folder and the credentials. A prefix and a single object are polled separately, files each alone."""
+        """The folder and the credentials. A prefix and a single object are polled separately, files each alone.
+
+        A cursor needs the whole listing of a prefix.
+        """
         place = self.place
         if place.scheme == "file":
             return None
-        return place.scheme, place.bucket, place.folder, place.is_folder, tuple(sorted(self.options.items()))
+        is_whole = place.is_folder and self.cursor is not UNSET
+        return place.scheme, place.bucket, place.folder, place.is_folder, is_whole, tuple(sorted(self.options.items()))
 
     @classmethod
     async def poll_many(
@@ -138,9 +163,8 @@ class Object(BaseTrigger):
 
     async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
         """Return the result of each deferral on this prefix."""
-        listed = await object_urls.listed(
-            store, self.key(), max(one.count or 1 for one in waits), self.services.answer_bytes
-        )
+        count = max(one.count or 1 for one in waits) if self.cursor is UNSET else None
+        listed = await object_urls.listed(store, self.key(), count, self.services.answer_bytes)
         found = [one for one in listed if await self._inside(f"{self.opened()}/{one.path}")]
         return [one.of_folder(found) for one in waits]
 
@@ -156,10 +180,23 @@ class Object(BaseTrigger):
     def of_folder(self, found: Sequence[ObjectInfo]) -> TriggerEvent | None:
         """Return the event of a prefix, if it has enough objects."""
         wanted = self.count or 1
+        if self.cursor is not UNSET:
+            return self._of_new(found, wanted)
         self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
         if len(found) < wanted:
             return None
         return TriggerEvent(event_size.listed({"count": len(found)}, "objects", [self._told(one) for one in found]))
+
+    def _of_new(self, found: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
+        """Return the event of the objects after the cursor, without the newest ones."""
+        places = sorted((cursors.position(one.modified, one.path), one) for one in found)
+        new = [(place, one) for place, one in places if place > self._after.last]
+        complete = self._settling.complete(new[-1][0].at, self.services.now()) if new else 0
+        settled = [(place, self._told(one)) for place, one in new if place.at <= complete]
+        self.last_look = f"{len(settled)} of {wanted} new objects are under {self.url}"
+        if len(settled) < len(new):
+            self.last_look += f"; {len(new) - len(settled)} may not be complete yet"
+        return TriggerEvent(cursors.batch("objects", settled, complete)) if len(settled) >= wanted else None
 
     def of_object(self, found: ObjectInfo | Exception | None) -> TriggerEvent | Exception | None:
         """Return the event of an object, if it exists."""
@@ -168,7 +205,13 @@ class Object(BaseTrigger):
         if isinstance(found, Exception):
             return found
         self.last_look = f"{self.url} {'does not exist' if found is None else 'exists'}"
-        return None if found is None else TriggerEvent(self._told(found))
+        if found is None:
+            return None
+        version = f"{cursors.timestamp(found.modified)} {found.e_tag or found.size}"[: constants.CURSOR_MAX]
+        if version == self.cursor:
+            self.last_look += " and has not changed"
+            return None
+        return TriggerEvent(cursors.with_cursor(self._told(found), self.cursor, version))
 
     async def _inside(self, path: str) -> bool:
         """Return whether a file is not a link that leads out of the allowed folder."""

@@ -95,8 +95,8 @@ async def head(store: "ObjectStore", path: str) -> ObjectInfo | None:
         raise _meant(error) from error
 
 
-async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> list[ObjectInfo]:
-    """Return at least `count` objects under a prefix, if there are as many, by path. Raises as `head` does.
+async def listed(store: "ObjectStore", folder: str, count: int | None, most: int) -> list[ObjectInfo]:
+    """Return at least `count` objects under a prefix, if there are as many, or all, by path. Raises as `head` does.
 
     Raises AnswerTooLargeError if their paths have more than `LISTING` times `most` characters.
     """
@@ -107,7 +107,7 @@ async def listed(store: "ObjectStore", folder: str, count: int, most: int) -> li
         if left < 0:
             raise AnswerTooLargeError("its listing is too large: use a folder with fewer objects")
         found += page
-        if len(found) >= max(count, LISTED):
+        if count is not None and len(found) >= max(count, LISTED):
             break
     return sorted(found)
 
