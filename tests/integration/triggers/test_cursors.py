@@ -225,7 +225,7 @@ async def test_objects_under_a_prefix_fire_once_each_in_the_order_of_their_times
     async with trigger_services.waiting(last) as wait:
         await trigger_services.looked(last, "0 of 1 new objects")
         await store.put_async(f"{key}/00", b"changed")
-        await trigger_services.looked(last, "1 may not be complete yet")
+        await trigger_services.looked(last, "1 newer ones wait for 1 s")
         event = await wait
     assert [(one["path"], one["size"]) for one in event["objects"]] == [(f"{key}/00", 7)]
 

@@ -79,17 +79,12 @@ def test_no_thing_is_lost_or_doubled_as_long_as_it_appears_in_time(data: st.Data
     cursor: str | None = None
     settling = Settling(2.0, cursors.progress(cursor).complete)
     for now in looks:
-        after = cursors.progress(cursor).last
         visible = [(cursors.position(at, name), (at, name)) for at, name, late in things if at + late <= now]
-        new = sorted(one for one in visible if one[0] > after)
-        if not new:
-            continue
-        complete = settling.complete(new[-1][0].at, now)
-        settled = [one for one in new if one[0].at <= complete]
-        if settled:
-            some = settled[: data.draw(st.integers(1, 3))]
+        new = cursors.settled(visible, cursors.progress(cursor), settling, now)
+        if new.items:
+            some = new.items[: data.draw(st.integers(1, 3))]
             found += [one for _, one in some]
-            cursor = str(Progress(some[-1][0], complete))
+            cursor = str(Progress(some[-1][0], new.complete))
             settling = Settling(2.0, cursors.progress(cursor).complete)
     assert found == sorted((at, name) for at, name, _ in things)
 

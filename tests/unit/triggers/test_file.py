@@ -48,6 +48,8 @@ def test_only_what_differs_from_the_defaults_is_stored_and_read_back() -> None:
         ({"count": 0}, ValueError, "count is 0"),
         ({"count": True}, TypeError, "count must be an integer"),
         ({"interval": 0}, ValueError, "interval is 0 seconds"),
+        ({"settle": -1}, ValueError, "settle is -1 seconds"),
+        ({"cursor": "x"}, ValueError, "neither a time nor the cursor of an event"),
     ],
 )
 def test_what_makes_no_sense_is_refused(kwargs: Any, error: type[Exception], words: str) -> None:
@@ -161,3 +163,42 @@ async def test_a_folder_that_cannot_be_read_is_not_there_yet(folder: Path, monke
         monkeypatch.undo()
         touch(folder / "in/a")
         assert (await wait)["count"] == 1
+
+
+async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -> None:
+    start = 1_800_000_000
+    for number in range(90):
+        os.utime(touch(folder / f"in/{number * 7 % 90:02}"), (start, start + number // 3))
+    cursor, found = None, []
+    while len(found) < 90:
+        trigger = File(f"{folder}/in/*", interval=0.1, settle="0.3s", cursor=cursor)
+        event = await trigger_services.event(trigger, folders=(str(folder),))
+        assert event["count"] == len(event["files"])
+        assert len(canonical.plain(event).encode()) <= 4096
+        cursor = event["cursor"]
+        found += [Path(one["path"]).name for one in event["files"]]
+    rounds = [sorted(f"{number * 7 % 90:02}" for number in range(first, first + 3)) for first in range(0, 90, 3)]
+    assert found == [name for names_of_one_time in rounds for name in names_of_one_time]
+
+    last = File(f"{folder}/in/*", interval=0.1, settle="0.3s", cursor=cursor)
+    async with trigger_services.waiting(last, folders=(str(folder),)) as wait:
+        await trigger_services.looked(last, "0 of 1 new files match")
+        os.utime(touch(folder / "in/00", "new"), (start, start + 200))
+        event = await wait
+    assert [(Path(one["path"]).name, one["size"]) for one in event["files"]] == [("00", 3)]
+
+
+async def test_a_file_of_the_same_time_under_an_earlier_name_is_not_lost(folder: Path) -> None:
+    os.utime(touch(folder / "in/b"), (1_800_000_000, 1_800_000_000))
+    trigger = File(f"{folder}/in/*", interval=0.1, settle="1s", cursor="2020-01-01T00:00:00Z")
+    async with trigger_services.waiting(trigger, folders=(str(folder),)) as wait:
+        await trigger_services.looked(trigger, "0 of 1 new files match")
+        os.utime(touch(folder / "in/a"), (1_800_000_000, 1_800_000_000))
+        event = await wait
+    assert [Path(one["path"]).name for one in event["files"]] == ["a", "b"]
+
+
+def test_a_cursor_is_stored() -> None:
+    name, kwargs = File("/data/a", cursor=None, settle="1m").serialize()
+    assert (name, kwargs) == ("file", {"path": "/data/a", "cursor": None, "settle": 60.0})
+    assert File(**kwargs).serialize() == (name, kwargs)

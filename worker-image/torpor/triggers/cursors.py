@@ -117,18 +117,37 @@ class Settling:
     """
 
     def __init__(self, seconds: float, complete: int) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._complete = complete
         self._seen: tuple[int, float] | None = None
 
     def complete(self, newest: int, now: float) -> int:
         """Return that time, in microseconds. `newest` is the latest time of a thing, `now` is in seconds."""
         seen, at = self._seen = self._seen or (newest, now)
-        if now - at >= self._seconds:
+        if now - at >= self.seconds:
             self._complete = max(self._complete, seen)
             self._seen = newest, now
-        self._complete = max(self._complete, newest - round(self._seconds * 1e6))
+        self._complete = max(self._complete, newest - round(self.seconds * 1e6))
         return self._complete
+
+
+class New(NamedTuple):
+    """The things after a cursor that have settled, and how many others there are, as the end of a sentence."""
+
+    items: Sequence[tuple[Position, Any]]
+    complete: int
+    remark: str
+
+
+def settled(items: Sequence[tuple[Position, Any]], after: Progress, settling: Settling, now: float) -> New:
+    """Return the things to fire for, in their order."""
+    new = sorted((one for one in items if one[0] > after.last), key=lambda one: one[0])
+    if not new:
+        return New((), after.complete, "")
+    complete = settling.complete(new[-1][0].at, now)
+    ready = [one for one in new if one[0].at <= complete]
+    left = len(new) - len(ready)
+    return New(ready, complete, f"; {left} newer ones wait for {settling.seconds:g} s" if left else "")
 
 
 def batch(name: str, items: Sequence[tuple[Position, Any]], complete: int) -> dict[str, Any]:

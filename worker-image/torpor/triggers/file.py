@@ -4,15 +4,18 @@
 systems can block, so each check runs in a worker thread.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from torpor_wire import times
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger
+from torpor.triggers.cursors import UNSET, Cursor, Settling
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments, event_size, file_access, polling
+from torpor.triggers.support.file_access import FileInfo
 
 
 class File(BaseTrigger):
@@ -21,25 +24,43 @@ class File(BaseTrigger):
     Each of `files` has path, size (bytes) and mtime (seconds since the epoch), sorted by path, as many as fit. `count`
     is the number of all matches.
 
+    With `cursor`, it fires for files that were in no event before, in the order of their modification times and paths.
+    The event is `{count, files, cursor}`; files that do not fit are in the next event.
+
         File("/data/in/*.csv", count=24)
 
     Args:
         path: An absolute path or pattern; `**` matches any number of folders.
         count: The minimum number of matches.
         interval: Time between two checks: a timedelta, seconds, or text such as `30s`.
+        settle: With `cursor`: how long after a file another one with an earlier time may appear.
+        cursor: The position after the last event, or a time.
     """
 
     blocking = True
 
-    def __init__(self, path: str, *, count: int = 1, interval: timedelta | float | str = polling.INTERVAL) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        count: int = 1,
+        interval: timedelta | float | str = polling.INTERVAL,
+        settle: timedelta | float | str = cursors.SETTLE,
+        cursor: Cursor = UNSET,
+    ) -> None:
         self.path = arguments.text(path, "path")
         self.count = arguments.count(count, "count")
         self.interval = arguments.seconds(interval, "interval", least=polling.INTERVAL_MIN)
+        self.settle = arguments.seconds(settle, "settle")
+        self.cursor = cursors.cursor(cursor)
+        self._after = cursors.progress(self.cursor)
+        self._settling = Settling(self.settle, self._after.complete)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {"path": self.path, "count": self.count, "interval": self.interval}
-        return "file", arguments.differing(given, {"count": 1, "interval": polling.INTERVAL})
+        given = {"path": self.path, "count": self.count, "interval": self.interval, "settle": self.settle}
+        defaults = {"count": 1, "interval": polling.INTERVAL, "settle": cursors.SETTLE}
+        return "file", arguments.differing(given, defaults) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check that the path is in a folder that its namespace may see. Raises ValueError."""
@@ -53,8 +74,20 @@ class File(BaseTrigger):
         except OSError as error:
             self.last_look = f"{self.path} cannot be read: {error.strerror}"
             return None
+        if self.cursor is not UNSET:
+            return self._new(found)
         self.last_look = f"{len(found)} of {self.count} files match {self.path}"
         if len(found) < self.count:
             return None
-        files = [{"path": one.path, "size": one.size, "mtime": times.rfc3339(one.mtime)} for one in found]
-        return event_size.listed({"count": len(found)}, "files", files)
+        return event_size.listed({"count": len(found)}, "files", [_shown(one) for one in found])
+
+    def _new(self, found: Sequence[FileInfo]) -> dict[str, Any] | None:
+        """Return the event of the files after the cursor, without the newest ones."""
+        places = [(cursors.position(one.mtime, one.path), _shown(one)) for one in found]
+        new = cursors.settled(places, self._after, self._settling, self.services.now())
+        self.last_look = f"{len(new.items)} of {self.count} new files match {self.path}{new.remark}"
+        return cursors.batch("files", new.items, new.complete) if len(new.items) >= self.count else None
+
+
+def _shown(one: FileInfo) -> dict[str, Any]:
+    return {"path": one.path, "size": one.size, "mtime": times.rfc3339(one.mtime)}

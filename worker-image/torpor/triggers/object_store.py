@@ -189,14 +189,14 @@ class Object(BaseTrigger):
 
     def _of_new(self, found: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
         """Return the event of the objects after the cursor, without the newest ones."""
-        places = sorted((cursors.position(one.modified, one.path), one) for one in found)
-        new = [(place, one) for place, one in places if place > self._after.last]
-        complete = self._settling.complete(new[-1][0].at, self.services.now()) if new else 0
-        settled = [(place, self._told(one)) for place, one in new if place.at <= complete]
-        self.last_look = f"{len(settled)} of {wanted} new objects are under {self.url}"
-        if len(settled) < len(new):
-            self.last_look += f"; {len(new) - len(settled)} may not be complete yet"
-        return TriggerEvent(cursors.batch("objects", settled, complete)) if len(settled) >= wanted else None
+        places = [(cursors.position(one.modified, one.path), one) for one in found]
+        new = cursors.settled(places, self._after, self._settling, self.services.now())
+        self.last_look = f"{len(new.items)} of {wanted} new objects are under {self.url}{new.remark}"
+        if len(new.items) < wanted:
+            return None
+        return TriggerEvent(
+            cursors.batch("objects", [(place, self._told(one)) for place, one in new.items], new.complete)
+        )
 
     def of_object(self, found: ObjectInfo | Exception | None) -> TriggerEvent | Exception | None:
         """Return the event of an object, if it exists."""
