@@ -166,7 +166,7 @@ async def test_a_folder_that_cannot_be_read_is_not_there_yet(folder: Path, monke
 
 
 async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -> None:
-    start = 1_800_000_000
+    start = 1_700_000_000
     for number in range(90):
         os.utime(touch(folder / f"in/{number * 7 % 90:02}"), (start, start + number // 3))
     cursor, found = None, []
@@ -189,13 +189,22 @@ async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -
 
 
 async def test_a_file_of_the_same_time_under_an_earlier_name_is_not_lost(folder: Path) -> None:
-    os.utime(touch(folder / "in/b"), (1_800_000_000, 1_800_000_000))
+    os.utime(touch(folder / "in/b"), (1_700_000_000, 1_700_000_000))
     trigger = File(f"{folder}/in/*", interval=0.1, settle="1s", cursor="2020-01-01T00:00:00Z")
     async with trigger_services.waiting(trigger, folders=(str(folder),)) as wait:
         await trigger_services.looked(trigger, "0 of 1 new files match")
-        os.utime(touch(folder / "in/a"), (1_800_000_000, 1_800_000_000))
+        os.utime(touch(folder / "in/a"), (1_700_000_000, 1_700_000_000))
         event = await wait
     assert [Path(one["path"]).name for one in event["files"]] == ["a", "b"]
+
+
+async def test_a_file_of_the_future_waits_and_does_not_hide_the_others(folder: Path) -> None:
+    future = times.epoch("2199-01-01T00:00:00Z")
+    os.utime(touch(folder / "in/a"), (future, future))
+    os.utime(touch(folder / "in/b"), (1_700_000_000, 1_700_000_000))
+    trigger = File(f"{folder}/in/*", interval=0.1, settle=0, cursor=None)
+    event = await trigger_services.event(trigger, folders=(str(folder),))
+    assert [Path(one["path"]).name for one in event["files"]] == ["b"]
 
 
 def test_a_cursor_is_stored() -> None:

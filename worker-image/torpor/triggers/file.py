@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from torpor_wire import times
+from torpor_wire import constants, times
 
 from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger
@@ -82,9 +82,14 @@ class File(BaseTrigger):
         return event_size.listed({"count": len(found)}, "files", [_shown(one) for one in found])
 
     def _new(self, found: Sequence[FileInfo]) -> dict[str, Any] | None:
-        """Return the event of the files after the cursor, without the newest ones."""
-        places = [(cursors.position(one.mtime, one.path), _shown(one)) for one in found]
-        new = cursors.settled(places, self._after, self._settling, self.services.now())
+        """Return the event of the files after the cursor, without the newest ones.
+
+        Anyone can give a file a time of the next century. As the cursor, it would hide all files before it.
+        """
+        now = self.services.now()
+        latest = now + constants.CLOCK_SLACK_S
+        places = [(cursors.position(one.mtime, one.path), _shown(one)) for one in found if one.mtime <= latest]
+        new = cursors.settled(places, self._after, self._settling, now)
         self.last_look = f"{len(new.items)} of {self.count} new files match {self.path}{new.remark}"
         return cursors.batch("files", new.items, new.complete) if len(new.items) >= self.count else None
 
