@@ -64,9 +64,9 @@ type: venv ## mypy, strict
 
 generate: venv ## CRDs from the models, install.yaml from the manifests, docs/reference from the code
 	$(BIN)/python -m torpor_api.crdgen
+	$(BIN)/python -m torpor_reference
 	kubectl=$$($(DEV) kubectl) && (cat manifests/header.txt && $$kubectl kustomize manifests/base) > manifests/install.yaml.new
 	mv manifests/install.yaml.new manifests/install.yaml
-	$(BIN)/python -m torpor_reference
 
 verify: generate ## what is generated is what is committed
 	git diff --exit-code -- crds manifests docs/reference

@@ -1,4 +1,7 @@
-"""`python -m torpor_reference`: writes the generated parts of docs/reference. The only module that touches files."""
+"""`python -m torpor_reference`: writes the generated parts of docs/reference, and policy torpor-timezone.
+
+The only module of the generator that writes files.
+"""
 
 import sys
 from collections.abc import Mapping
@@ -6,16 +9,18 @@ from pathlib import Path
 
 import yaml
 
-from torpor_reference import commands, fields, sources
+from torpor_reference import commands, fields, sources, timezones
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = _ROOT / "docs/reference"
+_TIMEZONES = _ROOT / "manifests/base/policies/timezone.yaml"
 
 
 def pages() -> dict[Path, str]:
-    """The text of each page that has generated parts."""
-    return {_FOLDER / name: fill((_FOLDER / name).read_text(), blocks) for name, blocks in _blocks().items()}
+    """The text of each generated file, and of each page that has generated parts."""
+    filled = {_FOLDER / name: fill((_FOLDER / name).read_text(), blocks) for name, blocks in _blocks().items()}
+    return filled | {_TIMEZONES: timezones.policy()}
 
 
 def main() -> int:
