@@ -83,3 +83,8 @@ class Reason(StrEnum):
     EVENT_FAILED = "EventFailed"  # an event started no run because of an error
     TICKS_MISSED = "TicksMissed"  # ticks were not run because they were too old
     PAUSED_AFTER_FAILURES = "PausedAfterFailures"
+    SCHEDULE_NOT_FOUND = "ScheduleNotFound"  # a Backfill waits for its Schedule
+    SCHEDULE_INVALID = "ScheduleInvalid"  # a cron expression or a time zone is invalid
+    SOURCE_NOT_FOUND = "SourceNotFound"  # the Schedule has no cron source for the Backfill
+    TICKS_PASSED = "TicksPassed"  # a Backfill passed over ticks that need no run
+    RUNS_FAILED = "RunsFailed"  # runs of a Backfill failed

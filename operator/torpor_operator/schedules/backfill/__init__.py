@@ -1,0 +1,1 @@
+"""Decides which runs a Backfill creates, and computes its status. Pure."""

@@ -1,0 +1,81 @@
+"""The ticks of a Backfill: those of some cron sources in a period, in the order in which they are run. Pure.
+
+Two sources can tick at the same time, so a position is a time and a source.
+"""
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+
+class Tick(NamedTuple):
+    """A tick in seconds since the epoch, and its source."""
+
+    at: float
+    source: str
+
+
+class TickSequence(Protocol):
+    """The ticks of a cron expression, in whole seconds since the epoch."""
+
+    def between(self, after: float, until: float, limit: int) -> Sequence[float]:
+        """The first `limit` ticks after `after`, up to and including `until`."""
+
+    def previous(self, until: float) -> float | None:
+        """The last tick up to and including `until`."""
+
+    def count(self, after: float, until: float, limit: int) -> int:
+        """The number of ticks after `after`, up to and including `until`; at most `limit`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """The ticks of the sources at `start` and later, before `end` (seconds since the epoch)."""
+
+    sources: Mapping[str, TickSequence]  # by name
+    start: float
+    end: float
+    reverse: bool = False
+
+    def following(self, cursor: Tick | None, limit: int) -> list[Tick]:
+        """The first `limit` ticks behind the cursor, or of the whole period without one."""
+        each = [
+            self._reversed(name, cursor) if self.reverse else self._ordered(name, cursor, limit)
+            for name in self.sources
+        ]
+        return list(itertools.islice(heapq.merge(*each, reverse=self.reverse), limit))
+
+    def count(self, cursor: Tick | None, limit: int) -> int:
+        """The number of ticks behind the cursor, at most `limit`."""
+        total = 0
+        for name, ticks in self.sources.items():
+            after, until = self._bounds(name, cursor)
+            if after < until and total < limit:
+                total += ticks.count(after, until, limit - total)
+        return total
+
+    def _ordered(self, name: str, cursor: Tick | None, limit: int) -> Iterator[Tick]:
+        after, until = self._bounds(name, cursor)
+        if after < until:
+            yield from (Tick(at, name) for at in self.sources[name].between(after, until, limit))
+
+    def _reversed(self, name: str, cursor: Tick | None) -> Iterator[Tick]:
+        after, until = self._bounds(name, cursor)
+        while (at := self.sources[name].previous(until)) is not None and at > after:
+            yield Tick(at, name)
+            until = at - 1
+
+    def _bounds(self, name: str, cursor: Tick | None) -> tuple[float, float]:
+        """The part of the period behind the cursor for one source: after the first, up to and including the second.
+
+        Ticks are whole seconds, so `start` is after the second before it.
+        """
+        after, until = math.ceil(self.start) - 1, math.ceil(self.end) - 1
+        if cursor is None:
+            return after, until
+        if self.reverse:
+            return after, min(until, cursor.at if name < cursor.source else cursor.at - 1)
+        return max(after, cursor.at - 1 if name > cursor.source else cursor.at), until

@@ -1,0 +1,105 @@
+"""How a Backfill counts its ticks and runs, and what it reports."""
+
+from torpor_operator.schedules.backfill.plan import PASS_TICKS
+from torpor_wire import times
+
+from tests.support.backfill_world import BackfillWorld
+
+TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
+HOURLY = {"name": "hourly", "cron": "0 * * * *"}
+
+
+def test_a_run_that_fails_does_not_stop_the_others() -> None:
+    world = BackfillWorld()
+    world.complete(state="Failed")
+
+    assert world.ticks() == TICKS
+    assert world.status.state == "Failed"
+    assert (world.status.failed, world.status.progress) == (3, "3/3")
+
+
+def test_a_run_that_was_deleted_while_it_was_active_counts_as_failed() -> None:
+    world = BackfillWorld(concurrency=3)
+    world.settle()
+    del world.runs[world.created[1]]
+    world.complete()
+
+    assert world.ticks([world.created[0], world.created[2]]) == [TICKS[0], TICKS[2]]
+    assert (world.status.succeeded, world.status.failed) == (2, 1)
+    assert world.status.last_failure == f"run {world.created[1]} was deleted"
+
+
+def test_a_run_that_was_deleted_after_its_end_has_its_outcome_in_the_archive() -> None:
+    world = BackfillWorld()
+    world.settle()
+    world.finish()
+    world.archive(world.created[0])
+    world.complete()
+
+    assert (world.status.succeeded, world.status.failed) == (3, 0)
+
+
+def test_runs_that_were_created_without_a_status_are_not_created_again() -> None:
+    world = BackfillWorld(concurrency=2)
+    world.settle()
+    del world.backfill["status"]
+    world.complete()
+
+    assert world.ticks() == TICKS
+    assert world.most_active == 2
+    assert (world.status.started, world.status.passed) == (3, 0)
+
+
+def test_a_pass_decides_a_limited_number_of_ticks() -> None:
+    world = BackfillWorld(HOURLY, to="2026-06-01T00:00:00Z")
+    for hour in range(300):
+        at = times.rfc3339(times.epoch("2026-05-01T00:00:00Z") + 3600 * hour)
+        world.add(at, f"run-{hour}", state="Succeeded", source="hourly")
+    again = world.step()
+
+    assert again
+    assert world.status.passed == PASS_TICKS
+    world.settle()
+    assert (world.status.passed, world.status.started) == (300, 1)
+
+
+def test_a_period_of_ten_million_ticks_is_neither_counted_nor_searched_as_a_whole() -> None:
+    world = BackfillWorld(
+        {"name": "second", "cron": "* * * * * *"}, start="2026-01-01T00:00:00Z", to="2026-04-27T00:00:00Z"
+    )
+    world.settle()
+
+    assert world.status.progress == "0/10000+"
+    assert (world.status.ticks, world.status.more_ticks) == (10_000, True)
+    assert len(world.looked_up) == 1
+
+
+def test_ticks_are_counted_on_when_the_first_count_is_used_up() -> None:
+    world = BackfillWorld({"name": "minute", "cron": "* * * * *"}, to="2026-05-08T01:00:00Z")
+    world.settle()
+    status = dict(world.backfill["status"])
+    assert status["progress"] == "0/10000+"
+    status |= {"cursor": "2026-05-07T22:39:00.000Z", "passed": 9_998, "started": 2, "succeeded": 1}
+    world.backfill["status"] = status
+    world.finish()
+    world.settle()
+
+    assert world.status.progress == "10000/10140"
+    assert not world.status.more_ticks
+
+
+def test_events_report_the_runs_the_passed_ticks_and_the_end() -> None:
+    world = BackfillWorld()
+    world.add("2026-05-01T02:00:00.000Z", "done-1", state="Succeeded")
+    world.add("2026-05-02T02:00:00.000Z", "done-2", state="Failed")
+    world.complete()
+
+    assert [(one.reason, one.message, one.warning) for one in world.notices] == [
+        (
+            "TicksPassed",
+            "passed over 2 ticks, from 2026-05-01T02:00:00.000Z to 2026-05-02T02:00:00.000Z",
+            False,
+        ),
+        ("RunStarted", f"started {world.created[0]} for tick 2026-05-03T02:00:00.000Z of source nightly", False),
+        ("Succeeded", "1 run succeeded, 2 ticks passed over", False),
+    ]
