@@ -31,8 +31,8 @@ from torpor_operator.schedules.actions import (
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _CONTROLLER = f"{constants.GROUP}/operator"
-_ORIGIN = ("uid", "source", "attempt", "segment", "backfill")
-"""Fields of spec.runOf by which the run of an event is found again."""
+_ORIGIN = ("uid", "source", "attempt", "segment")
+"""Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
 
 
 @dataclass(slots=True, kw_only=True)
