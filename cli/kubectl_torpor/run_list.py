@@ -27,6 +27,12 @@ class ListedRun:
     body: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def schedule(self) -> str:
+        """The Schedule that started it, empty without one."""
+        run_of = (self.body.get("spec") or {}).get("runOf") or {}
+        return str(run_of.get("schedule") or self.labels.get(constants.LABEL_SCHEDULE) or "")
+
+    @property
     def duration(self) -> float | None:
         """Seconds from creation to end, None while it goes on."""
         return None if self.completed is None else max(self.completed - self.created, 0.0)

@@ -16,6 +16,7 @@ from kubectl_torpor.references import Reference
 from kubectl_torpor.render import terminal
 from kubectl_torpor.render import tree as render
 from kubectl_torpor.runs import FoundRun
+from kubectl_torpor.schedules import run_origin
 from kubectl_torpor.target import ClusterCommand, Target, complete_reference, complete_task
 
 _EARLY = 500
@@ -81,6 +82,8 @@ def _show_tree(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], 
         built = _only(built, reference)
     drawn = render.lines(built, look, waits=render.waits_of(run), least=width)
     _print(drawn[2:] if early else drawn)
+    if started := run_origin.sentence(workflow):
+        output.note(started)
     if found.archived:
         output.note("this run is in the archive; the cluster does not have it any more")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import click
-from torpor_wire import times
+from torpor_wire import constants, names, times
 
 from kubectl_torpor import errors, output, run_list, run_state, runs
 from kubectl_torpor.archive import Archive
@@ -16,7 +16,7 @@ from kubectl_torpor.cluster.errors import RejectedError
 from kubectl_torpor.output import Format, output_option
 from kubectl_torpor.render import style
 from kubectl_torpor.run_list import Filters, ListedRun
-from kubectl_torpor.target import ClusterCommand, Target, complete_state
+from kubectl_torpor.target import ClusterCommand, Target, complete_schedule, complete_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,7 @@ class _Archived:
 )
 @click.option("--since", metavar="DURATION", help="Only runs that go on or ended since then, such as 2h or 7d.")
 @click.option("-l", "--selector", "labels", default="", help="Only runs with these labels, as kubectl -l.")
+@click.option("--schedule", metavar="NAME", help="Only runs of this Schedule.", shell_complete=complete_schedule)
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="Most archived runs to list.")
 @click.option("--live", "only_live", is_flag=True, help="Do not read the archive.")
 @output_option()
@@ -66,6 +67,7 @@ def list_command(
     states: tuple[str, ...],
     since: str | None,
     labels: str,
+    schedule: str | None,
     limit: int,
     only_live: bool,
     output_format: str,
@@ -75,6 +77,8 @@ def list_command(
     The column IN says where a run is. A run that both have is listed once, as one of the cluster.
     """
     filters = Filters(states=frozenset(map(run_state.parse_word, states)), since=_moment(since))
+    if schedule is not None:
+        labels = ",".join(filter(None, (labels, f"{constants.LABEL_SCHEDULE}={names.label(schedule)}")))
     query = _Query(filters=filters, labels=labels, everywhere=everywhere, limit=limit)
     cluster = connect(target)
     archived: list[_Archived] = []
@@ -133,7 +137,7 @@ def _print(found: Sequence[ListedRun], output_format: str, cluster: Cluster, que
         return
     wide = output_format == Format.WIDE
     heading = [*(["NAMESPACE"] if everywhere else []), "NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN"]
-    heading += ["REASON", "LABELS", "UID"] if wide else []
+    heading += ["REASON", "SCHEDULE", "LABELS", "UID"] if wide else []
     now = time.time()
     output.table(heading, [_row(run, now, everywhere=everywhere, wide=wide) for run in found], paint=_paint)
 
@@ -143,7 +147,12 @@ def _row(run: ListedRun, now: float, *, everywhere: bool, wide: bool) -> list[st
     row += [run.name, run.state, run.progress, times.human(now - run.created)]
     row += [times.human(run.duration) if run.duration is not None else "", "archive" if run.archived else "cluster"]
     if wide:
-        row += [run.reason, ",".join(f"{key}={value}" for key, value in sorted(run.labels.items())), run.uid]
+        row += [
+            run.reason,
+            run.schedule,
+            ",".join(f"{key}={value}" for key, value in sorted(run.labels.items())),
+            run.uid,
+        ]
     return row
 
 

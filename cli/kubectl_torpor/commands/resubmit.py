@@ -1,13 +1,13 @@
 """`torpor resubmit`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
 from torpor_wire import constants
 
 from kubectl_torpor import runs
-from kubectl_torpor.changes import manifest, params, submission
+from kubectl_torpor.changes import run_params, submission
 from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
 from kubectl_torpor.commands.logs import follow_logs
@@ -15,7 +15,7 @@ from kubectl_torpor.commands.run_options import run_options
 from kubectl_torpor.commands.wait import parse_limit
 from kubectl_torpor.target import ClusterCommand, Target, complete_run
 
-_CONTROL = ("suspend", "stop", "cancel")
+_DROPPED = frozenset({"suspend", "stop", "cancel", "runOf"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _PREFIX_MAX = 57
 """A generated name has 63 characters at most, five of them random."""
@@ -43,31 +43,46 @@ def resubmit_command(
     afterwards.check(1)
     cluster = connect(target)
     earlier = runs.find_run_without_taskruns(cluster, name).workflow
-    declared = earlier["spec"].get("params") or {}
-    given = manifest.mapping(params_file) if params_file else {}
-    params.check_names(given, declared)
-    body = copy_of(earlier, {**declared, **given, **params.parse(pairs, declared)})
+    values = run_params.of_earlier(cluster, earlier)
+    values |= run_params.given(cluster, earlier["spec"], pairs, params_file)
+    body = copy_of(earlier, values)
     made = submission.create(cluster, body, dry_run=dry_run is not None)
     submission.announce(made, output_format, dry_run=dry_run is not None)
     return 0 if dry_run else submission.follow_up(cluster, [made], afterwards, follow_logs)
 
 
 def copy_of(earlier: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a Workflow with the spec of another, which is neither suspended nor cancelled. Pure."""
-    metadata = earlier["metadata"]
-    spec = {key: value for key, value in earlier["spec"].items() if key not in _CONTROL}
-    annotations = {
-        key: value
-        for key, value in (metadata.get("annotations") or {}).items()
-        if not key.startswith(f"{constants.GROUP}/") and key != _LAST_APPLIED
-    }
-    copied = {"labels": metadata.get("labels"), "annotations": annotations}
+    """Return a Workflow with the spec of another, which is neither suspended nor cancelled. Pure.
+
+    A run of a template has only the template and `values`: the operator copies the template as it is now. The event
+    that started a run of a Schedule is not copied, nor are Torpor's own labels and annotations.
+    """
+    metadata, spec = earlier["metadata"], earlier["spec"]
+    kept = {"templateRef": spec["templateRef"]} if spec.get("templateRef") else _without(spec, _DROPPED)
+    annotations = _without(_foreign(metadata.get("annotations")), {_LAST_APPLIED})
+    copied = {"labels": _foreign(metadata.get("labels")), "annotations": annotations}
     return {
         "apiVersion": constants.API_VERSION,
         "kind": "Workflow",
         "metadata": {
-            "generateName": metadata.get("generateName") or f"{metadata['name'][:_PREFIX_MAX].rstrip('-.')}-",
+            "generateName": _prefix(earlier),
             **{key: value for key, value in copied.items() if value},
         },
-        "spec": {**spec, "params": dict(values)} if values else spec,
+        "spec": {**_without(kept, {"params"}), **({"params": dict(values)} if values else {})},
     }
+
+
+def _prefix(earlier: Mapping[str, Any]) -> str:
+    """Return the begin of the new name: that of the earlier run, or the name of its Schedule."""
+    metadata = earlier["metadata"]
+    name = (earlier["spec"].get("runOf") or {}).get("schedule") or metadata["name"]
+    return metadata.get("generateName") or f"{name[:_PREFIX_MAX].rstrip('-.')}-"
+
+
+def _without(values: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in keys}
+
+
+def _foreign(texts: Mapping[str, str] | None) -> dict[str, str]:
+    """Return labels or annotations without those of Torpor, which are about the earlier run."""
+    return {key: value for key, value in (texts or {}).items() if not key.startswith(f"{constants.GROUP}/")}

@@ -8,7 +8,7 @@ from torpor_wire import times
 
 from kubectl_torpor import run_list
 from kubectl_torpor.run_list import ListedRun
-from kubectl_torpor.schedules import moments
+from kubectl_torpor.schedules import moments, run_origin
 
 HEAD = ("NAME", "AT", "SOURCE", "STATE", "DURATION", "IN")
 FAILED_HEAD = ("AT", "SOURCE", "REASON", "MESSAGE")
@@ -54,21 +54,6 @@ def merged(live_runs: Iterable[PastRun], archived_runs: Iterable[PastRun], limit
     return sorted(by_uid.values(), key=lambda one: (-one.at, -one.run.created, one.run.name))[:limit]
 
 
-def source_of(run_of: Mapping[str, Any]) -> str:
-    """Return what started a run: a source, a Backfill, several sources, or a user."""
-    match run_of:
-        case {"backfill": str() as backfill}:
-            return f"backfill {backfill}"
-        case {"source": str() as source}:
-            return source
-        case {"event": str()}:
-            return "allOf"
-        case {"schedule": _}:
-            return "manual"
-        case _:
-            return ""
-
-
 def failed_rows(status: Mapping[str, Any]) -> list[list[str]]:
     """Return the rows of the events that failed, the latest first."""
     found = sorted(status.get("failedEvents") or (), key=lambda one: str(one.get("at") or ""), reverse=True)
@@ -96,4 +81,4 @@ def _counted(number: int, noun: str) -> str:
 def _past(run: ListedRun, workflow: Mapping[str, Any]) -> PastRun:
     run_of = (workflow.get("spec") or {}).get("runOf") or {}
     at = moments.epoch(run_of.get("at"))
-    return PastRun(run=run, at=run.created if at is None else at, source=source_of(run_of))
+    return PastRun(run=run, at=run.created if at is None else at, source=run_origin.source_of(run_of))

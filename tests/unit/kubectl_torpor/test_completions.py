@@ -54,7 +54,7 @@ def test_commands_that_change_a_run_complete_those_that_have_not_ended(
     assert completed("torpor delete ru", monkeypatch, 2) == ["run-open", "run-over"]
 
 
-def test_schedules_and_backfills_complete(cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedules_templates_and_backfills_complete(cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.schedule("nightly")
     cluster.backfill("november", "nightly")
     cluster.backfill("october", "nightly", state="Succeeded", completionTime="2026-11-22T10:01:00Z")
@@ -62,6 +62,9 @@ def test_schedules_and_backfills_complete(cluster: FakeCluster, torpor: Run, mon
     for command in ("next", "run", "pause", "resume", "history"):
         assert completed(f"torpor schedule {command} ni", monkeypatch, 3) == ["nightly"]
     assert completed("torpor schedule hi", monkeypatch, 2) == ["history"]
+    cluster.template("ingest")
+    assert completed("torpor submit --template i", monkeypatch, 3) == ["ingest"]
+    assert completed("torpor list --schedule n", monkeypatch, 3) == ["nightly"]
     assert completed("torpor backfill create n", monkeypatch, 3) == ["nightly"]
     assert completed("torpor backfill status o", monkeypatch, 3) == ["october"]
     assert completed("torpor backfill cancel ", monkeypatch, 3) == ["november"]

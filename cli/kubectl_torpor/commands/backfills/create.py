@@ -7,7 +7,7 @@ import click
 from torpor_wire import constants
 
 from kubectl_torpor import output
-from kubectl_torpor.changes import manifest, schedule_params, submission
+from kubectl_torpor.changes import run_params, submission
 from kubectl_torpor.cluster.api import Object
 from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.errors import ConflictError
@@ -78,10 +78,9 @@ def create_command(
     crons = upcoming.crons(found, source)
     if dry_run:
         return _print_ticks(upcoming.between(crons, first, last, reverse=reverse), output_format)
-    given = manifest.mapping(params_file) if params_file else {}
     spec = {"schedule": found["metadata"]["name"], "source": source, "reverse": reverse, "concurrency": concurrency}
     spec |= {"from": moments.stamp(first), "to": moments.stamp(last), "rerun": rerun}
-    spec["params"] = schedule_params.parse(cluster, found, pairs, given)
+    spec["params"] = run_params.given(cluster, found["spec"].get("workflow") or found["spec"], pairs, params_file)
     made = _create(cluster, spec, name)
     submission.announce(made, output_format)
     if not wait:

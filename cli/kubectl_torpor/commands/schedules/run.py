@@ -4,7 +4,7 @@ import uuid
 
 import click
 
-from kubectl_torpor.changes import manifest, manual_run, schedule_params, submission
+from kubectl_torpor.changes import manual_run, run_params, submission
 from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.connect import connect
 from kubectl_torpor.cluster.resources import SCHEDULES
@@ -39,8 +39,9 @@ def run_command(
     afterwards.check(1)
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)
-    given = manifest.mapping(params_file) if params_file else {}
-    text = manual_run.value(uuid.uuid4().hex, schedule_params.parse(cluster, schedule, pairs, given))
+    spec = schedule["spec"]
+    values = run_params.given(cluster, spec.get("workflow") or spec, pairs, params_file)
+    text = manual_run.value(uuid.uuid4().hex, values)
     made = manual_run.created_run(cluster, manual_run.request(cluster, schedule, text), text)
     submission.announce(made, output_format)
     return submission.follow_up(cluster, [made], afterwards, follow_logs)

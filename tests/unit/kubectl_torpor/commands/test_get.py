@@ -228,3 +228,22 @@ def test_following_prints_tasks_that_end_without_a_taskrun(cluster: FakeCluster,
         "c UpstreamFailed upstream task b",
         "x Failed 2/2",
     ]
+
+
+def test_what_started_a_run_is_noted(cluster: FakeCluster, torpor: Run) -> None:
+    run = cluster.run_of("nightly", "nightly-a", "2026-11-21T02:00:00.000Z")
+    note = "started by schedule nightly (nightly) for 2026-11-21T02:00:00Z"
+    assert torpor("get", "nightly-a")[2] == f"{note}\n"
+    run["spec"] |= {"templateRef": {"name": "ingest"}}
+    assert torpor("get", "nightly-a")[2] == f"{note}; created from template ingest\n"
+
+
+def test_a_run_whose_template_is_not_copied_yet_has_no_tasks(cluster: FakeCluster, torpor: Run) -> None:
+    run = cluster.workflow("x", state="Pending")
+    run["spec"] = {"templateRef": {"name": "ingest"}}
+    code, out, err = torpor("get", "x")
+    assert (code, len(out.splitlines()), err) == (0, 2, "created from template ingest\n")
+    assert torpor("get", "x/a")[0] == 1
+    for command in ("why", "timeline", "waits", "logs"):
+        code, _, err = torpor(command, "x")
+        assert "Traceback" not in err

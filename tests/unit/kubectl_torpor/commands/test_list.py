@@ -66,3 +66,19 @@ def test_what_is_no_name_of_a_namespace_is_usage(cluster: FakeCluster, torpor: R
     message = "torpor: 'A_b' is no name of a namespace; use lower-case letters, digits and dashes\n"
     assert torpor("list", "-n", "A_b") == (2, "", message)
     assert cluster.requests == []
+
+
+def test_the_runs_of_a_schedule_are_selected_by_its_label(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.run_of("nightly", "nightly-a", "2026-11-21T02:00:00Z")
+    cluster.workflow("other", "a")
+    assert torpor("list", "--schedule", "nightly", "-o", "name")[1] == "workflow.torpor.dev/nightly-a\n"
+    assert torpor("list", "--schedule", "weekly")[2] == "namespace team has no runs that match the options\n"
+    assert torpor("list", "--schedule", "nightly", "-l", "a=b", "-o", "name")[1] == ""
+
+
+def test_wide_names_the_schedule_of_a_run(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.run_of("nightly", "nightly-a", "2026-11-21T02:00:00Z")
+    cluster.workflow("other", "a")
+    head, *rows = (line.split() for line in torpor("list", "-o", "wide")[1].splitlines())
+    column = head.index("SCHEDULE")
+    assert {row[0]: row[column] for row in rows} == {"nightly-a": "nightly", "other": "-"}
