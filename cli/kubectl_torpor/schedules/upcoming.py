@@ -1,6 +1,7 @@
 """The ticks of a Schedule's cron sources, in the future or in a period. Pure."""
 
 import heapq
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,14 +60,17 @@ def crons(schedule: Mapping[str, Any], source: str | None = None) -> dict[str, C
 
 
 def delays(taskruns: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the jitter of each source in seconds, which the operator has stored with its trigger."""
-    found: dict[str, float] = {}
-    for one in taskruns:
-        spec = one["spec"]
-        delay = ((spec.get("trigger") or {}).get("kwargs") or {}).get("delay")
-        if isinstance(delay, int | float) and not isinstance(delay, bool):
-            found[str(spec.get("task"))] = float(delay)
-    return found
+    """Return the jitter in seconds of each source that has a TaskRun: the operator has stored it with the trigger."""
+    return {str(one["spec"].get("task")): _delay(one["spec"].get("trigger") or {}) for one in taskruns}
+
+
+def _delay(call: Mapping[str, Any]) -> float:
+    try:
+        kwargs = json.loads(call.get("kwargs") or "{}")
+    except (TypeError, ValueError):
+        return 0.0
+    delay = kwargs.get("delay") if isinstance(kwargs, dict) else None
+    return float(delay) if isinstance(delay, int | float) else 0.0
 
 
 def upcoming(

@@ -54,7 +54,9 @@ def test_commands_that_change_a_run_complete_those_that_have_not_ended(
     assert completed("torpor delete ru", monkeypatch, 2) == ["run-open", "run-over"]
 
 
-def test_schedules_templates_and_backfills_complete(cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedules_templates_and_backfills_complete(
+    cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.schedule("nightly")
     cluster.backfill("november", "nightly")
     cluster.backfill("october", "nightly", state="Succeeded", completionTime="2026-11-22T10:01:00Z")
