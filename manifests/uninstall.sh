@@ -3,9 +3,9 @@
 #
 #   sh manifests/uninstall.sh
 #
-# It deletes all Workflows and TaskRuns, their pods, the archive with its results and history, all pools, every binding of
-# a role of Torpor, and what manifests/namespace and manifests/components put into the namespaces of workflows. It keeps
-# those namespaces and everything else in them.
+# It deletes all Workflows, TaskRuns, WorkflowTemplates, Schedules and Backfills, the pods of tasks, the archive with its
+# results and history, all pools, every binding of a role of Torpor, and what manifests/namespace and
+# manifests/components put into the namespaces of workflows. It keeps those namespaces and everything else in them.
 # It needs cluster-admin. A second run continues after a failure. docs/install.md describes each step.
 #
 #   GRACE    seconds that a running operator has to cancel the Workflows, 60 by default
@@ -49,13 +49,23 @@ remove_finalizers() { # KIND [LABEL SELECTOR]
   done
 }
 
-delete_workflows() {
-  "$KUBECTL" delete workflows.torpor.dev --all --all-namespaces --wait=false
+# Older versions do not have all kinds.
+kinds() {
+  for plural in "$@"; do
+    "$KUBECTL" get crd "$plural.torpor.dev" --ignore-not-found -o 'jsonpath={.metadata.name}{"\n"}'
+  done
+}
+
+# Schedules and Backfills come first, since they create Workflows.
+delete_runs() {
+  for kind in $(kinds schedules backfills workflows); do
+    "$KUBECTL" delete "$kind" --all --all-namespaces --wait=false
+  done
 }
 
 if installed; then
-  say "deleting all Workflows"
-  delete_workflows
+  say "deleting all Schedules, Backfills and Workflows"
+  delete_runs
   if operator_runs; then
     say "waiting up to $GRACE s for the operator to cancel them"
     "$KUBECTL" wait workflows.torpor.dev --all --all-namespaces --for=delete --timeout="${GRACE}s" ||
@@ -72,12 +82,15 @@ say "deleting the pods of tasks"
 remove_finalizers pods -l "$TASK_PODS"
 
 if installed; then
-  say "removing the finalizers of Workflows"
-  delete_workflows # those that were created since
-  remove_finalizers workflows.torpor.dev
+  say "removing the finalizers of Schedules, Backfills and Workflows"
+  delete_runs # those that were created since
+  for kind in $(kinds schedules backfills workflows); do
+    remove_finalizers "$kind"
+  done
 fi
-say "deleting both kinds with all objects of them"
-"$KUBECTL" delete crd workflows.torpor.dev taskruns.torpor.dev --ignore-not-found --timeout=600s
+say "deleting all kinds with all objects of them"
+"$KUBECTL" delete crd schedules.torpor.dev backfills.torpor.dev workflowtemplates.torpor.dev workflows.torpor.dev \
+  taskruns.torpor.dev --ignore-not-found --timeout=600s
 "$KUBECTL" wait pods --all-namespaces -l "$TASK_PODS" --for=delete --timeout=120s ||
   say "there was no pod of a task, or one did not end"
 

@@ -43,3 +43,11 @@ def test_uninstalling_deletes_the_bindings_of_every_role(role: str) -> None:
 def test_uninstalling_finds_every_object_of_the_cluster_by_its_label() -> None:
     for each in OBJECTS:
         assert each["metadata"]["labels"]["app.kubernetes.io/part-of"] == "torpor"
+
+
+def test_uninstalling_deletes_every_kind() -> None:
+    kinds = {each["metadata"]["name"] for each in OBJECTS if each["kind"] == "CustomResourceDefinition"}
+    script = (ROOT / "manifests/uninstall.sh").read_text()
+    deleted = re.search(r"delete crd (.*?) --ignore-not-found", script, re.DOTALL)
+    assert deleted is not None
+    assert set(re.findall(r"[a-z]+\.torpor\.dev", deleted[1])) == kinds

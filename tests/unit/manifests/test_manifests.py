@@ -143,6 +143,7 @@ def test_a_namespace_that_is_set_up_binds_the_operator_to_what_it_creates_there_
     assert creates == {
         ("ClusterRole torpor-operator", "events"),
         ("ClusterRole torpor-operator-namespace", "taskruns"),
+        ("ClusterRole torpor-operator-namespace", "workflows"),
         ("ClusterRole torpor-operator-namespace", "pods"),
     }
 
