@@ -13,6 +13,7 @@ from torpor_reference import commands, fields, sources, timezones
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
+_KINDS = ("workflows", "taskruns", "workflowtemplates", "schedules", "backfills")
 _FOLDER = _ROOT / "docs/reference"
 _TIMEZONES = _ROOT / "manifests/base/policies/timezone.yaml"
 
@@ -36,9 +37,7 @@ def main() -> int:
 
 
 def _blocks() -> dict[str, Mapping[str, str | Table]]:
-    crds = {
-        name: yaml.safe_load((_ROOT / f"crds/{name}.torpor.dev.yaml").read_text()) for name in ("workflows", "taskruns")
-    }
+    crds = {name: yaml.safe_load((_ROOT / f"crds/{name}.torpor.dev.yaml").read_text()) for name in _KINDS}
     of_fields = {f"{name} fields": fields.sections(crd) for name, crd in crds.items()}
     of_columns = {f"{name} columns": fields.columns(crd) for name, crd in crds.items()}
     return {

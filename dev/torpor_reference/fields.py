@@ -1,4 +1,4 @@
-"""Every field of Workflow and TaskRun as Markdown, from the OpenAPI schemas of the CRDs. Pure."""
+"""Every field of the kinds as Markdown, from the OpenAPI schemas of the CRDs. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,12 @@ def sections(crd: Schema) -> str:
     """The spec and the status of one CRD, a section for each object."""
     root = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     kind = crd["spec"]["names"]["kind"]
-    sections = [section for part in ("spec", "status") for section in _sections(part, root["properties"][part], kind)]
+    sections = [
+        section
+        for part in ("spec", "status")
+        if part in root["properties"]
+        for section in _sections(part, root["properties"][part], kind)
+    ]
     return "\n\n".join(sections)
 
 
@@ -45,8 +50,13 @@ def _sections(path: str, schema: Schema, kind: str) -> Iterator[str]:
     yield "\n\n".join(line for line in lines if line)
     for name, field in schema["properties"].items():
         suffix, inner = _inner(field)
-        if inner is not None:
+        if inner is not None and not _is_workflow(inner):
             yield from _sections(f"{path}.{name}{suffix}", inner, kind)
+
+
+def _is_workflow(schema: Schema) -> bool:
+    """Whether an object is the spec of a Workflow in another kind, which has its own section."""
+    return {"tasks", "groups", "templateRef"} <= schema["properties"].keys()
 
 
 def _inner(field: Schema) -> tuple[str, Schema | None]:
